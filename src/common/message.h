@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What libqmpi says: errors and warnings, always with the prefix `qmpi:`, on stderr; and the traces
+ * that QMPI_DEBUG asks for, by topic. Nothing here runs on the path of an MPI call. Also the one
+ * way in which the library reads its environment.
+ */
+#ifndef QMPI_MESSAGE_H
+#define QMPI_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum qmpi_topic {
+    QMPI_TOPIC_PARSE,
+    QMPI_TOPIC_FIND,
+    QMPI_TOPIC_LOAD,
+    QMPI_TOPIC_BASE,
+    QMPI_TOPIC_CHAIN,
+    QMPI_TOPIC_COUNT
+};
+
+/* The value of an environment variable of ours; NULL in a privileged program, or where it is empty.
+ */
+const char *qmpi_getenv(const char *name);
+
+/* This process's rank as the launcher gave it in the environment; -1 where none did. */
+int qmpi_launcher_rank(void);
+
+/* Whether this process speaks for its job: launcher rank 0, or a process without a launcher. */
+bool qmpi_speaks(void);
+
+/* Writes `text` to stderr in one piece, every line with the prefix. */
+void qmpi_say(const char *text);
+
+/* As qmpi_say, formatted. */
+void qmpi_sayf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Reads QMPI_DEBUG and reports topics that it does not know. */
+void qmpi_debug_start(void);
+
+/* Whether a topic is traced. */
+bool qmpi_debugs(enum qmpi_topic topic);
+
+/* Traces one line under a topic, with the rank where it is known. */
+void qmpi_debug(enum qmpi_topic topic, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* `text`, shortened with `…` to what fits a message; the caller frees it. */
+char *qmpi_shorten(const char *text);
+
+/* As asprintf, but ends the process with a message where memory is out. */
+char *qmpi_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* calloc, strdup and strndup that end the process with a message where memory is out. */
+void *qmpi_allocate(size_t count, size_t size);
+char *qmpi_copy(const char *text);
+char *qmpi_copy_part(const char *text, size_t length);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* See base.h. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include "elf_loaded.h"
+#include "message.h"
+#include "names.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct qmpi_elf_loaded library; /* its name is copied; its other pointers live on */
+static const char *family;
+static char *mismatch;
+
+struct search {
+    struct qmpi_elf_loaded best;
+    int functions; /* how many of the PMPI functions that we know `best` defines */
+};
+
+static void *find_function(const struct qmpi_elf_loaded *object, int number)
+{
+    char name[128] = "P";
+    strncat(name, qmpi_names[number].name, sizeof name - 2);
+    return qmpi_elf_loaded_find(object, name);
+}
+
+/* A tool may define some PMPI functions too (Darshan does): the MPI library defines most of them.
+ */
+static int consider(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct search *search = data;
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_find(&object, "PMPI_Init") ||
+        qmpi_elf_loaded_contains(&object, qmpi_ends))
+        return 0;
+    int functions = 0;
+    for (int number = 0; number < qmpi_name_count; number++)
+        functions += find_function(&object, number) != NULL;
+    qmpi_debug(QMPI_TOPIC_BASE, "%s defines %d PMPI functions",
+               *object.name ? object.name : "the program", functions);
+    if (functions > search->functions) {
+        search->best = object;
+        search->functions = functions;
+    }
+    return 0;
+}
+
+/* For an MPI older than the build: the function is called but does not exist. */
+static int missing_function(void)
+{
+    static int said;
+    if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+        qmpi_sayf("the program called an MPI function that %s does not have; it gets an error\n"
+                  "mend: run with the MPI library that the program was built with",
+                  qmpi_base_path());
+    return MPI_ERR_OTHER;
+}
+
+static void note_family(void)
+{
+    const bool open_mpi = qmpi_elf_loaded_find(&library, "ompi_mpi_comm_world") != NULL;
+    family = open_mpi ? "openmpi" : "mpich";
+    if (strcmp(family, QMPI_MPI) != 0)
+        mismatch = qmpi_format("the program runs on %s (%s), but this libqmpi was built for %s\n"
+                               "mend: use the libqmpi of %s",
+                               open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, family);
+}
+
+static void find(void)
+{
+    struct search search = {.functions = 0};
+    dl_iterate_phdr(consider, &search);
+    if (!search.functions) {
+        /* A program may reach MPI through us alone (linked with -lqmpi only). */
+        if (!dlopen(QMPI_MPI_SONAME, RTLD_NOW | RTLD_GLOBAL)) {
+            qmpi_sayf("no MPI library is loaded, and %s cannot be: %s\n"
+                      "mend: link the program with its MPI library",
+                      QMPI_MPI_SONAME, dlerror());
+            _exit(2);
+        }
+        dl_iterate_phdr(consider, &search);
+    }
+    library = search.best;
+    library.name = qmpi_copy(library.name);
+    note_family();
+    for (int number = 0; number < qmpi_name_count; number++) {
+        if (!qmpi_names[number].exists)
+            continue;
+        void *function = find_function(&library, number);
+        qmpi_bases[number] =
+            function ? (qmpi_function *)(uintptr_t)function : (qmpi_function *)missing_function;
+    }
+    qmpi_debug(QMPI_TOPIC_BASE, "the base is %s (%s), %d functions", qmpi_base_path(),
+               qmpi_base_soname(), search.functions);
+}
+
+void qmpi_base_find(void)
+{
+    pthread_once(&once, find);
+}
+
+const char *qmpi_base_mismatch(void)
+{
+    return mismatch;
+}
+
+const char *qmpi_base_soname(void)
+{
+    const char *name = qmpi_elf_soname(&library.image);
+    return name ? name : "no soname";
+}
+
+const char *qmpi_base_path(void)
+{
+    return library.name && *library.name ? library.name : "the program itself";
+}

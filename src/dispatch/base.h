@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The base of every chain: the PMPI functions of the MPI library that the program brought. libqmpi
+ * itself needs no MPI library; it looks for the one that is loaded.
+ */
+#ifndef QMPI_BASE_H
+#define QMPI_BASE_H
+
+#include "chain.h"
+
+#include <stdbool.h>
+
+/*
+ * Finds the MPI library and fills qmpi_bases; once, whichever thread comes first. Ends the process
+ * with a message where there is no MPI library at all.
+ */
+void qmpi_base_find(void);
+
+/* Why the MPI library found is not the kind that this build is for; NULL: it is. */
+const char *qmpi_base_mismatch(void);
+
+/* The soname and the path of the MPI library found. */
+const char *qmpi_base_soname(void);
+const char *qmpi_base_path(void);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* See chain.h. */
+#include "chain.h"
+
+#include "message.h"
+
+_Thread_local void *qmpi_caller;
+QMPI_Context qmpi_heads[QMPI_FUNCTION_COUNT];
+
+/* Default visibility: the inline functions of <qmpi/qmpi.h> read it from inside tools. */
+struct QMPIX_Stack QMPIX_stack;
+
+static struct QMPIX_Node base_nodes[QMPI_FUNCTION_COUNT];
+static QMPI_Context **rows; /* QMPIX_stack.below, writable */
+
+void qmpi_chain_start(int layers)
+{
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+        if (!qmpi_ends[number].base)
+            continue;
+        base_nodes[number] =
+            (struct QMPIX_Node){.function = qmpi_ends[number].base, .function_id = number};
+        qmpi_heads[number] = &base_nodes[number];
+    }
+    rows = qmpi_allocate((size_t)layers + 1, sizeof *rows);
+    QMPIX_stack.below = (const QMPI_Context *const *)rows;
+    QMPIX_stack.functions = QMPI_FUNCTION_COUNT;
+    QMPIX_stack.layers = layers;
+}
+
+void qmpi_chain_show(int tool_id)
+{
+    QMPI_Context *row = qmpi_allocate(QMPI_FUNCTION_COUNT, sizeof *row);
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
+        row[number] = qmpi_heads[number];
+    rows[tool_id] = row;
+}
+
+void qmpi_chain_add(int tool_id, qmpi_function *const *functions)
+{
+    size_t count = 0;
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
+        count += functions[number] && qmpi_heads[number];
+    struct QMPIX_Node *node = qmpi_allocate(count, sizeof *node);
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+        if (!functions[number] || !qmpi_heads[number])
+            continue;
+        *node = (struct QMPIX_Node){.function = functions[number],
+                                    .next = qmpi_heads[number],
+                                    .tool_id = tool_id,
+                                    .function_id = number};
+        qmpi_heads[number] = node++;
+    }
+    qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d intercepts %zu functions", tool_id, count);
+}
+
+qmpi_function *qmpi_chain_way(int number)
+{
+    return qmpi_heads[number]->next ? qmpi_ends[number].enter : qmpi_bases[number];
+}
+
+void qmpi_chain_publish(void)
+{
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+        if (qmpi_ends[number].enter)
+            __atomic_store_n(&qmpi_slots[number], qmpi_chain_way(number), __ATOMIC_RELEASE);
+    }
+}

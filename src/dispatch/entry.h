@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The assembler macros of which entries.S is made, for each processor.
+ *
+ *   SLOTS            begins the tables qmpi_slots and qmpi_bases
+ *   SLOT name, n     function n's places in both; until start-up they lead to the first-call code
+ *   NO_SLOT          the same for a number that this MPI lacks
+ *   ENTRIES          begins the code
+ *   ENTRY name, n    MPI_X jumps through its slot, PMPI_X through its base, and n's first-call code
+ *   END              the first-call code that all share
+ *
+ * The first-call code keeps every argument register, asks qmpi_start_call (or qmpi_start_base)
+ * where function n leads and jumps there, so that the first call sees the stack as any later one
+ * does.
+ */
+#if defined(__x86_64__)
+#include "arch/x86_64.h"
+#else
+#error "qmpi: this processor needs its entry macros: see src/dispatch/arch/x86_64.h"
+#endif

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: MIT
+def check(source): return ""
+def echo(source): return ""

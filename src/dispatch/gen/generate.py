@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Writes everything that follows from the MPI library's mpi.h and its exported functions.
+
+    generate.py WHAT --numbers FILE [--header PREPROCESSED --library LIBRARY] [--mpi NAME] -o FILE
+
+WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that clash with mpi.h
+      wrappers <qmpi/MPI/wrappers.h>: QMPIX_FOR_EACH_FUNCTION
+      entries  the public symbols, in assembler
+      enter    for each function: the way into a chain, and the base at its end
+      names    number -> name, and whether this MPI has it
+      check    every entry called with distinctive arguments (tests)
+      echo     the MPI library of that test: it answers with what it was given
+"""
+import argparse
+import sys
+
+import emit_c
+import emit_header
+import emit_test
+import mpi_header
+
+EMITTERS = {
+    "header": emit_header.header,
+    "wrappers": emit_header.wrappers,
+    "entries": emit_c.entries,
+    "enter": emit_c.enter,
+    "names": emit_c.names,
+    "check": emit_test.check,
+    "echo": emit_test.echo,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=EMITTERS)
+    parser.add_argument("--numbers", required=True, help="the committed list of functions")
+    parser.add_argument("--header", required=True, help="mpi.h, preprocessed")
+    parser.add_argument("--library", required=True, help="the MPI library")
+    parser.add_argument("--mpi", required=True, help="short name of this MPI: mpich")
+    parser.add_argument("-o", "--output", required=True)
+    options = parser.parse_args()
+
+    numbers = mpi_header.read_numbers(options.numbers)
+    tree = mpi_header.parse(options.header)
+    exports = mpi_header.read_exports(options.library)
+    source = emit_c.Source(
+        mpi=options.mpi,
+        numbers=list(numbers),
+        functions=mpi_header.read_functions(tree, numbers, exports),
+        declared=mpi_header.read_names(tree),
+    )
+    for function in source.functions:
+        if function.number >= len(numbers):
+            source.numbers.append(function.name)
+            print(
+                f"warning: {function.name} is not in {options.numbers}; its number "
+                f"{function.number} holds for this build alone",
+                file=sys.stderr,
+            )
+    with open(options.output, "w", encoding="utf-8") as output:
+        output.write(EMITTERS[options.what](source))
+
+
+if __name__ == "__main__":
+    main()

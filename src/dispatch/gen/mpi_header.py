@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Reads the MPI library's own mpi.h, preprocessed, with pycparser.
+
+The only reader of mpi.h in the project: every generated file is written from the list of
+Function records that read_functions() returns.
+"""
+import copy
+import re
+import subprocess
+from dataclasses import dataclass, field
+
+from pycparser import c_ast, c_generator, c_parser
+
+PUBLIC = re.compile(r"MPIX?_\w+$")
+
+
+@dataclass
+class Parameter:
+    """One parameter as mpi.h declares it; `text` is its declaration, `type` its type alone."""
+
+    name: str
+    text: str
+    type: str
+
+
+@dataclass
+class Function:
+    name: str  # MPI_Send
+    number: int
+    result: str  # int
+    parameters: list[Parameter] = field(default_factory=list)
+    variadic: bool = False
+
+    @property
+    def short(self) -> str:
+        """The part of the name that QMPI_<short>_t and QMPIX_NEXT(c, <short>) carry."""
+        return short_name(self.name)
+
+    @property
+    def constant(self) -> str:
+        return constant_name(self.name)
+
+
+def short_name(name: str) -> str:
+    """MPI_Send -> Send, MPIX_Comm_agree -> X_Comm_agree."""
+    return "X_" + name[5:] if name.startswith("MPIX_") else name[4:]
+
+
+def constant_name(name: str) -> str:
+    return name.upper() + "_T"
+
+
+def read_numbers(path: str) -> list[str]:
+    """The committed list: a function's number is its place."""
+    with open(path, encoding="utf-8") as lines:
+        names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    constants = [constant_name(name) for name in names]
+    if len(set(constants)) != len(constants):
+        raise SystemExit(f"{path}: a name stands there twice")
+    return names
+
+
+def read_exports(library: str, nm: str = "nm") -> set[str]:
+    """Names of the functions that the MPI library defines, without the leading P."""
+    listing = subprocess.run(
+        [nm, "-D", "--defined-only", library], check=True, capture_output=True, text=True
+    ).stdout
+    names = {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+    return {name[1:] for name in names if re.match(r"PMPIX?_\w", name)}
+
+
+def parse(preprocessed: str) -> c_ast.FileAST:
+    with open(preprocessed, encoding="utf-8") as source:
+        text = source.read()
+    # GNU spellings that may come in through system headers and that pycparser does not know.
+    text = re.sub(r"__extension__|__restrict\b|__inline\b|_Noreturn\b", " ", text)
+    text = re.sub(r"__asm__\s*\([^)]*\)", " ", text)
+    text = re.sub(r"\b_Float128\b|\b__float128\b", "long double", text)
+    return c_parser.CParser().parse(text, preprocessed)
+
+
+def rename(node, name):
+    """Gives the declarator at the bottom of `node` a name (None: an abstract declarator)."""
+    while not isinstance(node, c_ast.TypeDecl):
+        node = node.type
+    node.declname = name
+
+
+def read_parameters(decl: c_ast.FuncDecl) -> tuple[list[Parameter], bool]:
+    writer = c_generator.CGenerator()
+    parameters, variadic = [], False
+    for position, node in enumerate(decl.args.params if decl.args else []):
+        if isinstance(node, c_ast.EllipsisParam):
+            variadic = True
+            continue
+        name = getattr(node, "name", None) or f"argument{position + 1}"
+        named = c_ast.Decl(name, node.quals, [], [], [], copy.deepcopy(node.type), None, None)
+        rename(named.type, name)
+        plain = c_ast.Typename(None, node.quals, None, copy.deepcopy(node.type))
+        rename(plain.type, None)
+        text = writer.visit(named)
+        if text == f"void {name}":
+            continue
+        parameters.append(Parameter(name, text, writer.visit(plain)))
+    return parameters, variadic
+
+
+def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str]) -> list[Function]:
+    """Every MPI function that is declared and exported, in the order of its number."""
+    number_of = {name: number for number, name in enumerate(numbers)}
+    writer = c_generator.CGenerator()
+    found = {}
+    for node in tree.ext:
+        if not isinstance(node, c_ast.Decl) or not isinstance(node.type, c_ast.FuncDecl):
+            continue
+        name = node.name
+        if not PUBLIC.match(name) or name not in exports or name in found:
+            continue
+        number = number_of.setdefault(name, len(number_of))
+        parameters, variadic = read_parameters(node.type)
+        result = writer.visit(node.type.type).replace(name, "").strip()
+        found[name] = Function(name, number, result, parameters, variadic)
+    return sorted(found.values(), key=lambda function: function.number)
+
+
+def read_names(tree: c_ast.FileAST) -> set[str]:
+    """Every ordinary identifier and tag that mpi.h declares with QMPI's prefix or numbers."""
+    names = set()
+
+    class Visitor(c_ast.NodeVisitor):
+        def visit_Typedef(self, node):
+            names.add(node.name)
+            self.generic_visit(node)
+
+        def visit_Decl(self, node):
+            names.add(node.name)
+            self.generic_visit(node)
+
+        def visit_Enum(self, node):
+            names.add(node.name)
+            self.generic_visit(node)
+
+        def visit_Enumerator(self, node):
+            names.add(node.name)
+
+    Visitor().visit(tree)
+    return {name for name in names if name}

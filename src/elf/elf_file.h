@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looks at a library file before it is loaded: is it whole (the loader dies of a truncated one), is
+ * it for this machine, what does it define and refer to. No code of the file runs.
+ */
+#ifndef QMPI_ELF_FILE_H
+#define QMPI_ELF_FILE_H
+
+#include "elf_image.h"
+
+struct qmpi_elf_file {
+    struct qmpi_elf_image image;
+    void *map;
+    size_t size;
+};
+
+/*
+ * Maps `path` and checks it. NULL: it is a whole shared library for this machine, and `file` is to
+ * be closed. Else the reason (constant text), and nothing is open.
+ */
+const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file);
+
+void qmpi_elf_file_close(struct qmpi_elf_file *file);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The dynamic part of an ELF object: symbols, needed libraries. The same view serves a file that is
+ * mapped for inspection before it is loaded (elf_file.h) and an object that the dynamic loader has
+ * loaded (elf_loaded.h); only how an address becomes a pointer differs.
+ */
+#ifndef QMPI_ELF_IMAGE_H
+#define QMPI_ELF_IMAGE_H
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct qmpi_elf_image {
+    const ElfW(Dyn) * dynamic;
+    size_t dynamic_count;
+    const ElfW(Sym) * symbols;
+    size_t symbol_count;
+    const char *strings;
+    size_t string_size;
+    const uint32_t *gnu_hash; /* NULL: none */
+};
+
+/* The text at `offset` of the string table; "" where there is none. */
+const char *qmpi_elf_string(const struct qmpi_elf_image *image, size_t offset);
+
+/* The value of a dynamic tag; `otherwise` where it is absent. */
+uint64_t qmpi_elf_tag(const struct qmpi_elf_image *image, int64_t tag, uint64_t otherwise);
+
+/* The index-th DT_NEEDED name; NULL past the last one. */
+const char *qmpi_elf_needed(const struct qmpi_elf_image *image, int index);
+
+/* The DT_SONAME; NULL where there is none. */
+const char *qmpi_elf_soname(const struct qmpi_elf_image *image);
+
+/* Whether a symbol of the table is a function or object that this object defines for others. */
+bool qmpi_elf_defines(const ElfW(Sym) * symbol);
+
+/* The number of symbols that a DT_GNU_HASH table accounts for; 0 where it hashes none. */
+size_t qmpi_elf_count_hashed(const uint32_t *gnu_hash, size_t limit);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Objects that the dynamic loader has loaded: their own symbol tables. dlsym also searches an
+ * object's dependencies, and the global scope is full of names that tools replaced; here a symbol
+ * is found only in the object that is asked.
+ */
+#ifndef QMPI_ELF_LOADED_H
+#define QMPI_ELF_LOADED_H
+
+#include "elf_image.h"
+
+struct qmpi_elf_loaded {
+    struct qmpi_elf_image image;
+    ElfW(Addr) base;
+    const char *name; /* as the loader knows it; "" for the program */
+    const ElfW(Phdr) * segments;
+    int segment_count;
+};
+
+/* Reads an object as dl_iterate_phdr reports it. False: it has no dynamic symbols. */
+bool qmpi_elf_loaded_read(const struct dl_phdr_info *info, struct qmpi_elf_loaded *object);
+
+/* The address of a function or object that this object itself defines; NULL: it does not. */
+void *qmpi_elf_loaded_find(const struct qmpi_elf_loaded *object, const char *name);
+
+/* Whether `address` lies in one of the object's segments. */
+bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *address);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* See find.h. */
+#define _GNU_SOURCE
+#include "find.h"
+
+#include "announce.h"
+#include "elf_file.h"
+#include "ld_cache.h"
+#include "message.h"
+#include "names.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The places tried so far, with the reason for each, one line a place. */
+struct places {
+    char *text;
+    int count;
+};
+
+static void note_place(struct places *places, const char *path, const char *reason)
+{
+    enum { SHOWN = 40 };
+    if (++places->count <= SHOWN) {
+        char *shown = qmpi_shorten(path);
+        char *longer = qmpi_format("%s  %s: %s\n", places->text, shown, reason);
+        free(shown);
+        free(places->text);
+        places->text = longer;
+    }
+}
+
+/* A file that is there is taken, whatever is wrong with it: passing over it would surprise. */
+static bool try_path(const char *path, struct places *places)
+{
+    if (access(path, F_OK) == 0)
+        return true;
+    note_place(places, path, strerror(errno));
+    return false;
+}
+
+static char *try_in_folder(const char *folder, size_t length, const char *name, bool as_written,
+                           struct places *places)
+{
+    static const char *const patterns[] = {"%.*s/%s.so", "%.*s/lib%s.so"};
+    for (int i = 0; i < (as_written ? 1 : 2); i++) {
+        char *path = as_written ? qmpi_format("%.*s/%s", (int)length, folder, name)
+                     : i == 0   ? qmpi_format(patterns[0], (int)length, folder, name)
+                                : qmpi_format(patterns[1], (int)length, folder, name);
+        if (try_path(path, places))
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+static char *try_tool_path(const char *name, bool as_written, struct places *places)
+{
+    const char *list = qmpi_getenv("QMPI_TOOL_PATH");
+    while (list && *list) {
+        const size_t length = strcspn(list, ":");
+        char *path = length ? try_in_folder(list, length, name, as_written, places) : NULL;
+        if (path)
+            return path;
+        list += length + (list[length] == ':');
+    }
+    return NULL;
+}
+
+/* Where the dynamic loader looks: already loaded, LD_LIBRARY_PATH, its cache, its own folders. */
+static char *try_loader(const char *name, struct places *places)
+{
+    char *path = ld_cache_find(name);
+    void *self = dlopen(NULL, RTLD_LAZY);
+    Dl_serinfo head, *folders = NULL;
+    if (self && dlinfo(self, RTLD_DI_SERINFOSIZE, &head) == 0) {
+        folders = qmpi_allocate(1, head.dls_size);
+        folders->dls_size = head.dls_size;
+        folders->dls_cnt = head.dls_cnt;
+        if (dlinfo(self, RTLD_DI_SERINFO, folders) != 0)
+            folders->dls_cnt = 0;
+    }
+    for (unsigned i = 0; folders && i < folders->dls_cnt; i++) {
+        const char *folder = folders->dls_serpath[i].dls_name;
+        char *there = try_in_folder(folder, strlen(folder), name, true, places);
+        if (there) {
+            free(path);
+            path = there;
+            break;
+        }
+    }
+    free(folders);
+    if (self)
+        dlclose(self);
+    if (!path)
+        note_place(places, "the dynamic loader's cache", "not in it");
+    return path;
+}
+
+const char *qmpi_find_installed_folder(void)
+{
+    static char *folder;
+    if (!folder) {
+        Dl_info info;
+        const char *self =
+            dladdr((void *)(uintptr_t)qmpi_find_installed_folder, &info) ? info.dli_fname : "";
+        const char *slash = strrchr(self, '/');
+        folder = slash ? qmpi_format("%.*s/" QMPI_TOOLS_FOLDER, (int)(slash - self), self)
+                       : qmpi_copy(QMPI_TOOLS_FOLDER);
+    }
+    return folder;
+}
+
+char *qmpi_find_library(const char *name, char **problem)
+{
+    struct places places = {qmpi_copy(""), 0};
+    char *path = NULL;
+    if (strchr(name, '/')) {
+        if (try_path(name, &places))
+            path = qmpi_copy(name);
+    } else {
+        const char *folder = qmpi_find_installed_folder();
+        const bool as_written = strstr(name, ".so") != NULL;
+        path = try_tool_path(name, as_written, &places);
+        if (!path)
+            path = try_in_folder(folder, strlen(folder), name, as_written, &places);
+        if (!path && as_written)
+            path = try_loader(name, &places);
+    }
+    if (path) {
+        qmpi_debug(QMPI_TOPIC_FIND, "%s is %s", name, path);
+    } else if (strchr(name, '/')) {
+        *problem = qmpi_format("no such library\n%smend: correct the path", places.text);
+    } else {
+        char *announced = qmpi_announce_list();
+        *problem =
+            qmpi_format("no such tool\n  announced tools: %s\n%smend: correct the name (`qmpi "
+                        "list` shows the tools there are), or name the tool's folder in "
+                        "QMPI_TOOL_PATH",
+                        *announced ? announced : "none", places.text);
+        free(announced);
+    }
+    free(places.text);
+    return path;
+}
+
+struct features {
+    bool registers; /* refers to QMPI_Register_tool_name */
+    bool init;      /* defines MPI_Init and PMPI_Init: an MPI library */
+    int functions;  /* MPI functions that it defines */
+};
+
+static struct features read_features(const struct qmpi_elf_image *image)
+{
+    struct features features = {false, false, 0};
+    bool mpi = false, pmpi = false;
+    for (size_t i = 0; i < image->symbol_count; i++) {
+        const ElfW(Sym) *symbol = &image->symbols[i];
+        const char *name = qmpi_elf_string(image, symbol->st_name);
+        if (!qmpi_elf_defines(symbol)) {
+            features.registers |= !strcmp(name, "QMPI_Register_tool_name");
+            continue;
+        }
+        features.functions += !strncmp(name, "MPI", 3) && qmpi_name_find(name) >= 0;
+        mpi |= !strcmp(name, "MPI_Get_library_version");
+        pmpi |= !strcmp(name, "PMPI_Get_library_version");
+    }
+    features.init = mpi && pmpi;
+    return features;
+}
+
+/* The MPI library among a tool's needs: libmpich.so.12, libmpi.so.40, … */
+static const char *needed_mpi(const struct qmpi_elf_image *image)
+{
+    const char *needed;
+    for (int i = 0; (needed = qmpi_elf_needed(image, i)); i++) {
+        if (!strncmp(needed, "libmpich.so", 11) || !strncmp(needed, "libmpi.so", 9))
+            return needed;
+    }
+    return NULL;
+}
+
+char *qmpi_find_kind(const char *path, const char *base_soname, enum qmpi_kind *kind)
+{
+    struct qmpi_elf_file file;
+    const char *reason = qmpi_elf_file_open(path, &file);
+    if (reason)
+        return qmpi_format("%s: %s\nmend: give a tool's library, whole and for this machine", path,
+                           reason);
+    const struct features features = read_features(&file.image);
+    const char *mpi = needed_mpi(&file.image);
+    char *problem = NULL;
+    if (features.init) {
+        problem = qmpi_format("%s is an MPI library, no tool\nmend: give a tool's library", path);
+    } else if (mpi && base_soname && strcmp(mpi, base_soname) != 0) {
+        problem = qmpi_format("%s was built for another MPI: it needs %s, the program uses %s\n"
+                              "mend: build the tool with the program's MPI",
+                              path, mpi, base_soname);
+    } else if (!features.registers && !features.functions) {
+        problem = qmpi_format("%s is no tool: it neither announces a QMPI tool nor defines MPI "
+                              "functions\nmend: give a tool's library",
+                              path);
+    } else {
+        *kind = features.registers ? QMPI_KIND_NATIVE : QMPI_KIND_PMPI;
+    }
+    qmpi_elf_file_close(&file);
+    return problem;
+}

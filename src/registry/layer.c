@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* See layer.h. */
+#include "layer.h"
+
+#include "message.h"
+#include "names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct qmpi_layer **layers; /* [tool_id] */
+static int layer_count;
+static void **storage;
+
+/* The layer whose init runs, in the thread that runs it: only there may a layer register. */
+static _Thread_local struct qmpi_layer *initialising;
+
+void qmpi_layer_start(int count)
+{
+    layers = qmpi_allocate((size_t)count + 1, sizeof *layers);
+    storage = qmpi_allocate((size_t)count + 1, sizeof *storage);
+    QMPIX_stack.storage = storage;
+    for (int tool_id = 1; tool_id <= count; tool_id++) {
+        layers[tool_id] = qmpi_allocate(1, sizeof *layers[tool_id]);
+        layers[tool_id]->tool_id = tool_id;
+    }
+    layer_count = count;
+}
+
+struct qmpi_layer *qmpi_layer_get(int tool_id)
+{
+    return tool_id >= 1 && tool_id <= layer_count ? layers[tool_id] : NULL;
+}
+
+const char *qmpi_layer_option(const struct qmpi_layer *layer, const char *key)
+{
+    for (int i = 0; i < layer->entry->option_count; i++) {
+        if (!strcmp(layer->entry->options[i].key, key))
+            return layer->entry->options[i].value;
+    }
+    return NULL;
+}
+
+static const QMPIX_Tool_option *find_option(const QMPIX_Tool_info *info, const char *key)
+{
+    const QMPIX_Tool_option *option = info ? info->options : NULL;
+    while (option && option->name && strcmp(option->name, key) != 0)
+        option++;
+    return option && option->name ? option : NULL;
+}
+
+/* A tool that described itself knows its options: any other is a slip of the user's. */
+static char *check_options(const struct qmpi_layer *layer)
+{
+    const QMPIX_Tool_info *info = layer->tool->info;
+    if (!info)
+        return NULL;
+    for (int i = 0; i < layer->entry->option_count; i++) {
+        if (find_option(info, layer->entry->options[i].key))
+            continue;
+        char *known = qmpi_copy("");
+        const QMPIX_Tool_option *option = info->options;
+        for (; option && option->name; option++) {
+            char *longer = qmpi_format("%s%s%s", known, *known ? ", " : "", option->name);
+            free(known);
+            known = longer;
+        }
+        char *shown = qmpi_shorten(layer->entry->options[i].key);
+        char *problem = *known
+                            ? qmpi_format("tool %s has no option '%s'\nmend: its options are %s",
+                                          layer->name, shown, known)
+                            : qmpi_format("tool %s has no option '%s'\nmend: it takes no options",
+                                          layer->name, shown);
+        free(shown);
+        free(known);
+        return problem;
+    }
+    return NULL;
+}
+
+char *qmpi_layer_init(struct qmpi_layer *layer)
+{
+    char *problem = check_options(layer);
+    if (problem)
+        return problem;
+    initialising = layer;
+    layer->tool->init(layer->tool_id);
+    initialising = NULL;
+    if (!layer->failure)
+        return NULL;
+    problem = qmpi_format("tool %s cannot work: %s", layer->name, layer->failure);
+    return problem;
+}
+
+void qmpi_layer_leave_out(struct qmpi_layer *layer)
+{
+    memset(layer->functions, 0, sizeof layer->functions);
+    storage[layer->tool_id] = NULL;
+}
+
+int QMPI_Register_tool_storage(int tool_id, void *tool_storage)
+{
+    if (!qmpi_layer_get(tool_id))
+        return MPI_ERR_ARG;
+    if (initialising != qmpi_layer_get(tool_id))
+        return MPI_ERR_OTHER;
+    storage[tool_id] = tool_storage;
+    return MPI_SUCCESS;
+}
+
+int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn, void (*fp)(void))
+{
+    struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || (unsigned)fn >= QMPI_FUNCTION_COUNT || !fp)
+        return MPI_ERR_ARG;
+    if (initialising != layer)
+        return MPI_ERR_OTHER;
+    layer->functions[fn] = fp;
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_fail(int tool_id, const char *message)
+{
+    struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || !message)
+        return MPI_ERR_ARG;
+    if (initialising != layer)
+        return MPI_ERR_OTHER;
+    free(layer->failure);
+    layer->failure = qmpi_copy(message);
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_get_option(int tool_id, const char *key, const char **value)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || !key || !value || !layer->tool)
+        return MPI_ERR_ARG;
+    const char *given = qmpi_layer_option(layer, key);
+    if (!given) {
+        const QMPIX_Tool_option *option = find_option(layer->tool->info, key);
+        given = option ? option->default_value : NULL;
+    }
+    if (!given)
+        return MPI_ERR_INFO_NOKEY;
+    *value = given;
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_count(int *count)
+{
+    if (!count)
+        return MPI_ERR_ARG;
+    *count = layer_count;
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_get_name(int tool_id, const char **name)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || !name)
+        return MPI_ERR_ARG;
+    *name = layer->name;
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_get_library(int tool_id, const char **path)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || !path)
+        return MPI_ERR_ARG;
+    *path = layer->tool ? layer->tool->path : layer->path;
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_get_info(int tool_id, const QMPIX_Tool_info **info)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || !info)
+        return MPI_ERR_ARG;
+    *info = layer->tool ? layer->tool->info : NULL;
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || (unsigned)fn >= QMPI_FUNCTION_COUNT || !flag)
+        return MPI_ERR_ARG;
+    *flag = layer->functions[fn] != NULL;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The layers: one per entry of QMPI_TOOLS, with its tool, its options, its storage and the
+ * functions that it registered. A layer that had to be left out (QMPI_ON_ERROR=skip) after tool_ids
+ * were given keeps its number and intercepts nothing.
+ */
+#ifndef QMPI_LAYER_H
+#define QMPI_LAYER_H
+
+#include "announce.h"
+#include "chain.h"
+#include "find.h"
+#include "tool_list.h"
+
+struct qmpi_layer {
+    int tool_id;
+    const struct qmpi_entry *entry;
+    char *path; /* the library to load; NULL: the tool is announced already */
+    enum qmpi_kind kind;
+    struct qmpi_tool *tool;
+    char *name;    /* the tool's name, or the entry's until the tool is known */
+    char *failure; /* what the layer said with QMPIX_Tool_fail */
+    qmpi_function *functions[QMPI_FUNCTION_COUNT];
+};
+
+/* Makes room for the layers 1 … count; the entries live for the whole run. */
+void qmpi_layer_start(int count);
+
+/* The layer of this tool_id; NULL: no such layer. */
+struct qmpi_layer *qmpi_layer_get(int tool_id);
+
+/* The value of an option as the entry gives it; NULL: not given. */
+const char *qmpi_layer_option(const struct qmpi_layer *layer, const char *key);
+
+/* Runs the tool's init for this layer; NULL, or what is wrong (to be freed). */
+char *qmpi_layer_init(struct qmpi_layer *layer);
+
+/* Takes back whatever the layer registered. */
+void qmpi_layer_leave_out(struct qmpi_layer *layer);
+
+#endif

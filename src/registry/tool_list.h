@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The grammar of QMPI_TOOLS: entry[:entry]…, an entry being a name or path and then ,key=value for
+ * each option; a backslash escapes `:` `,` `=` and `\`. Pure text: no files, no environment, no
+ * MPI.
+ */
+#ifndef QMPI_TOOL_LIST_H
+#define QMPI_TOOL_LIST_H
+
+struct qmpi_option {
+    char *key;
+    char *value;
+};
+
+struct qmpi_entry {
+    int position; /* 1 for the first entry; empty entries do not count */
+    char *text;   /* as written */
+    char *name;   /* name or path; NULL if `problem` */
+    struct qmpi_option *options;
+    int option_count;
+    char *problem; /* what is wrong with this entry and the mend; NULL if nothing */
+};
+
+struct qmpi_tool_list {
+    struct qmpi_entry *entries;
+    int count;
+};
+
+/* Splits and parses `text` (NULL: the empty list). Entries that are wrong say so themselves. */
+void qmpi_tool_list_parse(const char *text, struct qmpi_tool_list *list);
+
+void qmpi_tool_list_free(struct qmpi_tool_list *list);
+
+#endif

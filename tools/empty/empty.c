@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * empty: intercepts every MPI function and passes it on, unchanged. The least that a layer can do;
+ * the baseline for what a layer costs, and a filler for trying out stacks.
+ */
+#include <qmpi/qmpi.h>
+#include <qmpi/wrappers.h>
+
+#define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                             \
+    static RESULT empty_##X PARAMETERS                                                             \
+    {                                                                                              \
+        return QMPIX_NEXT(context, X) ARGUMENTS;                                                   \
+    }
+QMPIX_FOR_EACH_FUNCTION(WRAP)
+
+QMPIX_PCONTROL_READER static int empty_Pcontrol(QMPI_Context context, const int level, ...)
+{
+    QMPIX_Pcontrol_words words;
+    QMPIX_PCONTROL_READ(words, level);
+    return QMPIX_NEXT(context, Pcontrol)(QMPIX_NEXT_CONTEXT(context), level,
+                                         QMPIX_PCONTROL_PASS(words));
+}
+
+static void init(int tool_id)
+{
+#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                         \
+    QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))empty_##X);
+    QMPIX_FOR_EACH_FUNCTION(REGISTER)
+    QMPI_Register_tool_function(tool_id, MPI_PCONTROL_T, (void (*)(void))empty_Pcontrol);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    static const QMPIX_Tool_info info = {
+        .size = sizeof info,
+        .description = "intercepts every function and passes it on: what a layer costs",
+        .version = QMPI_VERSION,
+    };
+    QMPI_Register_tool_name("empty", init);
+    QMPIX_Register_tool_info("empty", &info);
+}
