@@ -14,7 +14,7 @@
  * does.
  */
 #if defined(__x86_64__)
-#include "arch/x86_64.h"
+#include "arch/x86_64.inc"
 #else
-#error "qmpi: this processor needs its entry macros: see src/dispatch/arch/x86_64.h"
+#error "qmpi: this processor needs its entry macros: see src/dispatch/arch/x86_64.inc"
 #endif
