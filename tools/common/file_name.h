@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of the bundled tools' output files, in the same form for all of them. */
+#ifndef QMPI_FILE_NAME_H
+#define QMPI_FILE_NAME_H
+
+#include <stdbool.h>
+
+/*
+ * The file that `pattern` names: %r is the rank, %p the process id, %t the tool_id, %h the host, %%
+ * a percent sign. NULL: it holds another %x or ends in %. The caller frees it.
+ */
+char *tool_file_name(const char *pattern, int tool_id, int rank);
+
+/* Whether files of two processes named by `pattern` differ. */
+bool tool_file_name_is_per_process(const char *pattern);
+
+#endif
