@@ -8,6 +8,7 @@
 
 #include "announce.h"
 #include "base.h"
+#include "find.h"
 #include "layer.h"
 #include "load.h"
 #include "message.h"
@@ -88,7 +89,7 @@ static char *plan_entry(const struct qmpi_entry *entry, struct plan *plan)
         return NULL;
     plan->path = qmpi_find_library(entry->name, &problem);
     if (plan->path)
-        problem = qmpi_find_kind(plan->path, qmpi_base_soname(), &plan->kind);
+        problem = qmpi_kind_read(plan->path, qmpi_base_soname(), &plan->kind);
     if (!problem && plan->kind == QMPI_KIND_PMPI)
         problem = qmpi_format("%s is a PMPI tool", plan->path);
     return problem;

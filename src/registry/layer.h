@@ -9,7 +9,7 @@
 
 #include "announce.h"
 #include "chain.h"
-#include "find.h"
+#include "kind.h"
 #include "tool_list.h"
 
 struct qmpi_layer {

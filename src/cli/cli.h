@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command `qmpi`: one file per subcommand, all in the table of main.c. A subcommand gets its
+ * own arguments, argv[0] being "qmpi NAME", and returns the exit status: 0, or 2 for an error of
+ * use.
+ */
+#ifndef QMPI_CLI_H
+#define QMPI_CLI_H
+
+int cli_run(int argc, char **argv);
+int cli_list(int argc, char **argv);
+int cli_check(int argc, char **argv);
+int cli_functions(int argc, char **argv);
+
+/* The path of the libqmpi.so that the command itself is linked with: the one to preload. */
+const char *cli_library_path(void);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* qmpi functions: the committed list of MPI functions, and which of them this MPI has. */
+#include "cli.h"
+
+#include "names.h"
+
+#include <argp.h>
+#include <stdio.h>
+
+static const char doc[] =
+    "List every known MPI function: its number, its name, and whether " QMPI_MPI
+    " has it.\vNumbers are stable: a tool may rely on them.";
+
+int cli_functions(int argc, char **argv)
+{
+    static const struct argp argp = {.doc = doc};
+    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    for (int number = 0; number < qmpi_name_count; number++)
+        printf("%4d  %-40s %s\n", number, qmpi_names[number].name,
+               qmpi_names[number].exists ? "yes" : "no");
+    return 0;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * qmpi list: the tools in the folders of QMPI_TOOL_PATH and in the installed folder. Each library
+ * is inspected first and then loaded in a process of its own, so that a tool that fails harms
+ * nobody.
+ */
+#define _GNU_SOURCE
+#include "cli.h"
+
+#include "kind.h"
+#include "message.h"
+
+#include <qmpi/qmpi.h>
+
+#include <argp.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char doc[] = "Show the tools there are: where, what they do, and their options.\v"
+                          "Looks in the folders of QMPI_TOOL_PATH, then among the installed tools.";
+
+/* Runs in a child: loads a native tool and prints what it announces. */
+static void print_announced(const char *path)
+{
+    int count = 0;
+    if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
+        printf("%s\n  cannot be loaded: %s\n", path, dlerror());
+        return;
+    }
+    QMPIX_Announced_count(&count);
+    for (int i = 0; i < count; i++) {
+        const char *name;
+        const QMPIX_Tool_info *info;
+        if (QMPIX_Announced_get(i, &name, &info) != MPI_SUCCESS)
+            continue;
+        printf("%-12s %s\n", name, info && info->description ? info->description : "");
+        printf("%-12s %s\n", "", path);
+        for (const QMPIX_Tool_option *option = info ? info->options : NULL; option && option->name;
+             option++)
+            printf("%-12s   %s%s%s  %s\n", "", option->name, option->default_value ? "=" : "",
+                   option->default_value ? option->default_value : "",
+                   option->help ? option->help : "");
+    }
+    if (!count)
+        printf("%s\n  announces no tool\n", path);
+}
+
+static void print_native(const char *path)
+{
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        print_announced(path);
+        fflush(stdout);
+        _exit(0);
+    }
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) < 0)
+        printf("%s\n  cannot be tried: %s\n", path, strerror(errno));
+    else if (!WIFEXITED(status) || WEXITSTATUS(status))
+        printf("%s\n  fails when it is loaded\n", path);
+}
+
+static void print_library(const char *path)
+{
+    enum qmpi_kind kind;
+    char *problem = qmpi_kind_read(path, NULL, &kind);
+    if (problem) {
+        problem[strcspn(problem, "\n")] = '\0';
+        printf("%s\n  no tool: %s\n", path, problem);
+        free(problem);
+    } else if (kind == QMPI_KIND_PMPI) {
+        printf("%s\n  a PMPI tool\n", path);
+    } else {
+        print_native(path);
+    }
+}
+
+static int is_library(const struct dirent *entry)
+{
+    const size_t length = strlen(entry->d_name);
+    return length > 3 && !strcmp(entry->d_name + length - 3, ".so");
+}
+
+static void print_folder(const char *folder)
+{
+    struct dirent **entries;
+    const int count = scandir(folder, &entries, is_library, alphasort);
+    if (count < 0) {
+        printf("%s\n  cannot be read: %s\n", folder, strerror(errno));
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        char *path = qmpi_format("%s/%s", folder, entries[i]->d_name);
+        print_library(path);
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+int cli_list(int argc, char **argv)
+{
+    static const struct argp argp = {.doc = doc};
+    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    const char *list = qmpi_getenv("QMPI_TOOL_PATH");
+    while (list && *list) {
+        const size_t length = strcspn(list, ":");
+        char *folder = qmpi_copy_part(list, length);
+        if (length)
+            print_folder(folder);
+        free(folder);
+        list += length + (list[length] == ':');
+    }
+    const char *library = cli_library_path();
+    char *folder =
+        qmpi_format("%.*s/" QMPI_TOOLS_FOLDER, (int)(strrchr(library, '/') - library), library);
+    print_folder(folder);
+    free(folder);
+    return 0;
+}

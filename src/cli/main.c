@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* qmpi: finds the subcommand and hands the arguments on. */
+#include "cli.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* glibc looks for it by name. */
+__attribute__((visibility("default"))) const char *argp_program_version =
+    "qmpi " QMPI_VERSION " for " QMPI_MPI;
+
+static const struct {
+    const char *name;
+    int (*function)(int argc, char **argv);
+} commands[] = {
+    {"run", cli_run},
+    {"list", cli_list},
+    {"check", cli_check},
+    {"functions", cli_functions},
+};
+
+static const char doc[] = "Several MPI tools at once on one unmodified program.\v"
+                          "Commands:\n"
+                          "  run         run a program under a stack of tools\n"
+                          "  list        show the tools there are, and their options\n"
+                          "  check       show what a stack would do, or what is wrong with it\n"
+                          "  functions   list the MPI functions and their numbers\n"
+                          "\n"
+                          "`qmpi COMMAND --help` tells more of each.";
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    if (key == ARGP_KEY_ARG) {
+        for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+            if (strcmp(argument, commands[i].name) != 0)
+                continue;
+            static char name[64];
+            snprintf(name, sizeof name, "qmpi %s", argument);
+            state->argv[state->next - 1] = name;
+            exit(
+                commands[i].function(state->argc - state->next + 1, state->argv + state->next - 1));
+        }
+        argp_error(state, "'%s' is no command", argument);
+    }
+    if (key == ARGP_KEY_NO_ARGS)
+        argp_usage(state);
+    return ARGP_ERR_UNKNOWN;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .parser = parse, .args_doc = "COMMAND [ARGUMENT...]", .doc = doc};
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
+    return 2;
+}
