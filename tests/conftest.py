@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""What all pytest files share: the TAP report that Meson reads, and the way to tests/mpi/support.py.
+
+Every test function is one TAP line; what a failing one captured follows it as comments. Outside
+Meson (QMPI_TEST_TAP not set) pytest reports as it always does.
+"""
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "mpi"))
+
+
+class TapReport:
+    def __init__(self):
+        self.number = 0
+        self.failed_collection = False
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.failed_collection = True
+            self.comment(str(report.longrepr))
+
+    def pytest_collection_finish(self, session):
+        if self.failed_collection:
+            print("Bail out! the test file cannot be read", flush=True)
+        else:
+            print(f"1..{len(session.items)}", flush=True)
+
+    def pytest_runtest_logreport(self, report):
+        """One line a test: the call's, or that of the setup or teardown that kept it from passing."""
+        if report.when == "setup" and report.passed:
+            return
+        if report.when == "teardown":
+            if report.failed:  # its line is out already: only Bail out can still fail the file
+                self.comment(report.longreprtext)
+                print(f"Bail out! teardown of {name_of(report)}", flush=True)
+            return
+        self.number += 1
+        line = f"{'not ok' if report.failed else 'ok'} {self.number} - {name_of(report)}"
+        if report.skipped:
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+            line += f" # SKIP {reason.removeprefix('Skipped: ')}"
+        print(line, flush=True)
+        if report.failed:
+            self.comment(report.longreprtext)
+            for title, text in report.sections:
+                self.comment(f"{title}\n{text}")
+
+    @staticmethod
+    def comment(text):
+        for line in text.splitlines():
+            print(f"# {line}", flush=True)
+
+
+def name_of(report):
+    """The test's name; `#` would begin a TAP directive."""
+    return report.nodeid.rpartition("::")[2].replace("#", " ")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    if os.environ.get("QMPI_TEST_TAP"):
+        terminal = config.pluginmanager.get_plugin("terminalreporter")
+        config.pluginmanager.unregister(terminal)
+        config.pluginmanager.register(TapReport(), "tap_report")
