@@ -1,3 +1,133 @@
 # SPDX-License-Identifier: MIT
-def check(source): return ""
-def echo(source): return ""
+"""The sources of the test that calls every entry (tests/gen/every_entry.c).
+
+check: for each function a layer's interceptor that looks at every argument, and a call of MPI_X and
+PMPI_X. echo: the MPI library below them. What an argument must look like follows from its function
+and its place in the parameter list (tests/gen/witness.h), so all three know it without each other.
+"""
+import re
+
+from emit_c import GENERATED, LICENCE, Source
+from mpi_header import Function, Parameter
+
+
+def declaration(parameter: Parameter) -> str:
+    """The parameter with an array written as the pointer that it is: sizeof must mean that one."""
+    return re.sub(rf"\b{parameter.name}\[[^]]*\]", f"(*{parameter.name})", parameter.text, count=1)
+
+
+def declarations(function: Function, first: str = "") -> str:
+    texts = [first] if first else []
+    return ", ".join(texts + [declaration(each) for each in function.parameters]) or "void"
+
+
+def names(function: Function, first: str = "") -> str:
+    return ", ".join(([first] if first else []) + [each.name for each in function.parameters])
+
+
+def variable(parameter: Parameter) -> str:
+    """A local variable that can be given as this parameter: neither const nor a function."""
+    text = declaration(parameter)
+    if "*" in text:
+        return text
+    return f"DECAYED({text.removesuffix(parameter.name).strip()}) {parameter.name}"
+
+
+def look(function: Function) -> str:
+    """The lines that look at every argument."""
+    return "".join(
+        f'    witness_argument({position}, "{each.name}", &{each.name}, sizeof {each.name});\n'
+        for position, each in enumerate(function.parameters, 1)
+    )
+
+
+def layer(function: Function) -> str:
+    return (
+        f"static {function.result} layer_{function.short}"
+        f"({declarations(function, 'QMPI_Context context')})\n"
+        "{\n"
+        f"    const int check_place = arrive(context, {function.constant});\n"
+        f"{look(function)}"
+        f"    {function.result} check_result = QMPIX_NEXT(context, {function.short})"
+        f"({names(function, 'QMPIX_NEXT_CONTEXT(context)')});\n"
+        "    witness_result(check_place, &check_result, sizeof check_result);\n"
+        "    witness_answer(check_place, &check_result, sizeof check_result);\n"
+        "    return check_result;\n"
+        "}\n"
+    )
+
+
+def call(function: Function) -> str:
+    # The brackets around the name keep off a macro of mpi.h.
+    arguments = names(function)
+    text = f"static void call_{function.short}(bool check_base)\n{{\n"
+    for position, each in enumerate(function.parameters, 1):
+        text += f"    {variable(each)};\n"
+        text += f"    witness_fill(&{each.name}, sizeof {each.name}, {position});\n"
+    text += (
+        f"    const {function.result} check_result =\n"
+        f"        check_base ? (P{function.name})({arguments})\n"
+        f"                   : ({function.name})({arguments});\n"
+        "    witness_result(WITNESS_APPLICATION, &check_result, sizeof check_result);\n"
+        "}\n"
+    )
+    return text
+
+
+def check(source: Source) -> str:
+    text = (
+        f"/* {LICENCE} */\n/* {GENERATED}\n"
+        " * For every function an interceptor and a call; see tests/gen/every_entry.c. */\n"
+        '#include "every_entry.h"\n\n'
+        "/* The type that an argument of type T has once it is passed. */\n"
+        "#define DECAYED(T) __typeof__(((void)0, *(T *)0))\n\n"
+    )
+    for function in source.functions:
+        if not function.variadic:
+            text += layer(function) + "\n" + call(function) + "\n"
+    text += "const struct every_entry every_entry[] = {\n"
+    for function in source.functions:
+        text += (
+            f'    {{"{function.name}", {function.constant}, call_{function.short},\n'
+            f"     (void (*)(void))layer_{function.short}}},\n"
+        )
+    text += f"}};\n\nconst int every_entry_count = {len(source.functions)};\n"
+    return text
+
+
+def echo_function(function: Function) -> str:
+    parameters = declarations(function)
+    return (
+        f"{function.result} P{function.name}({parameters})\n"
+        "{\n"
+        f"    {function.result} check_result;\n"
+        f'    witness_arrive(0, "{function.name}");\n'
+        f"{look(function)}"
+        "    witness_answer(0, &check_result, sizeof check_result);\n"
+        "    return check_result;\n"
+        "}\n"
+    )
+
+
+def echo(source: Source) -> str:
+    text = (
+        f"/* {LICENCE} */\n/* {GENERATED}\n"
+        " * An MPI library that looks at what it is given and does nothing; the variadic functions\n"
+        " * are in tests/gen/echo_pcontrol.c. */\n"
+        "#pragma GCC visibility push(default)\n"
+        "#include <mpi.h>\n"
+        "#pragma GCC visibility pop\n\n"
+        '#include "witness.h"\n\n'
+    )
+    for function in source.functions:
+        if not function.variadic:
+            text += echo_function(function) + "\n"
+    text += "/* As in a real MPI library MPI_X is PMPI_X under a name that others may take. */\n"
+    for function in source.functions:
+        if function.variadic:
+            continue
+        text += (
+            f"{function.result} {function.name}({declarations(function)})\n"
+            f'    __attribute__((weak, alias("P{function.name}")));\n'
+        )
+    return text

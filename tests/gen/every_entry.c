@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls every entry of libqmpi, MPI_X and PMPI_X, with distinctive arguments under the layers of
+ * QMPI_TOOLS, which must be `witness` a number of times, on top of the echo library. Every layer
+ * and the base must get every argument unchanged, and every place the answer of the one below it.
+ * PMPI_X must lead to the base alone.
+ *
+ *     every_entry LAYERS          in one process, in the order of the numbers
+ *     every_entry LAYERS first    each call as the first MPI call of a process of its own
+ */
+#include "every_entry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int layers;
+static int line;
+static bool all_good = true;
+
+int layer_count(void)
+{
+    return layers;
+}
+
+void report(bool good, const char *name)
+{
+    all_good = all_good && good;
+    printf("%s %d - %s\n", good ? "ok" : "not ok", ++line, name);
+}
+
+int arrive(QMPI_Context context, enum QMPI_Functions_enum number)
+{
+    int tool_id = -2;
+    QMPIX_Context_get_tool_id(context, &tool_id);
+    witness_arrive(tool_id, QMPIX_Function_name(number));
+    if (context->function_id != (int)number)
+        witness_wrong("the context is that of %s",
+                      QMPIX_Function_name((enum QMPI_Functions_enum)context->function_id));
+    return tool_id;
+}
+
+static void init(int tool_id)
+{
+    for (int i = 0; i < every_entry_count; i++)
+        QMPI_Register_tool_function(tool_id, every_entry[i].number, every_entry[i].layer);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    QMPI_Register_tool_name("witness", init);
+}
+
+static bool call_here(const struct every_entry *entry, bool base)
+{
+    witness_begin(entry->name, base ? 0 : layers);
+    entry->call(base);
+    return witness_end() == 0;
+}
+
+static bool call_in_child(const struct every_entry *entry, bool base)
+{
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool good = call_here(entry, base);
+        fflush(stdout);
+        _exit(good ? 0 : 1);
+    }
+    int status = -1;
+    if (child < 0 || waitpid(child, &status, 0) != child || WIFSIGNALED(status)) {
+        printf("# %s: killed by signal %d\n", entry->name, WTERMSIG(status));
+        return false;
+    }
+    return status == 0;
+}
+
+int main(int count, char **arguments)
+{
+    const bool first = count > 2 && !strcmp(arguments[2], "first");
+    layers = count > 1 ? atoi(arguments[1]) : 0;
+    for (int i = 0; i < every_entry_count; i++) {
+        for (int base = 0; base <= 1; base++) {
+            char name[128];
+            snprintf(name, sizeof name, "%s%s", base ? "P" : "", every_entry[i].name);
+            report(first ? call_in_child(&every_entry[i], base) : call_here(&every_entry[i], base),
+                   name);
+        }
+    }
+    if (!first)
+        check_pcontrol_forms();
+    printf("# %d functions under %d layers\n1..%d\n", every_entry_count, layers, line);
+    return all_good ? 0 : 1;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the generated calls and interceptors (check.c) and the program that runs them. */
+#ifndef QMPI_TEST_EVERY_ENTRY_H
+#define QMPI_TEST_EVERY_ENTRY_H
+
+#include "witness.h"
+
+#include <qmpi/qmpi.h>
+
+#include <stdbool.h>
+
+struct every_entry {
+    const char *name;
+    enum QMPI_Functions_enum number;
+    void (*call)(bool base); /* calls MPI_X, or PMPI_X if `base` */
+    void (*layer)(void);     /* the interceptor */
+};
+extern const struct every_entry every_entry[];
+extern const int every_entry_count;
+
+/* Tells the witness that a layer's interceptor of `number` was called; returns the tool_id. */
+int arrive(QMPI_Context context, enum QMPI_Functions_enum number);
+
+/* MPI_Pcontrol's, written by hand: it is variadic. */
+void call_Pcontrol(bool base);
+int layer_Pcontrol(QMPI_Context context, const int level, ...);
+
+/* The number of the layers in this run. */
+int layer_count(void);
+
+/* Writes one TAP line. */
+void report(bool good, const char *name);
+
+/* MPI_Pcontrol with fewer and with other arguments. */
+void check_pcontrol_forms(void);
+
+#endif

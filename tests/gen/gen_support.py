@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Where the tests of this folder find things: given by Meson, see meson.build."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(os.environ["QMPI_SOURCE_ROOT"])
+BUILD = Path(os.environ["QMPI_BUILD_ROOT"])
+LIBRARY = Path(os.environ["QMPI_TEST_LIBRARY"])  # libqmpi
+MPI_NAME = os.environ["QMPI_TEST_MPI"]  # mpich
+MPI_LIBRARY = os.environ["QMPI_TEST_MPI_LIBRARY"]
+MPI_INCLUDE = os.environ["QMPI_TEST_MPI_INCLUDE"]
+CC = os.environ["QMPI_TEST_CC"].split("\n")
+CXX = os.environ["QMPI_TEST_CXX"].split()  # empty: there is no C++ compiler
+
+GENERATOR = SOURCE / "src/dispatch/gen"
+GENERATED = BUILD / "src/dispatch"
+PUBLIC_HEADERS = [SOURCE / "include", GENERATED / "include"]
+
+sys.path.insert(0, str(GENERATOR))
+
+
+def run(*command):
+    """A command's standard output; where it fails, what it said is the failure."""
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
+    return done.stdout

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a test's call of MPI_Pcontrol gives; `level` tells which form it is, as it does in real use.
+ * Every place compares what it got with the same list.
+ */
+#ifndef QMPI_TEST_PCONTROL_WORDS_H
+#define QMPI_TEST_PCONTROL_WORDS_H
+
+enum {
+    PCONTROL_NOTHING = 0, /* (level) */
+    PCONTROL_NAME = 1,    /* (level, "name") */
+    PCONTROL_REALS = 2,   /* (level, 8 doubles) */
+    PCONTROL_FULL = 3, /* (level, 8 words and 8 doubles in turn): even words long, odd ones int */
+};
+
+/* Compares with what `level` stands for, at the place last arrived at. */
+__attribute__((visibility("default"))) void pcontrol_compare(int level, const long *words,
+                                                             const double *reals);
+
+/* Words and doubles of the forms above, distinctive, with every byte set. */
+__attribute__((visibility("default"))) long pcontrol_word(int index);
+__attribute__((visibility("default"))) double pcontrol_real(int index);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Watches one call of an MPI function on its way through the layers to the base and back. Every
+ * argument of every function is given bytes of its own; so is the answer of every place. A place is
+ * a tool_id, 0 for the base, or the application. What is wrong is written as TAP comments that name
+ * the function, the place and the argument.
+ */
+#ifndef QMPI_TEST_WITNESS_H
+#define QMPI_TEST_WITNESS_H
+
+#include <stddef.h>
+
+#define WITNESS_API __attribute__((visibility("default")))
+
+enum { WITNESS_APPLICATION = -1 };
+
+/* A call of `function` (a constant string) begins; `layers` layers must see it, then the base. */
+WITNESS_API void witness_begin(const char *function, int layers);
+
+/* Sets an argument to the bytes that every place must find in it; positions count from 1. */
+WITNESS_API void witness_fill(void *value, size_t size, int position);
+
+/* The call has come to a place, which was called as `function`. */
+WITNESS_API void witness_arrive(int place, const char *function);
+
+/* An argument as the place last arrived at was given it. */
+WITNESS_API void witness_argument(int position, const char *name, const void *value, size_t size);
+
+/* Sets the result that `place` answers with. */
+WITNESS_API void witness_answer(int place, void *result, size_t size);
+
+/* The result that `place` got from the one below it. */
+WITNESS_API void witness_result(int place, const void *result, size_t size);
+
+/* Anything else that is wrong at the place last arrived at. */
+WITNESS_API void witness_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The call is over: how much was wrong with it. */
+WITNESS_API int witness_end(void);
+
+#endif
