@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""How it is measured: instructions by callgrind, nanoseconds and microseconds by the clock."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from statistics import median
+
+from setups import Build, clean_environment
+
+TIMEOUT = 120  # seconds; a run takes one or two
+
+# Three loop lengths give two figures: how far they are apart is the noise of the count.
+LENGTHS = (1000, 3000, 7000)
+NOISE_LIMIT = 0.2
+
+Environment = dict[str, str]
+
+
+class Failed(Exception):
+    """A run that did not do what it should: nothing can be measured."""
+
+
+def output_of(command: list[str], environment: Environment) -> str:
+    done = subprocess.run(command, env=clean_environment(environment), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    if done.returncode:
+        raise Failed(f"{' '.join(command)} with {environment}\n"
+                     f"ended with status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def has_callgrind() -> bool:
+    return shutil.which("valgrind") is not None
+
+
+def count_run(build: Build, environment: Environment, calls: int) -> int:
+    """All instructions spent in the loop of `calls` calls and whatever it calls."""
+    with tempfile.TemporaryDirectory(prefix="qmpi-bench-") as folder:
+        out = os.path.join(folder, "out")
+        # The loop alone: the rest of the program, MPI_Init above all, differs from run to run.
+        output_of(["valgrind", "--tool=callgrind", "--toggle-collect=call_loop*",
+                   f"--callgrind-out-file={out}", str(build.loop), "count", str(calls)],
+                  environment)
+        with open(out, encoding="utf-8") as file:
+            found = re.search(r"^(?:totals|summary): (\d+)", file.read(), re.MULTILINE)
+    if not found or int(found[1]) < calls:
+        raise Failed(f"callgrind counted nothing in call_loop() with {environment}")
+    return int(found[1])
+
+
+def count_instructions(build: Build, environments: list[Environment]) -> list[tuple[float, float]]:
+    """Instructions per call, start-up cancelled, and the noise; for each environment."""
+    jobs = [(environment, calls) for environment in environments for calls in LENGTHS]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        totals = list(pool.map(lambda job: count_run(build, *job), jobs))
+    short, middle, long = LENGTHS
+    figures = []
+    for i in range(0, len(totals), len(LENGTHS)):
+        first = (totals[i + 1] - totals[i]) / (middle - short)
+        second = (totals[i + 2] - totals[i + 1]) / (long - middle)
+        figures.append(((totals[i + 2] - totals[i]) / (long - short), abs(first - second)))
+    return figures
+
+
+def time_rounds(command: list[str], environments: list[Environment],
+                rounds: int) -> list[list[float]]:
+    """
+    The number that the command prints, one for each round, for each environment. All environments
+    take turns within a round, so that figures of one round can be compared: the machine changes
+    its speed more slowly than that.
+    """
+    figures: list[list[float]] = [[] for _ in environments]
+    for _ in range(rounds):
+        for environment, figure in zip(environments, figures):
+            figure.append(float(output_of(command, environment)))
+    return figures
+
+
+def difference(upper: list[float], lower: list[float], divisor: float = 1.0) -> float:
+    """The median over the rounds of what `upper` costs more than `lower`."""
+    return median((a - b) / divisor for a, b in zip(upper, lower))
+
+
+def ratio(upper: list[float], lower: list[float]) -> float:
+    return median(a / b for a, b in zip(upper, lower))

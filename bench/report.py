@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""The measurements as text and as JSON. One structure, made by collect() in run, feeds both."""
+
+COLUMNS = {"0": "no tool", "1": "1", "2": "2", "4": "4", "8": "8", "100": "100"}
+
+
+def number(value: float, digits: int, sign: str = "") -> str:
+    text = f"{value:{sign}.{digits}f}"
+    return text.removesuffix(".0") if "." in text and digits == 1 else text
+
+
+def absolute(cell: dict) -> str:
+    parts = []
+    if "instructions" in cell:
+        parts.append(f"{cell['instructions']:.0f}")
+    if "ns" in cell:
+        parts.append(f"{cell['ns']:.2f}")
+    return " / ".join(parts)
+
+
+def over_raw(cell: dict) -> str:
+    parts = []
+    if "instructions_over_raw" in cell:
+        parts.append(number(cell["instructions_over_raw"], 1, "+"))
+    if "ns_over_raw" in cell:
+        parts.append(f"{cell['ns_over_raw']:+.2f}")
+        parts.append(f"x{cell['ns_ratio']:.2f}")
+    return " / ".join(parts)
+
+
+def further(cell: dict) -> str:
+    parts = []
+    if "instructions" in cell:
+        parts.append(number(cell["instructions"], 1, "+"))
+    if "ns" in cell:
+        parts.append(f"{cell['ns']:+.2f}")
+    return " / ".join(parts)
+
+
+def table(title: str, result: dict, cell_text) -> list[str]:
+    columns = [key for key in COLUMNS if any(key in row["cells"] for row in result["rows"])]
+    lines = [["", *(COLUMNS[key] for key in columns), "each further"]]
+    for row in result["rows"]:
+        cells = [cell_text(row["cells"][key]) if key in row["cells"] else "" for key in columns]
+        lines.append([row["title"], *cells,
+                      further(row["each_further"]) if row["each_further"] else ""])
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    text = ["", title, ""]
+    for i, line in enumerate(lines):
+        text.append("| " + " | ".join(c.ljust(w) for c, w in zip(line, widths)) + " |")
+        if i == 0:
+            text.append("|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    return text
+
+
+def targets(result: dict) -> list[str]:
+    lines = ["", "Targets", ""]
+    for target in result["targets"]:
+        verdict = "met" if target["met"] else "MISSED"
+        wanted = f"{target['relation']} {target['target']:g} {target['unit']}"
+        lines.append(f"  {target['name']:50} {target['measured']:8.2f}   {wanted:24} {verdict}")
+    return lines
+
+
+def start_up(result: dict) -> list[str]:
+    lines = ["", "First MPI call (MPI_Initialized), microseconds: median (smallest to largest), "
+             "and the median over no libqmpi's", ""]
+    for entry in result["start_up"]:
+        spread = f"({entry['smallest']:.1f} to {entry['largest']:.1f})"
+        lines.append(f"  {entry['name']:24} {entry['us']:8.1f} {spread:20} "
+                     f"{entry['us_over_none']:+8.1f}")
+    return lines
+
+
+def text(result: dict) -> str:
+    lines = [f"{result['function']}, {result['mpi']}",
+             f"build: {result['build']}; {result['cpu']}"]
+    kinds = " / ".join(result["figures"])
+    factor = " / ratio in time" if "ns" in result["figures"] else ""
+    lines += table(f"Per call ({kinds})", result, absolute)
+    lines += table(f"Over raw MPI ({kinds}{factor})", result, over_raw)
+    if "noise" in result:
+        lines += ["", f"Noise of the count: {result['noise']:.3f} instructions at most"]
+    if result["calling_address"]:
+        lines += ["", "One QMPI_Context_get_calling_address: "
+                  f"{further(result['calling_address'])} ({kinds})"]
+    if result["start_up"]:
+        lines += start_up(result)
+    return "\n".join(lines + targets(result)) + "\n"
