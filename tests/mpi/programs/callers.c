@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls MPI from functions of known names, which it exports, so that a tool can tell by dladdr
+ * where a call came from. With the argument `threads`, four threads call from four functions, over
+ * and over.
+ */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { THREADS = 4, ROUNDS = 5000 };
+
+/* The addition keeps the call from becoming a jump: the function itself must be the caller. */
+#define CALLER(name, call)                                                                         \
+    __attribute__((noinline, visibility("default"))) int name(void);                               \
+    int name(void)                                                                                 \
+    {                                                                                              \
+        int number = 0;                                                                            \
+        const int result = call;                                                                   \
+        __asm__ volatile("" ::: "memory");                                                         \
+        return result + number;                                                                    \
+    }
+
+CALLER(caller_of_init, MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &number))
+CALLER(caller_of_initialized, MPI_Initialized(&number))
+CALLER(caller_of_rank, MPI_Comm_rank(MPI_COMM_WORLD, &number))
+CALLER(caller_of_size, MPI_Comm_size(MPI_COMM_WORLD, &number))
+CALLER(caller_of_barrier, MPI_Barrier(MPI_COMM_WORLD))
+CALLER(caller_of_finalize, MPI_Finalize())
+CALLER(caller_in_thread_0, MPI_Comm_rank(MPI_COMM_SELF, &number))
+CALLER(caller_in_thread_1, MPI_Comm_rank(MPI_COMM_SELF, &number))
+CALLER(caller_in_thread_2, MPI_Comm_rank(MPI_COMM_SELF, &number))
+CALLER(caller_in_thread_3, MPI_Comm_rank(MPI_COMM_SELF, &number))
+
+static int (*const of_thread[THREADS])(void) = {caller_in_thread_0, caller_in_thread_1,
+                                                caller_in_thread_2, caller_in_thread_3};
+
+static void *call_many(void *function)
+{
+    int (*const *call)(void) = function;
+    for (int i = 0; i < ROUNDS; i++)
+        (*call)();
+    return NULL;
+}
+
+static void run_threads(void)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, call_many, (void *)&of_thread[i]);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+    caller_of_initialized();
+    caller_of_init();
+    if (argc > 1 && !strcmp(argv[1], "threads")) {
+        run_threads();
+    } else {
+        caller_of_rank();
+        caller_of_barrier();
+        caller_of_size();
+    }
+    caller_of_finalize();
+    puts("done");
+    return 0;
+}

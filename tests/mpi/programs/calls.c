@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An application that makes the MPI calls named on its command line, in that order, and prints what
+ * came of each on stdout: `calls init comm_rank finalize`. `trace: app STEP` on stderr goes before
+ * each, between the notes that the test tools make. An unknown step ends it with status 99.
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static MPI_Session session;
+
+static void run_step(const char *step)
+{
+    int flag = 0, number = -1, number2 = -1, result = MPI_SUCCESS;
+    if (!strcmp(step, "init"))
+        result = MPI_Init(NULL, NULL);
+    else if (!strcmp(step, "init_thread"))
+        result = MPI_Init_thread(NULL, NULL, MPI_THREAD_SINGLE, &number);
+    else if (!strcmp(step, "initialized"))
+        result = MPI_Initialized(&flag);
+    else if (!strcmp(step, "session_init"))
+        result = MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    else if (!strcmp(step, "session_finalize"))
+        result = MPI_Session_finalize(&session);
+    else if (!strcmp(step, "t_init_thread"))
+        result = MPI_T_init_thread(MPI_THREAD_SINGLE, &number);
+    else if (!strcmp(step, "t_finalize"))
+        result = MPI_T_finalize();
+    else if (!strcmp(step, "wtime"))
+        flag = MPI_Wtime() > 0;
+    else if (!strcmp(step, "get_version"))
+        result = MPI_Get_version(&number, &number2);
+    else if (!strcmp(step, "comm_rank"))
+        result = MPI_Comm_rank(MPI_COMM_WORLD, &number);
+    else if (!strcmp(step, "comm_size"))
+        result = MPI_Comm_size(MPI_COMM_WORLD, &number);
+    else if (!strcmp(step, "barrier"))
+        result = MPI_Barrier(MPI_COMM_WORLD);
+    else if (!strcmp(step, "finalize"))
+        result = MPI_Finalize();
+    else if (!strcmp(step, "finalized"))
+        result = MPI_Finalized(&flag);
+    else if (!strncmp(step, "abort=", 6))
+        result = MPI_Abort(MPI_COMM_WORLD, atoi(step + 6));
+    else
+        exit(99);
+    printf("%s: result %d, flag %d, numbers %d %d\n", step, result, flag, number, number2);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        dprintf(2, "trace: app %s\n", argv[i]);
+        run_step(argv[i]);
+    }
+    return 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* An application that is linked with MPI and could call it, but this time does not. */
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    if (argc > 1)
+        MPI_Init(NULL, NULL);
+    puts("done without MPI");
+    return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Four threads at once, under MPI_THREAD_MULTIPLE. `count N`: each makes N calls of MPI_Comm_rank
+ * and N of MPI_Iprobe. `race`: each makes the process's first MPI call, MPI_Initialized, at the
+ * same moment.
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 4 };
+
+static int rounds;
+static pthread_barrier_t all_ready;
+
+static void *count(void *unused)
+{
+    int number;
+    for (int i = 0; i < rounds; i++) {
+        MPI_Comm_rank(MPI_COMM_WORLD, &number);
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &number, MPI_STATUS_IGNORE);
+    }
+    return unused;
+}
+
+static void *race(void *unused)
+{
+    int flag = -1;
+    pthread_barrier_wait(&all_ready);
+    const int result = MPI_Initialized(&flag);
+    if (result != MPI_SUCCESS || flag != 0)
+        printf("MPI_Initialized: result %d, flag %d\n", result, flag);
+    return unused;
+}
+
+static void run(void *(*function)(void *))
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, function, NULL);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    pthread_barrier_init(&all_ready, NULL, THREADS);
+    if (argc > 1 && !strcmp(argv[1], "race"))
+        run(race);
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    if (provided != MPI_THREAD_MULTIPLE) {
+        puts("no MPI_THREAD_MULTIPLE");
+        MPI_Abort(MPI_COMM_WORLD, 77);
+    }
+    if (argc > 2 && !strcmp(argv[1], "count")) {
+        rounds = atoi(argv[2]);
+        run(count);
+    }
+    MPI_Finalize();
+    puts("done");
+    return 0;
+}

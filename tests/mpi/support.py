@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Runs an MPI program under a stack of tools, the way a user would, and reads what came out."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+BUILD = Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
+SOURCE = Path(os.environ.get("QMPI_SOURCE_ROOT", Path(__file__).parents[2])).resolve()
+LIBQMPI = BUILD / "src" / "libqmpi.so"
+BUNDLED_TOOLS = BUILD / "tools"
+PROGRAMS = BUILD / "tests" / "mpi" / "programs"
+TOOLS = BUILD / "tests" / "mpi" / "tools"
+ASAN = os.environ.get("QMPI_TEST_ASAN", "")
+MPIEXEC = shutil.which("mpiexec.mpich") or "mpiexec"
+
+# Words by which the sanitizers begin a report.
+SANITIZER_REPORT = re.compile(r"AddressSanitizer|runtime error:|UndefinedBehaviorSanitizer")
+
+
+@dataclass
+class Result:
+    returncode: int
+    stdout: str
+    stderr: str
+
+    @property
+    def trace(self) -> list[str]:
+        """What the test tools and programs noted, in order, without the mark."""
+        mark = "trace: "
+        return [line[len(mark):] for line in self.stderr.splitlines() if line.startswith(mark)]
+
+    @property
+    def calls(self) -> list[str]:
+        """The trace without what tools note when they are loaded and initialised."""
+        return [line for line in self.trace if not re.match(r"(load|init|exit) ", line)]
+
+    @property
+    def messages(self) -> list[str]:
+        """The library's own lines on stderr, without the prefix."""
+        mark = "qmpi: "
+        return [line[len(mark):] for line in self.stderr.splitlines() if line.startswith(mark)]
+
+
+def program(name: str) -> Path:
+    return PROGRAMS / name
+
+
+def tool(name: str) -> Path:
+    return TOOLS / f"{name}.so"
+
+
+def clean_environment() -> dict[str, str]:
+    """This process's environment without anything that could steer the library or the sanitizers."""
+    unwanted = re.compile(r"(QMPI_(?!TEST|BUILD|SOURCE)|LD_|PMI|ASAN_|UBSAN_|LSAN_)")
+    kept = {key: value for key, value in os.environ.items() if not unwanted.match(key)}
+    kept["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"
+    kept["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
+    return kept
+
+
+def run_command(command, env, timeout=60, cwd=None) -> Result:
+    """Runs `command` in a process group of its own, and ends all of it when time is up."""
+    process = subprocess.Popen(
+        [str(part) for part in command],
+        env=env,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        stdout, stderr = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+        raise AssertionError(
+            f"not done after {timeout} s: {command}\nstdout:\n{stdout}\nstderr:\n{stderr}"
+        ) from None
+    result = Result(process.returncode, stdout, stderr)
+    print(f"$ {' '.join(map(str, command))[:2000]}\n-> {result.returncode}\n{stdout[:8000]}")
+    print(f"stderr:\n{stderr[:8000]}")
+    assert not SANITIZER_REPORT.search(stdout + stderr), "a sanitizer found something"
+    return result
+
+
+def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), timeout=60, cwd=None,
+            wrapper=()) -> Result:
+    """Runs a program of the build folder (or a path) as an MPI job.
+
+    ranks    1: started directly, without a launcher; else by mpiexec
+    tools    the value of QMPI_TOOLS; None: not set
+    env      further variables; a value None unsets
+    preload  the libraries of LD_PRELOAD, for the ranks only; (): none
+    wrapper  a command in front of the program, such as valgrind
+    """
+    environment = clean_environment()
+    environment["QMPI_TOOL_PATH"] = str(TOOLS)
+    if tools is not None:
+        environment["QMPI_TOOLS"] = tools
+    for key, value in (env or {}).items():
+        if value is None:
+            environment.pop(key, None)
+        else:
+            environment[key] = str(value)
+    path = program(name) if "/" not in str(name) else Path(name)
+    command = [*wrapper, path, *args]
+    libraries = ":".join(map(str, ([ASAN] if ASAN and preload else []) + list(preload)))
+    if ranks > 1:
+        option = ["-genv", "LD_PRELOAD", libraries] if libraries else []
+        command = [MPIEXEC, "-n", str(ranks), *option, *command]
+    elif libraries:
+        environment["LD_PRELOAD"] = libraries
+    return run_command(command, environment, timeout, cwd)

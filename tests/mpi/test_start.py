@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""When the stack is built, and that calls before MPI_Init and after MPI_Finalize go through it."""
+import pytest
+
+from support import LIBQMPI, run_mpi
+
+FIRST_CALLS = {
+    "init": "MPI_Init",
+    "init_thread": "MPI_Init_thread",
+    "initialized": "MPI_Initialized",
+    "finalized": "MPI_Finalized",
+    "get_version": "MPI_Get_version",
+    "session_init": "MPI_Session_init",
+    "t_init_thread": "MPI_T_init_thread",
+    "wtime": "MPI_Wtime",
+}
+
+
+def steps_after(first):
+    """The rest of a proper program that begins with `first`."""
+    return {
+        "init": ["finalize"],
+        "init_thread": ["finalize"],
+        "session_init": ["session_finalize"],
+        "t_init_thread": ["t_finalize"],
+    }.get(first, ["init", "finalize"])
+
+
+@pytest.mark.parametrize("first", FIRST_CALLS)
+def test_whichever_call_comes_first_goes_through_the_stack(first):
+    steps = [first, *steps_after(first)]
+    result = run_mpi("calls", *steps, ranks=1, tools="alpha:beta")
+    assert result.trace[:7] == [f"app {first}", "load beta", "init beta 2", "load alpha",
+                                "init alpha 1", f"alpha 1 {FIRST_CALLS[first]}",
+                                f"beta 2 {FIRST_CALLS[first]}"]
+    raw = run_mpi("calls", *steps, ranks=1, preload=())  # MPICH refuses MPI_Wtime before MPI_Init
+    assert (result.returncode, result.stdout) == (raw.returncode, raw.stdout)
+    assert first == "wtime" or result.returncode == 0
+
+
+def test_calls_after_finalize_go_through_the_stack():
+    after = {"finalized": "MPI_Finalized", "get_version": "MPI_Get_version",
+             "initialized": "MPI_Initialized", "wtime": "MPI_Wtime"}
+    steps = ["init", "finalize", *after]
+    result = run_mpi("calls", *steps, ranks=1, tools="alpha:beta")
+    raw = run_mpi("calls", *steps, ranks=1, preload=())  # which refuses MPI_Wtime, the last one
+    assert (result.returncode, result.stdout) == (raw.returncode, raw.stdout)
+    expected = []
+    for step, function in after.items():
+        expected += [f"app {step}", f"alpha 1 {function}", f"beta 2 {function}"]
+    assert result.calls[result.calls.index("app finalized"):] == expected
+    assert "finalized: result 0, flag 1" in result.stdout
+
+
+def test_a_program_of_sessions_alone_goes_through_the_stack():
+    steps = ["session_init", "get_version", "session_finalize"]
+    result = run_mpi("calls", *steps, ranks=1, tools="alpha")
+    assert result.returncode == 0
+    assert [line for line in result.calls if line.startswith("alpha")] == [
+        "alpha 1 MPI_Session_init", "alpha 1 MPI_Get_version", "alpha 1 MPI_Session_finalize"]
+
+
+@pytest.mark.parametrize("tools", [None, "", ":", ":::"])
+def test_without_tools_the_program_runs_as_if_alone(tools):
+    steps = ["init", "comm_size", "barrier", "finalize"]
+    result = run_mpi("calls", *steps, tools=tools)
+    raw = run_mpi("calls", *steps, preload=())
+    assert (result.returncode, sorted(result.stdout.splitlines())) == (
+        0, sorted(raw.stdout.splitlines()))
+    assert result.messages == []
+
+
+def test_empty_entries_are_skipped():
+    result = run_mpi("calls", "init", "comm_rank", "finalize", ranks=1, tools="::alpha::beta:")
+    assert result.returncode == 0
+    assert [line for line in result.calls if "rank" in line] == [
+        "app comm_rank", "alpha 1 MPI_Comm_rank", "beta 2 MPI_Comm_rank"]
+
+
+@pytest.mark.parametrize("tools", ["alpha", "no_such_tool"])
+def test_a_process_that_never_calls_mpi_does_not_even_load_the_tools(tools):
+    result = run_mpi("no_mpi", ranks=1, tools=tools, env={"QMPI_DEBUG": "all,nonsense"})
+    assert (result.returncode, result.stdout, result.stderr) == (0, "done without MPI\n", "")
+
+
+def test_a_program_that_has_nothing_to_do_with_mpi_is_left_alone():
+    result = run_mpi("/bin/echo", "hello", ranks=1, tools="no_such_tool", preload=[LIBQMPI])
+    assert (result.returncode, result.stdout, result.stderr) == (0, "hello\n", "")
+
+
+# ---- Errors and aborts pass through --------------------------------------------------------------
+
+
+def test_error_codes_and_error_handlers_pass_through():
+    raw = run_mpi("errors", ranks=1, preload=())
+    assert "handler: class" in raw.stdout and raw.returncode == 3
+    for tools in (None, "empty", "alpha:empty:alpha"):
+        result = run_mpi("errors", ranks=1, tools=tools)
+        assert (result.returncode, result.stdout) == (raw.returncode, raw.stdout)
+
+
+def test_a_fatal_error_ends_the_job_as_without_tools():
+    raw = run_mpi("errors", "fatal", preload=())
+    assert raw.returncode != 0
+    result = run_mpi("errors", "fatal", tools="alpha:empty")
+    assert result.returncode == raw.returncode
+    assert "Invalid rank has value 99" in result.stderr
+    assert result.stdout == raw.stdout
+
+
+@pytest.mark.parametrize("code", [1, 7, 77])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_abort_codes_pass_through(code, ranks):
+    steps = ["init", f"abort={code}", "comm_rank"]
+    raw = run_mpi("calls", *steps, ranks=ranks, preload=())
+    assert raw.returncode == code
+    result = run_mpi("calls", *steps, ranks=ranks, tools="empty:alpha")
+    assert result.returncode == code
+    assert "comm_rank" not in result.stdout
+    if ranks == 1:  # the launcher loses what is still on its way from an aborted job
+        assert "alpha 2 MPI_Abort" in result.calls
+
+
+# ---- QMPI_DEBUG, QMPI_ON_ERROR -------------------------------------------------------------------
+
+
+def test_an_unknown_debug_topic_is_reported_once_and_the_run_goes_on():
+    result = run_mpi("calls", "init", "finalize", tools="empty",
+                     env={"QMPI_DEBUG": "nonsense,,parse"})
+    assert result.returncode == 0
+    reports = [line for line in result.messages if "unknown topic" in line]
+    assert len(reports) == 1 and "'nonsense'" in reports[0] and "parse, find, load" in reports[0]
+
+
+def test_debug_topics_are_traced_with_the_rank_and_never_on_stdout():
+    result = run_mpi("calls", "init", "comm_rank", "finalize", tools="empty:alpha",
+                     env={"QMPI_DEBUG": "all"})
+    raw = run_mpi("calls", "init", "comm_rank", "finalize", preload=())
+    assert sorted(result.stdout.splitlines()) == sorted(raw.stdout.splitlines())
+    for rank in (0, 1):
+        for topic in ("parse", "find", "load", "base", "chain"):
+            assert [line for line in result.messages if line.startswith(f"rank {rank}: {topic}: ")]
+
+
+def test_only_the_topics_that_are_asked_for_are_traced():
+    result = run_mpi("calls", "init", "finalize", ranks=1, tools="empty:alpha",
+                     env={"QMPI_DEBUG": "load"})
+    assert result.messages and all(line.startswith("load: ") for line in result.messages)
+
+
+def test_an_unknown_value_of_on_error_is_reported_and_stops_as_usual():
+    result = run_mpi("calls", "init", "finalize", tools="no_such_tool",
+                     env={"QMPI_ON_ERROR": "perhaps"})
+    assert result.returncode == 2
+    reports = [line for line in result.messages if "QMPI_ON_ERROR" in line]
+    assert len(reports) == 1 and "'perhaps'" in reports[0]
+    assert result.stdout == ""

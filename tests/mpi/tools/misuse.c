@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Uses every call of the interface wrongly, in the constructor, in init and inside an MPI call, and
+ * notes each wrong use that did not give the documented error class or that touched an output. A
+ * wrong registration names `intruder`, which must never run. Meant for a stack of three layers.
+ */
+#include "trace.h"
+
+#include <qmpi/qmpi.h>
+
+#include <limits.h>
+#include <string.h>
+
+static int checks;
+
+static void expect(int result, int expected, const char *call)
+{
+    checks++;
+    if (result != expected)
+        trace("misuse WRONG: %s gave %d, not %d", call, result, expected);
+}
+
+#define EXPECT(expected, call) expect(call, expected, #call)
+#define BAD_ARG(call) EXPECT(MPI_ERR_ARG, call)
+
+/* Numbers that are no function's: no other type than int holds them all. */
+static const int bad_numbers[] = {-1, INT_MIN, MPI_LAST_FUNC, MPI_LAST_FUNC + 1, INT_MAX};
+static const int bad_ids[] = {-1, INT_MIN, 0, 4, 255, 256, INT_MAX};
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void intruder(void)
+{
+    trace("misuse WRONG: an interceptor ran that was never accepted");
+}
+
+static void second_init(int tool_id)
+{
+    trace("misuse WRONG: init %d of a tool that was never accepted", tool_id);
+}
+
+/* ---- Outputs must stay as they are -------------------------------------------------------------
+ */
+
+static char mark; /* what outputs point to before a call that fails */
+
+static void check_get_function(int tool_id, int number)
+{
+    void (*function)(void) = intruder;
+    QMPI_Context next = (QMPI_Context)(const void *)&mark;
+    BAD_ARG(QMPI_Get_function(tool_id, (enum QMPI_Functions_enum)number, &function, &next));
+    if (function != intruder || (const void *)next != &mark)
+        trace("misuse WRONG: QMPI_Get_function(%d, %d) touched its outputs", tool_id, number);
+}
+
+static void check_about_layer(int tool_id)
+{
+    const char *text = &mark;
+    const QMPIX_Tool_info *info = (const QMPIX_Tool_info *)(const void *)&mark;
+    int flag = 77;
+    BAD_ARG(QMPIX_Tool_get_name(tool_id, &text));
+    BAD_ARG(QMPIX_Tool_get_library(tool_id, &text));
+    BAD_ARG(QMPIX_Tool_get_option(tool_id, "key", &text));
+    BAD_ARG(QMPIX_Tool_get_info(tool_id, &info));
+    BAD_ARG(QMPIX_Tool_intercepts(tool_id, MPI_SEND_T, &flag));
+    if (text != &mark || (const void *)info != &mark || flag != 77)
+        trace("misuse WRONG: a call about layer %d touched its output", tool_id);
+    check_get_function(tool_id, MPI_SEND_T);
+}
+
+static void check_numbers(int tool_id)
+{
+    for (size_t i = 0; i < COUNT(bad_numbers); i++) {
+        const enum QMPI_Functions_enum number = (enum QMPI_Functions_enum)bad_numbers[i];
+        int flag = 77;
+        check_get_function(tool_id, bad_numbers[i]);
+        BAD_ARG(QMPI_Register_tool_function(tool_id, number, intruder));
+        BAD_ARG(QMPIX_Tool_intercepts(tool_id, number, &flag));
+        BAD_ARG(QMPIX_Function_exists(number, &flag));
+        checks++;
+        if (QMPIX_Function_name(number) || flag != 77)
+            trace("misuse WRONG: number %d has a name or a flag", bad_numbers[i]);
+    }
+}
+
+static void check_layers(void)
+{
+    for (size_t i = 0; i < COUNT(bad_ids); i++) {
+        check_about_layer(bad_ids[i]);
+        BAD_ARG(QMPI_Register_tool_storage(bad_ids[i], &mark));
+        BAD_ARG(QMPI_Register_tool_function(bad_ids[i], MPI_SEND_T, intruder));
+        BAD_ARG(QMPIX_Tool_fail(bad_ids[i], "never"));
+    }
+}
+
+static void check_null_outputs(int tool_id)
+{
+    void (*function)(void) = intruder;
+    QMPI_Context next = NULL;
+    const char *text = &mark;
+    const QMPIX_Tool_info *info = NULL;
+    enum QMPI_Functions_enum number = MPI_SEND_T;
+    BAD_ARG(QMPI_Get_function(tool_id, MPI_SEND_T, NULL, &next));
+    BAD_ARG(QMPI_Get_function(tool_id, MPI_SEND_T, &function, NULL));
+    if (function != intruder || next)
+        trace("misuse WRONG: QMPI_Get_function touched the output that it was given");
+    BAD_ARG(QMPI_Register_tool_function(tool_id, MPI_SEND_T, NULL));
+    BAD_ARG(QMPIX_Tool_fail(tool_id, NULL));
+    BAD_ARG(QMPIX_Tool_get_option(tool_id, NULL, &text));
+    BAD_ARG(QMPIX_Tool_get_option(tool_id, "key", NULL));
+    EXPECT(MPI_ERR_INFO_NOKEY, QMPIX_Tool_get_option(tool_id, "no such key", &text));
+    BAD_ARG(QMPIX_Tool_get_name(tool_id, NULL));
+    BAD_ARG(QMPIX_Tool_get_library(tool_id, NULL));
+    BAD_ARG(QMPIX_Tool_get_info(tool_id, NULL));
+    BAD_ARG(QMPIX_Tool_intercepts(tool_id, MPI_SEND_T, NULL));
+    BAD_ARG(QMPIX_Tool_count(NULL));
+    BAD_ARG(QMPIX_Announced_count(NULL));
+    BAD_ARG(QMPIX_Announced_get(-1, &text, &info));
+    BAD_ARG(QMPIX_Announced_get(INT_MAX, &text, &info));
+    BAD_ARG(QMPIX_Announced_get(0, NULL, &info));
+    BAD_ARG(QMPIX_Announced_get(0, &text, NULL));
+    BAD_ARG(QMPIX_Function_exists(MPI_SEND_T, NULL));
+    BAD_ARG(QMPIX_Function_id(NULL, &number));
+    BAD_ARG(QMPIX_Function_id("MPI_Send", NULL));
+    BAD_ARG(QMPIX_Function_id("MPI_No_such_function", &number));
+    BAD_ARG(QMPIX_Function_id("", &number));
+    if (text != &mark || info || number != MPI_SEND_T)
+        trace("misuse WRONG: a failing call touched its output");
+}
+
+static void check_contexts(QMPI_Context context, int tool_id)
+{
+    void *output = &mark;
+    int id = 77;
+    BAD_ARG(QMPI_Context_get_storage(NULL, tool_id, &output));
+    BAD_ARG(QMPI_Context_get_calling_address(NULL, tool_id, &output));
+    BAD_ARG(QMPIX_Context_get_tool_id(NULL, &id));
+    BAD_ARG(QMPI_Context_get_storage(context, tool_id, NULL));
+    BAD_ARG(QMPI_Context_get_calling_address(context, tool_id, NULL));
+    BAD_ARG(QMPIX_Context_get_tool_id(context, NULL));
+    for (size_t i = 0; i < COUNT(bad_ids); i++) {
+        BAD_ARG(QMPI_Context_get_storage(context, bad_ids[i], &output));
+        BAD_ARG(QMPI_Context_get_calling_address(context, bad_ids[i], &output));
+    }
+    if (output != &mark || id != 77)
+        trace("misuse WRONG: a call with a context touched its output");
+}
+
+/* ---- The three moments -------------------------------------------------------------------------
+ */
+
+static void check_announcing(void (*init)(int))
+{
+    static char long_name[300];
+    static const QMPIX_Tool_info good = {sizeof good, "never seen", NULL, NULL};
+    static const QMPIX_Tool_info small = {1, "never seen", NULL, NULL};
+    memset(long_name, 'n', 256);
+    BAD_ARG(QMPI_Register_tool_name(NULL, second_init));
+    BAD_ARG(QMPI_Register_tool_name("misuse-two", NULL));
+    BAD_ARG(QMPI_Register_tool_name("", second_init));
+    BAD_ARG(QMPI_Register_tool_name("a/b", second_init));
+    BAD_ARG(QMPI_Register_tool_name(long_name, second_init));
+    EXPECT(MPI_SUCCESS, QMPI_Register_tool_name("misuse", init));
+    BAD_ARG(QMPI_Register_tool_name("misuse", second_init)); /* the first one stays */
+    BAD_ARG(QMPIX_Register_tool_info(NULL, &good));
+    BAD_ARG(QMPIX_Register_tool_info("misuse", NULL));
+    BAD_ARG(QMPIX_Register_tool_info("misuse", &small));
+    BAD_ARG(QMPIX_Register_tool_info("no such tool", &good));
+}
+
+static int misuse_rank(QMPI_Context context, MPI_Comm comm, int *rank)
+{
+    static const QMPIX_Tool_info late = {sizeof late, "never seen", NULL, NULL};
+    int tool_id = -1;
+    QMPIX_Context_get_tool_id(context, &tool_id);
+    trace("misuse %d MPI_Comm_rank", tool_id);
+    EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_name("latecomer", second_init));
+    EXPECT(MPI_ERR_OTHER, QMPIX_Register_tool_info("misuse", &late));
+    EXPECT(MPI_ERR_OTHER, QMPIX_Tool_fail(tool_id, "too late"));
+    for (int layer = 1; layer <= 3; layer++) {
+        EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_storage(layer, &mark));
+        EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_function(layer, MPI_COMM_SIZE_T, intruder));
+        EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_function(layer, MPI_COMM_RANK_T, intruder));
+    }
+    check_layers();
+    check_numbers(tool_id);
+    check_null_outputs(tool_id);
+    check_contexts(context, tool_id);
+    void *storage = NULL;
+    EXPECT(MPI_SUCCESS, QMPI_Context_get_storage(context, tool_id, &storage));
+    if (storage != &checks)
+        trace("misuse WRONG: the storage was replaced");
+    trace("misuse made more than 250 checks: %s", checks > 250 ? "yes" : "no");
+    return QMPIX_NEXT(context, Comm_rank)(QMPIX_NEXT_CONTEXT(context), comm, rank);
+}
+
+static void init(int tool_id)
+{
+    EXPECT(MPI_SUCCESS, QMPI_Register_tool_storage(tool_id, &checks));
+    EXPECT(MPI_SUCCESS,
+           QMPI_Register_tool_function(tool_id, MPI_COMM_RANK_T, (void (*)(void))misuse_rank));
+    for (int other = 1; other <= 3; other++) {
+        if (other == tool_id)
+            continue;
+        EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_function(other, MPI_COMM_SIZE_T, intruder));
+        EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_storage(other, &mark));
+        EXPECT(MPI_ERR_OTHER, QMPIX_Tool_fail(other, "never"));
+    }
+    /* What a layer above this one has below itself is not known yet. */
+    check_get_function(1, MPI_SEND_T);
+    check_layers();
+    check_numbers(tool_id);
+    check_null_outputs(tool_id);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    check_announcing(init);
+    /* Before start-up there is no layer at all to register for. */
+    if (QMPIX_Tool_count(NULL) != MPI_ERR_ARG)
+        trace("misuse WRONG: QMPIX_Tool_count(NULL)");
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Notes every MPI call on its way down: `TOOL TOOL_ID MPI_X`, and that it was loaded and
+ * initialised. Built several times under different names (TOOL). It asks for the layer's storage on
+ * each call and says so where that is not the layer's own. Option functions=Comm_rank+Barrier: only
+ * those.
+ */
+#define _GNU_SOURCE
+#include "trace.h"
+
+#include <qmpi/qmpi.h>
+#include <qmpi/wrappers.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct layer {
+    int tool_id;
+    int calls;
+};
+
+static void trace_note(QMPI_Context context, const char *function)
+{
+    int tool_id = -1;
+    void *storage = NULL;
+    if (QMPIX_Context_get_tool_id(context, &tool_id) != MPI_SUCCESS ||
+        QMPI_Context_get_storage(context, tool_id, &storage) != MPI_SUCCESS) {
+        trace(TOOL " has a bad context in %s", function);
+        return;
+    }
+    struct layer *layer = storage;
+    if (layer->tool_id != tool_id)
+        trace(TOOL " %d got the storage of %d", tool_id, layer->tool_id);
+    layer->calls++;
+    trace(TOOL " %d %s", tool_id, function);
+    if (!strcmp(function, "MPI_Finalize"))
+        trace("exit " TOOL " %d counted %d", tool_id, layer->calls);
+}
+
+#define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                             \
+    static RESULT trace_##X PARAMETERS                                                             \
+    {                                                                                              \
+        trace_note(context, "MPI_" #X);                                                            \
+        return QMPIX_NEXT(context, X) ARGUMENTS;                                                   \
+    }
+QMPIX_FOR_EACH_FUNCTION(WRAP)
+
+/* Whether `name` is one of the `list`, whose parts are joined by `+`. */
+static int listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at++) {
+        if ((at == list || at[-1] == '+') && (at[length] == '+' || at[length] == '\0'))
+            return 1;
+    }
+    return 0;
+}
+
+static void init(int tool_id)
+{
+    const char *functions = NULL, *name = NULL;
+    QMPIX_Tool_get_option(tool_id, "functions", &functions);
+    QMPIX_Tool_get_name(tool_id, &name);
+    trace("init %s %d", name, tool_id);
+    struct layer *layer = calloc(1, sizeof *layer);
+    if (!layer)
+        abort();
+    layer->tool_id = tool_id;
+    QMPI_Register_tool_storage(tool_id, layer);
+#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                         \
+    if (!functions || listed(functions, #X))                                                       \
+        QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))trace_##X);
+    QMPIX_FOR_EACH_FUNCTION(REGISTER)
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    trace("load " TOOL);
+    QMPI_Register_tool_name(TOOL, init);
+}
+
+__attribute__((destructor)) static void leave(void)
+{
+    trace("exit " TOOL);
+}
