@@ -50,7 +50,7 @@ struct QMPIX_Node {
     const struct QMPIX_Node *next; /* the node below; NULL in the last one */
     int tool_id;                   /* the layer; 0 in the last node */
     int function_id;               /* enum QMPI_Functions_enum */
-    const void *data;              /* the dispatcher's own */
+    const void *data;              /* the dispatcher's own: not NULL in a hosted layer's node */
 };
 
 /* The stack, as the inline functions below read it. */

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT];
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct qmpi_elf_loaded library; /* its name is copied; its other pointers live on */
 static const char *family;

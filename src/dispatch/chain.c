@@ -4,7 +4,10 @@
 
 #include "message.h"
 
+#include <stdint.h>
+
 _Thread_local void *qmpi_caller;
+_Thread_local QMPI_Context qmpi_position;
 QMPI_Context qmpi_heads[QMPI_FUNCTION_COUNT];
 
 /* Default visibility: the inline functions of <qmpi/qmpi.h> read it from inside tools. */
@@ -36,7 +39,7 @@ void qmpi_chain_show(int tool_id)
     rows[tool_id] = row;
 }
 
-void qmpi_chain_add(int tool_id, qmpi_function *const *functions)
+void qmpi_chain_add(int tool_id, qmpi_function *const *functions, bool hosted)
 {
     size_t count = 0;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
@@ -45,24 +48,39 @@ void qmpi_chain_add(int tool_id, qmpi_function *const *functions)
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!functions[number] || !qmpi_heads[number])
             continue;
-        *node = (struct QMPIX_Node){.function = functions[number],
-                                    .next = qmpi_heads[number],
-                                    .tool_id = tool_id,
-                                    .function_id = number};
+        *node =
+            (struct QMPIX_Node){.function = hosted ? qmpi_ends[number].hosted : functions[number],
+                                .next = qmpi_heads[number],
+                                .tool_id = tool_id,
+                                .function_id = number,
+                                .data = hosted ? (const void *)(uintptr_t)functions[number] : NULL};
         qmpi_heads[number] = node++;
     }
     qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d intercepts %zu functions", tool_id, count);
 }
 
+/* Only a native layer can ask for the caller. */
+static bool holds_native(QMPI_Context node)
+{
+    while (node->next && node->data)
+        node = node->next;
+    return node->next != NULL;
+}
+
 qmpi_function *qmpi_chain_way(int number)
 {
-    return qmpi_heads[number]->next ? qmpi_ends[number].enter : qmpi_bases[number];
+    const QMPI_Context head = qmpi_heads[number];
+    if (holds_native(head))
+        return qmpi_ends[number].enter;
+    return head->next ? (qmpi_function *)(uintptr_t)head->data : qmpi_bases[number];
 }
 
 void qmpi_chain_publish(void)
 {
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        if (qmpi_ends[number].enter)
-            __atomic_store_n(&qmpi_slots[number], qmpi_chain_way(number), __ATOMIC_RELEASE);
+        if (!qmpi_ends[number].enter)
+            continue;
+        __atomic_store_n(&qmpi_slots[number], qmpi_chain_way(number), __ATOMIC_RELEASE);
+        __atomic_store_n(&qmpi_pmpi_slots[number], qmpi_bases[number], __ATOMIC_RELEASE);
     }
 }

@@ -20,13 +20,18 @@ typedef void qmpi_function(void);
 
 /* The generated ends of a chain; both NULL for a function that this MPI lacks. */
 struct qmpi_ends {
-    qmpi_function *enter; /* MPI_X's signature: notes the caller, calls the head's function */
-    qmpi_function *base;  /* QMPI_X_t: drops the context, jumps to PMPI_X */
+    qmpi_function *enter;  /* MPI_X's signature: notes the caller, calls the head's function */
+    qmpi_function *base;   /* QMPI_X_t: drops the context, jumps to PMPI_X */
+    qmpi_function *hosted; /* QMPI_X_t: drops the context, jumps to the hosted tool's MPI_X */
+    qmpi_function *over; /* MPI_X's signature: calls the node that a stub noted in qmpi_position */
 };
 extern const struct qmpi_ends qmpi_ends[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* Where MPI_X and PMPI_X jump to: in entries.S. */
 extern qmpi_function *qmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+extern qmpi_function *qmpi_pmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* The MPI library's own PMPI functions. */
 extern qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* The node of the topmost layer that intercepts a function, or the base's. */
@@ -35,14 +40,22 @@ extern QMPI_Context qmpi_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 /* The caller of this thread's present MPI call; NULL outside one. */
 extern _Thread_local void *qmpi_caller QMPI_HIDDEN __attribute__((tls_model("initial-exec")));
 
+/* The node that a stub leads to, from the stub to the function that it jumps to; see host/arch.h.
+ */
+extern _Thread_local QMPI_Context qmpi_position QMPI_HIDDEN
+    __attribute__((tls_model("initial-exec")));
+
 /* Makes every chain the base alone. `layers` is the height of the stack to come. */
 void qmpi_chain_start(int layers);
 
 /* Lets layer `tool_id` find what is below it: all that has been added so far. */
 void qmpi_chain_show(int tool_id);
 
-/* Puts a layer on top: functions[number] is its interceptor, or NULL. */
-void qmpi_chain_add(int tool_id, qmpi_function *const *functions);
+/*
+ * Puts a layer on top: functions[number] is its interceptor, or NULL. Those of a hosted layer have
+ * MPI's own signatures.
+ */
+void qmpi_chain_add(int tool_id, qmpi_function *const *functions, bool hosted);
 
 /* Where MPI_X leads in the chains as they are now. */
 qmpi_function *qmpi_chain_way(int number);

@@ -2,11 +2,11 @@
 /*
  * The assembler macros of which entries.S is made, for each processor.
  *
- *   SLOTS            begins the tables qmpi_slots and qmpi_bases
+ *   SLOTS            begins the tables qmpi_slots and qmpi_pmpi_slots
  *   SLOT name, n     function n's places in both; until start-up they lead to the first-call code
  *   NO_SLOT          the same for a number that this MPI lacks
  *   ENTRIES          begins the code
- *   ENTRY name, n    MPI_X jumps through its slot, PMPI_X through its base, and n's first-call code
+ *   ENTRY name, n    MPI_X jumps through its slot, PMPI_X through its own, and n's first-call code
  *   END              the first-call code that all share
  *
  * The first-call code keeps every argument register, asks qmpi_start_call (or qmpi_start_base)

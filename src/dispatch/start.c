@@ -6,17 +6,16 @@
  */
 #include "start.h"
 
-#include "announce.h"
 #include "base.h"
-#include "find.h"
+#include "host.h"
 #include "layer.h"
 #include "load.h"
 #include "message.h"
+#include "plan.h"
+#include "problem.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool done;
@@ -24,137 +23,51 @@ static _Thread_local bool starting;
 
 static struct qmpi_tool_list list; /* lives for the whole run: layers point into it */
 
-/* ---- What is wrong, and what follows from it ----------------------------------------------------
- */
-
-static bool skips_on_error(void)
+static void check_height(int *count)
 {
-    const char *value = qmpi_getenv("QMPI_ON_ERROR");
-    return value && !strcmp(value, "skip");
-}
-
-static void check_on_error(void)
-{
-    const char *value = qmpi_getenv("QMPI_ON_ERROR");
-    if (value && strcmp(value, "skip") != 0 && strcmp(value, "stop") != 0 && qmpi_speaks())
-        qmpi_sayf("QMPI_ON_ERROR: unknown value '%s', taken as stop; it is stop or skip", value);
-}
-
-/* Says it and ends the process, or says it and returns to go on without. Frees `problem`. */
-static void report(const char *where, char *problem, const char *without)
-{
-    if (qmpi_speaks()) {
-        char *indented = qmpi_copy("");
-        const char *mend = strstr(problem, "\nmend: ");
-        const int length = mend ? (int)(mend - problem) : (int)strlen(problem);
-        free(indented);
-        indented = qmpi_format("%s: %.*s%s%s%s", where, length, problem, mend ? "\n  " : "",
-                               mend ? mend + 1 : "", skips_on_error() ? without : "");
-        qmpi_say(indented);
-        free(indented);
-    }
-    free(problem);
-    if (!skips_on_error())
-        _exit(2);
-}
-
-static void report_entry(const struct qmpi_entry *entry, char *problem)
-{
-    char *shown = qmpi_shorten(entry->text);
-    char *where = qmpi_format("QMPI_TOOLS, entry %d '%s'", entry->position, shown);
-    report(where, problem, "\n  the run goes on without this layer (QMPI_ON_ERROR=skip)");
-    free(where);
-    free(shown);
-}
-
-/* ---- The layers to come -------------------------------------------------------------------------
- */
-
-/* What is known of an entry before anything is loaded. */
-struct plan {
-    const struct qmpi_entry *entry;
-    struct qmpi_tool *tool;
-    char *path;
-    enum qmpi_kind kind;
-};
-
-static char *plan_entry(const struct qmpi_entry *entry, struct plan *plan)
-{
-    char *problem = NULL;
-    *plan = (struct plan){.entry = entry, .kind = QMPI_KIND_NATIVE};
-    if (entry->problem)
-        return qmpi_copy(entry->problem);
-    plan->tool = qmpi_announce_find(entry->name);
-    if (plan->tool)
-        return NULL;
-    plan->path = qmpi_find_library(entry->name, &problem);
-    if (plan->path)
-        problem = qmpi_kind_read(plan->path, qmpi_base_soname(), &plan->kind);
-    if (!problem && plan->kind == QMPI_KIND_PMPI)
-        problem = qmpi_format("%s is a PMPI tool", plan->path);
-    return problem;
-}
-
-static int plan_layers(struct plan *plans)
-{
-    int count = 0;
-    for (int i = 0; i < list.count; i++) {
-        char *problem = plan_entry(&list.entries[i], &plans[count]);
-        if (problem) {
-            free(plans[count].path);
-            report_entry(&list.entries[i], problem);
-        } else {
-            count++;
-        }
-    }
-    return count;
-}
-
-static void check_height(void)
-{
-    if (list.count <= QMPI_LAYERS_MAX)
+    if (*count <= QMPI_LAYERS_MAX)
         return;
     char *problem = qmpi_format("%d entries, but a stack has at most %d layers\nmend: list fewer "
                                 "tools",
-                                list.count, QMPI_LAYERS_MAX);
-    report("QMPI_TOOLS", problem, "\n  the run goes on with the first 255 (QMPI_ON_ERROR=skip)");
-    list.count = QMPI_LAYERS_MAX;
+                                *count, QMPI_LAYERS_MAX);
+    qmpi_problem_report("QMPI_TOOLS", problem, "the layers after the 255th");
+    *count = QMPI_LAYERS_MAX;
 }
 
-static void build_layer(struct qmpi_layer *layer, const struct plan *plan)
+static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
 {
+    const bool hosted = plan->kind == QMPI_KIND_PMPI;
     layer->entry = plan->entry;
     layer->tool = plan->tool;
     layer->path = plan->path;
-    layer->kind = plan->kind;
     layer->name = plan->entry->name;
+    layer->resident = plan->resident;
     qmpi_chain_show(layer->tool_id);
-    char *problem = qmpi_load_native(layer);
-    if (!problem)
+    char *problem = hosted ? qmpi_host_load(layer) : qmpi_load_native(layer);
+    if (!problem && !hosted)
         problem = qmpi_layer_init(layer);
     if (problem) {
         qmpi_layer_leave_out(layer);
-        report_entry(plan->entry, problem);
+        qmpi_problem_report_entry(plan->entry, problem);
     }
-    qmpi_chain_add(layer->tool_id, layer->functions);
+    qmpi_chain_add(layer->tool_id, layer->functions, hosted);
 }
 
 static void start(void)
 {
     qmpi_debug_start();
-    check_on_error();
+    qmpi_problem_start();
     qmpi_base_find();
-    const char *tools = qmpi_getenv("QMPI_TOOLS");
-    qmpi_tool_list_parse(tools, &list);
+    qmpi_tool_list_parse(qmpi_getenv("QMPI_TOOLS"), &list);
     qmpi_debug(QMPI_TOPIC_PARSE, "QMPI_TOOLS has %d entries", list.count);
     if (list.count && qmpi_base_mismatch()) {
-        report("this program", qmpi_copy(qmpi_base_mismatch()),
-               "\n  the run goes on without tools (QMPI_ON_ERROR=skip)");
+        qmpi_problem_report("QMPI_TOOLS", qmpi_copy(qmpi_base_mismatch()), "tools");
         list.count = 0;
     }
-    check_height();
-    struct plan *plans = qmpi_allocate((size_t)list.count, sizeof *plans);
-    const int count = plan_layers(plans);
+    check_height(&list.count);
+    int count;
+    struct qmpi_plan *plans = qmpi_plan_make(&list, &count);
+    check_height(&count);
     qmpi_layer_start(count);
     qmpi_chain_start(count);
     for (int tool_id = count; tool_id >= 1; tool_id--)
@@ -164,28 +77,45 @@ static void start(void)
     qmpi_chain_publish();
 }
 
-/* ---- First calls --------------------------------------------------------------------------------
- */
-
-qmpi_function *qmpi_start_call(int number)
+static void start_once(void)
 {
-    if (starting) /* a constructor or an init of ours calls MPI: the layers so far */
-        return qmpi_heads[number] ? qmpi_chain_way(number) : qmpi_bases[number];
-    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
-        pthread_mutex_lock(&lock);
-        if (!done) {
-            starting = true;
-            start();
-            starting = false;
-            __atomic_store_n(&done, true, __ATOMIC_RELEASE);
-        }
-        pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&lock);
+    if (!done) {
+        starting = true;
+        start();
+        starting = false;
+        __atomic_store_n(&done, true, __ATOMIC_RELEASE);
     }
+    pthread_mutex_unlock(&lock);
+}
+
+/* While the stack is built, a constructor or an init of ours calls MPI: the layers so far. */
+static qmpi_function *way_so_far(int number, const void *caller, bool pmpi)
+{
+    qmpi_function *hosted = qmpi_host_way(number, caller, pmpi);
+    if (hosted)
+        return hosted;
+    return pmpi || !qmpi_heads[number] ? qmpi_bases[number] : qmpi_chain_way(number);
+}
+
+qmpi_function *qmpi_start_call(int number, const void *caller)
+{
+    if (starting)
+        return way_so_far(number, caller, false);
+    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
+        start_once();
     return qmpi_slots[number];
 }
 
-qmpi_function *qmpi_start_base(int number)
+qmpi_function *qmpi_start_base(int number, const void *caller)
 {
     qmpi_base_find();
+    if (starting)
+        return way_so_far(number, caller, true);
+    /* A PMPI tool that the program reaches before us: this is the program's first MPI call. */
+    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE) && qmpi_resident_in_front(caller)) {
+        start_once();
+        return way_so_far(number, caller, true);
+    }
     return qmpi_bases[number];
 }

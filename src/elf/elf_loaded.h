@@ -9,6 +9,8 @@
 
 #include "elf_image.h"
 
+struct dl_phdr_info;
+
 struct qmpi_elf_loaded {
     struct qmpi_elf_image image;
     ElfW(Addr) base;

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "find.h"
 
-#include "announce.h"
 #include "ld_cache.h"
 #include "message.h"
 
@@ -117,7 +116,7 @@ const char *qmpi_find_installed_folder(void)
     return folder;
 }
 
-char *qmpi_find_library(const char *name, char **problem)
+char *qmpi_find_library(const char *name, const char *announced, char **problem)
 {
     struct places places = {qmpi_copy(""), 0};
     char *path = NULL;
@@ -138,13 +137,11 @@ char *qmpi_find_library(const char *name, char **problem)
     } else if (strchr(name, '/')) {
         *problem = qmpi_format("no such library\n%smend: correct the path", places.text);
     } else {
-        char *announced = qmpi_announce_list();
         *problem =
             qmpi_format("no such tool\n  announced tools: %s\n%smend: correct the name (`qmpi "
                         "list` shows the tools there are), or name the tool's folder in "
                         "QMPI_TOOL_PATH",
                         *announced ? announced : "none", places.text);
-        free(announced);
     }
     free(places.text);
     return path;

@@ -9,17 +9,22 @@
 
 #include "announce.h"
 #include "chain.h"
-#include "kind.h"
+#include "group.h"
+#include "resident.h"
 #include "tool_list.h"
 
 struct qmpi_layer {
     int tool_id;
     const struct qmpi_entry *entry;
     char *path; /* the library to load; NULL: the tool is announced already */
-    enum qmpi_kind kind;
     struct qmpi_tool *tool;
-    char *name;    /* the tool's name, or the entry's until the tool is known */
-    char *failure; /* what the layer said with QMPIX_Tool_fail */
+    char *name; /* the tool's name, or the entry's until the tool is known */
+    struct qmpi_resident
+        *resident;            /* hosted: the loaded object that is adopted; NULL: to be loaded */
+    struct qmpi_group *group; /* hosted: the objects that it consists of */
+    unsigned char *stubs;     /* hosted: the stubs in front of native layers; see below.c */
+    char *details;            /* a line about how the layer is bound; NULL: none */
+    char *failure;            /* what the layer said with QMPIX_Tool_fail */
     qmpi_function *functions[QMPI_FUNCTION_COUNT];
 };
 

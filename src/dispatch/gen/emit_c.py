@@ -92,23 +92,53 @@ def base_function(function: Function) -> str:
     )
 
 
+def hosted_function(function: Function) -> str:
+    return (
+        f"{attribute(function)}static {function.result} hosted_{function.name}"
+        f"({parameters(function, 'QMPI_Context qmpi_context')})\n"
+        "{\n"
+        f"{collect(function)}"
+        f"    return (({function.result}(*)({parameters(function)}))"
+        f"(uintptr_t)qmpi_context->data)({arguments(function)});\n"
+        "}\n"
+    )
+
+
+def over_function(function: Function) -> str:
+    return (
+        f"{attribute(function)}static {function.result} over_{function.name}"
+        f"({parameters(function)})\n"
+        "{\n"
+        "    const QMPI_Context qmpi_node = qmpi_position;\n"
+        f"{collect(function)}"
+        f"    return ((QMPI_{function.short}_t *)qmpi_node->function)"
+        f"({arguments(function, 'qmpi_node')});\n"
+        "}\n"
+    )
+
+
 def enter(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * The two ends of every chain. enter_X: notes the caller and calls the first layer.\n"
-        " * base_X: the last node's function; drops the context and calls PMPI_X. */\n"
+        " * base_X: the last node's function; drops the context and calls PMPI_X.\n"
+        " * And around hosted layers, whose functions have no context. hosted_X: the function of a hosted\n"
+        " * layer's node; calls the tool's MPI_X. over_X: what a hosted tool calls through a stub. */\n"
         '#include "chain.h"\n\n'
         '#include <qmpi/qmpi.h>\n\n'
+        '#include <stdint.h>\n\n'
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n\n'
     )
     for function in source.functions:
         text += enter_function(function) + "\n" + base_function(function) + "\n"
+        text += hosted_function(function) + "\n" + over_function(function) + "\n"
     text += "const struct qmpi_ends qmpi_ends[QMPI_FUNCTION_COUNT] = {\n"
     for function in source.functions:
         name = function.name
         text += (
             f"    [{function.constant}] = {{(qmpi_function *)enter_{name}, "
-            f"(qmpi_function *)base_{name}}},\n"
+            f"(qmpi_function *)base_{name},\n"
+            f"        (qmpi_function *)hosted_{name}, (qmpi_function *)over_{name}}},\n"
         )
     text += "};\n"
     return text

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dlsym, exported: a call that is ours to answer is answered; every other jumps on to the C library's,
+ * which sees the caller's own return address: RTLD_NEXT keeps its meaning for everybody.
+ */
+    .text
+    .p2align 4
+    .globl dlsym
+    .type dlsym, @function
+dlsym:
+    .cfi_startproc
+    /* Names of MPI's begin with M or P. */
+    movzbl (%rsi), %eax
+    cmpb $'M', %al
+    je 1f
+    cmpb $'P', %al
+    je 1f
+    movq qmpi_real_dlsym(%rip), %rax
+    testq %rax, %rax
+    je 1f
+    jmp *%rax
+1:
+    movq (%rsp), %rdx
+    pushq %rdi
+    .cfi_adjust_cfa_offset 8
+    pushq %rsi
+    .cfi_adjust_cfa_offset 8
+    subq $8, %rsp
+    .cfi_adjust_cfa_offset 8
+    call qmpi_tool_dlsym
+    addq $8, %rsp
+    .cfi_adjust_cfa_offset -8
+    popq %rsi
+    .cfi_adjust_cfa_offset -8
+    popq %rdi
+    .cfi_adjust_cfa_offset -8
+    testq %rax, %rax
+    je 2f
+    ret
+2:
+    jmp *qmpi_real_dlsym(%rip)
+    .cfi_endproc
+    .size dlsym, . - dlsym
+    .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loaded objects that make up one hosted layer: the tool's library and the private dependencies
+ * that came with it. From an address in one of them its layer is known: that is how a tool's dlsym
+ * and getenv, which carry no context, learn for whom they answer.
+ */
+#ifndef QMPI_GROUP_H
+#define QMPI_GROUP_H
+
+#include "elf_loaded.h"
+
+#include <stdbool.h>
+
+struct qmpi_layer;
+
+struct qmpi_group {
+    struct qmpi_layer *layer;
+    struct qmpi_elf_loaded *objects; /* in the loader's order: the tool's library first */
+    int count;
+    struct qmpi_group *next;
+};
+
+/* The set of objects loaded at one moment. */
+struct qmpi_group_snapshot {
+    ElfW(Addr) * bases;
+    int count;
+};
+
+/* Notes what is loaded now. */
+void qmpi_group_snapshot_take(struct qmpi_group_snapshot *snapshot);
+void qmpi_group_snapshot_free(struct qmpi_group_snapshot *snapshot);
+
+/* Whether the object that holds `address` was loaded when the snapshot was taken. */
+bool qmpi_group_snapshot_holds(const struct qmpi_group_snapshot *snapshot, const void *address);
+
+/* Makes the group of all objects loaded since the snapshot, and publishes it. */
+struct qmpi_group *qmpi_group_make(struct qmpi_layer *layer,
+                                   const struct qmpi_group_snapshot *before);
+
+/* Makes the group of one object that was there already: a preloaded or linked tool. */
+struct qmpi_group *qmpi_group_adopt(struct qmpi_layer *layer, const struct qmpi_elf_loaded *object);
+
+/* The group with an object that holds `address`; NULL: none. Any thread, at any time. */
+struct qmpi_group *qmpi_group_of(const void *address);
+
+/* The address of a function that the group defines itself; NULL: it does not. */
+void *qmpi_group_find(const struct qmpi_group *group, const char *name);
+
+/* A NULL-terminated walk over all groups. */
+struct qmpi_group *qmpi_group_first(void);
+
+#endif

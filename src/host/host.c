@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* See host.h. */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include "below.h"
+#include "copies.h"
+#include "group.h"
+#include "message.h"
+#include "names.h"
+#include "references.h"
+#include "resident.h"
+#include "tool_getenv.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The layer whose library this thread is loading, and what was loaded before. */
+static _Thread_local struct {
+    struct qmpi_layer *layer;
+    struct qmpi_group_snapshot before;
+} loading;
+
+struct qmpi_layer *qmpi_host_layer_of(const void *address)
+{
+    const struct qmpi_group *group = qmpi_group_of(address);
+    if (group)
+        return group->layer;
+    if (loading.layer && !qmpi_group_snapshot_holds(&loading.before, address))
+        return loading.layer;
+    return NULL;
+}
+
+struct own_search {
+    const void *caller;
+    const char *name;
+    void *found;
+};
+
+static int find_own(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct own_search *search = data;
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_contains(&object, search->caller))
+        return 0;
+    search->found = qmpi_elf_loaded_find(&object, search->name);
+    return 1;
+}
+
+qmpi_function *qmpi_host_way(int number, const void *caller, bool pmpi)
+{
+    struct qmpi_layer *layer = qmpi_host_layer_of(caller);
+    struct own_search own = {caller, qmpi_names[number].name, NULL};
+    if (!layer)
+        return NULL;
+    if (!pmpi)
+        dl_iterate_phdr(find_own, &own);
+    return own.found ? (qmpi_function *)(uintptr_t)own.found : qmpi_below(layer, number);
+}
+
+char *qmpi_host_tool_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    if (!strncmp(name, "lib", 3) && strlen(name) > 3)
+        name += 3;
+    const char *end = strstr(name, ".so");
+    return qmpi_copy_part(name, end && end != name ? (size_t)(end - name) : strlen(name));
+}
+
+static char *check_options(const struct qmpi_layer *layer)
+{
+    for (int i = 0; i < layer->entry->option_count; i++) {
+        if (!strncmp(layer->entry->options[i].key, "env.", 4) && layer->entry->options[i].key[4])
+            continue;
+        char *shown = qmpi_shorten(layer->entry->options[i].key);
+        char *problem =
+            qmpi_format("a PMPI tool has no option '%s'\nmend: its only options are "
+                        "env.NAME=value, which set an environment variable for it alone",
+                        shown);
+        free(shown);
+        return problem;
+    }
+    return NULL;
+}
+
+/* A tool that is a layer already, or whose dependency is another layer's, is loaded from a copy. */
+static char *path_to_load(const struct qmpi_layer *layer, char **problem)
+{
+    for (struct qmpi_group *group = qmpi_group_first(); group; group = group->next) {
+        if (group->layer->path && !strcmp(group->layer->path, layer->path))
+            return qmpi_copies_make(layer->path, problem);
+    }
+    void *already = dlopen(layer->path, RTLD_LAZY | RTLD_NOLOAD);
+    if (already) {
+        dlclose(already);
+        return qmpi_copies_make(layer->path, problem);
+    }
+    return qmpi_copies_needed(layer->path) ? qmpi_copies_make(layer->path, problem)
+                                           : qmpi_copy(layer->path);
+}
+
+static char *load_library(struct qmpi_layer *layer)
+{
+    char *problem = NULL;
+    loading.layer = layer;
+    qmpi_group_snapshot_take(&loading.before);
+    struct qmpi_saved_environment *saved = qmpi_tool_getenv_enter(layer);
+    char *path = path_to_load(layer, &problem);
+    /* Lazily, as when it is preloaded: tools refer to functions that only some programs bring. */
+    if (path && !dlopen(path, RTLD_LAZY | RTLD_LOCAL))
+        problem =
+            qmpi_format("%s cannot be loaded: %s\nmend: install what it needs%s", path, dlerror(),
+                        strcmp(path, layer->path) ? ", or set TMPDIR to a folder from which "
+                                                    "libraries can be loaded"
+                                                  : "");
+    qmpi_tool_getenv_leave(saved);
+    free(path);
+    layer->group = problem ? NULL : qmpi_group_make(layer, &loading.before);
+    loading.layer = NULL;
+    qmpi_group_snapshot_free(&loading.before);
+    return problem;
+}
+
+static void find_functions(struct qmpi_layer *layer)
+{
+    for (int number = 0; number < qmpi_name_count; number++) {
+        if (qmpi_names[number].exists)
+            layer->functions[number] =
+                (qmpi_function *)(uintptr_t)qmpi_group_find(layer->group, qmpi_names[number].name);
+    }
+}
+
+static struct qmpi_tool *describe(const char *path)
+{
+    struct qmpi_tool *tool = qmpi_allocate(1, sizeof *tool);
+    tool->name = qmpi_host_tool_name(path);
+    tool->path = qmpi_copy(path);
+    return tool;
+}
+
+char *qmpi_host_load(struct qmpi_layer *layer)
+{
+    struct qmpi_references counts = {0, 0, 0, 0};
+    char *problem = check_options(layer);
+    if (problem)
+        return problem;
+    if (layer->resident)
+        layer->group = qmpi_group_adopt(layer, &layer->resident->object);
+    else
+        problem = load_library(layer);
+    for (int i = 0; !problem && i < layer->group->count; i++)
+        problem = qmpi_references_rewrite(layer->group, &layer->group->objects[i],
+                                          layer->resident && layer->resident->program, &counts);
+    if (problem)
+        return problem;
+    find_functions(layer);
+    layer->tool = describe(layer->path);
+    layer->name = layer->tool->name;
+    layer->details = qmpi_format("hosted PMPI tool%s: %d call, %d table and %d data references to "
+                                 "PMPI%s",
+                                 layer->resident ? ", adopted" : "", counts.calls, counts.got,
+                                 counts.data, counts.dlsym ? ", and dlsym" : "");
+    qmpi_debug(QMPI_TOPIC_LOAD, "layer %d: tool %s from %s: %s", layer->tool_id, layer->name,
+               layer->path, layer->details);
+    return NULL;
+}

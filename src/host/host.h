@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hosted layers: unmodified PMPI tools. A tool's own MPI_X are the layer's functions; its
+ * references to PMPI_X are made to point straight at the next layer, so that between two hosted
+ * layers, and from the last one to the base, no code of ours runs.
+ *
+ * Files: group (which objects a layer consists of), references (its relocations), below (where they
+ * lead), tool_dlsym and tool_getenv (what a tool looks up while it runs), copies (the same library
+ * twice), resident (tools that were preloaded or linked), arch_* (the processor's part).
+ */
+#ifndef QMPI_HOST_H
+#define QMPI_HOST_H
+
+#include "layer.h"
+
+/* Gives `layer` its library, loaded, copied or adopted, and its functions. NULL, or what is wrong.
+ */
+char *qmpi_host_load(struct qmpi_layer *layer);
+
+/* The hosted layer whose code holds `address`; also while that layer is being loaded. NULL: none.
+ */
+struct qmpi_layer *qmpi_host_layer_of(const void *address);
+
+/*
+ * Where a call of MPI_X, or PMPI_X, leads that hosted code makes before its references are
+ * rewritten: from a constructor. NULL: the caller is no hosted layer's.
+ */
+qmpi_function *qmpi_host_way(int number, const void *caller, bool pmpi);
+
+/* The name of the tool that a PMPI tool's library is: its file name without `lib` and `.so…`. */
+char *qmpi_host_tool_name(const char *path);
+
+#endif

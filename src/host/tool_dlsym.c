@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See tool_dlsym.h. A hosted tool that asks for PMPI_X means the next layer; asking for MPI_X it
+ * means itself, or behind it (RTLD_NEXT) the next layer.
+ */
+#define _GNU_SOURCE
+#include "tool_dlsym.h"
+
+#include "below.h"
+#include "group.h"
+#include "host.h"
+#include "names.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *(*qmpi_real_dlsym)(void *handle, const char *name);
+
+/* dlvsym is not ours, so it finds the real one. The version changed when libdl went into libc. */
+static void find_real(void)
+{
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
+    for (size_t i = 0; !qmpi_real_dlsym && i < sizeof versions / sizeof *versions; i++)
+        qmpi_real_dlsym =
+            (void *(*)(void *, const char *))(uintptr_t)dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    if (!qmpi_real_dlsym)
+        abort(); /* no C library that we know is without it */
+}
+
+static void *answer_tool(struct qmpi_layer *layer, void *handle, const char *name, int number,
+                         bool pmpi)
+{
+    const bool named = handle != RTLD_NEXT && handle != RTLD_DEFAULT;
+    void *plain = named ? qmpi_real_dlsym(handle, name) : NULL;
+    if (named && (!plain || qmpi_host_layer_of(plain) == layer))
+        return plain;
+    if (!pmpi && !named && handle != RTLD_NEXT && layer->functions[number])
+        return (void *)(uintptr_t)layer->functions[number];
+    return (void *)(uintptr_t)qmpi_below(layer, number);
+}
+
+void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
+{
+    if (!qmpi_real_dlsym)
+        find_real();
+    const bool pmpi = name[0] == 'P';
+    if (strncmp(name + pmpi, "MPI", 3) != 0)
+        return NULL;
+    const int number = qmpi_name_find(name + pmpi);
+    struct qmpi_layer *layer = number < 0 ? NULL : qmpi_host_layer_of(caller);
+    return layer ? answer_tool(layer, handle, name, number, pmpi) : NULL;
+}

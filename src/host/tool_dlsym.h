@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What the exported dlsym answers itself; see arch_*_dlsym.S. */
+#ifndef QMPI_TOOL_DLSYM_H
+#define QMPI_TOOL_DLSYM_H
+
+/* The C library's dlsym; NULL until it is first needed. */
+extern void *(*qmpi_real_dlsym)(void *handle, const char *name)
+    __attribute__((visibility("hidden")));
+
+/*
+ * What dlsym(handle, name), called from `caller`, is to answer; NULL: what the C library's answers.
+ * Sets qmpi_real_dlsym in any case.
+ */
+void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
+    __attribute__((visibility("hidden")));
+
+#endif

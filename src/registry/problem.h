@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What follows when a tool cannot be used: the run stops before any MPI call is carried out, or
+ * goes on without that layer if QMPI_ON_ERROR=skip. One process of a job says what is wrong.
+ */
+#ifndef QMPI_PROBLEM_H
+#define QMPI_PROBLEM_H
+
+#include "tool_list.h"
+
+/* Says so where QMPI_ON_ERROR is neither stop nor skip. */
+void qmpi_problem_start(void);
+
+/*
+ * Reports `problem` (taken over): lines, the last of which begins with `mend: `. Returns only if
+ * the run goes on; `without` says without what.
+ */
+void qmpi_problem_report(const char *where, char *problem, const char *without);
+
+/* The same for one entry of QMPI_TOOLS. */
+void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem);
+
+#endif
