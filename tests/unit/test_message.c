@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* What libqmpi says, to whom, and the text helpers under it. */
+#define _GNU_SOURCE
+#include "unit.h"
+
+#include "message.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const launcher_variables[] = {
+    "PMI_RANK",    "PMIX_RANK",   "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK",
+    "PALS_RANKID", "ALPS_APP_PE", "SLURM_PROCID"};
+enum { LAUNCHERS = sizeof launcher_variables / sizeof *launcher_variables };
+
+static int clear_environment(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LAUNCHERS; i++)
+        unsetenv(launcher_variables[i]);
+    unsetenv("QMPI_DEBUG");
+    unsetenv("QMPI_TEST");
+    return 0;
+}
+
+/* ---- stderr, captured ---------------------------------------------------------------------------
+ */
+
+static int kept_stderr;
+static int captured;
+
+static void capture(void)
+{
+    char name[] = "/tmp/qmpi-test-XXXXXX";
+    captured = mkstemp(name);
+    assert_true(captured >= 0);
+    unlink(name);
+    kept_stderr = dup(STDERR_FILENO);
+    assert_true(dup2(captured, STDERR_FILENO) >= 0);
+}
+
+/* What was written to stderr since capture(); valid until the next call. */
+static const char *released(void)
+{
+    static char text[200000];
+    dup2(kept_stderr, STDERR_FILENO);
+    close(kept_stderr);
+    const ssize_t length = pread(captured, text, sizeof text - 1, 0);
+    close(captured);
+    assert_true(length >= 0);
+    text[length] = '\0';
+    return text;
+}
+
+static void every_line_of_a_message_has_the_prefix(void **state)
+{
+    (void)state;
+    capture();
+    qmpi_say("one\ntwo\n\nfour");
+    assert_string_equal(released(), "qmpi: one\nqmpi: two\nqmpi: \nqmpi: four\n");
+}
+
+static void a_message_that_ends_a_line_is_not_given_another(void **state)
+{
+    (void)state;
+    capture();
+    qmpi_say("one\n");
+    assert_string_equal(released(), "qmpi: one\n");
+}
+
+static void a_formatted_message_is_formatted(void **state)
+{
+    (void)state;
+    capture();
+    qmpi_sayf("%s %d%%", "at", 7);
+    assert_string_equal(released(), "qmpi: at 7%\n");
+}
+
+static void a_very_long_message_is_written_whole(void **state)
+{
+    (void)state;
+    char *text = malloc(100001);
+    assert_non_null(text);
+    memset(text, 'x', 100000);
+    text[100000] = '\0';
+    capture();
+    qmpi_say(text);
+    free(text);
+    assert_int_equal(strlen(released()), strlen("qmpi: ") + 100000 + 1);
+}
+
+/* ---- who speaks ---------------------------------------------------------------------------------
+ */
+
+static void without_a_launcher_the_process_speaks(void **state)
+{
+    (void)state;
+    assert_int_equal(qmpi_launcher_rank(), -1);
+    assert_true(qmpi_speaks());
+}
+
+static void every_launcher_s_rank_is_known(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LAUNCHERS; i++) {
+        setenv(launcher_variables[i], "0", 1);
+        assert_int_equal(qmpi_launcher_rank(), 0);
+        assert_true(qmpi_speaks());
+        setenv(launcher_variables[i], "17", 1);
+        assert_int_equal(qmpi_launcher_rank(), 17);
+        assert_false(qmpi_speaks());
+        unsetenv(launcher_variables[i]);
+    }
+}
+
+static void a_rank_that_is_no_number_is_passed_over(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"", "x", "1x", "-1", "99999999999999999999", "2147483648"};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        setenv("PMI_RANK", values[i], 1);
+        assert_int_equal(qmpi_launcher_rank(), -1);
+        setenv("SLURM_PROCID", "3", 1);
+        assert_int_equal(qmpi_launcher_rank(), 3);
+        unsetenv("SLURM_PROCID");
+    }
+}
+
+/* ---- the environment ----------------------------------------------------------------------------
+ */
+
+static void an_empty_variable_is_no_variable(void **state)
+{
+    (void)state;
+    assert_null(qmpi_getenv("QMPI_TEST"));
+    setenv("QMPI_TEST", "", 1);
+    assert_null(qmpi_getenv("QMPI_TEST"));
+    setenv("QMPI_TEST", "value", 1);
+    assert_string_equal(qmpi_getenv("QMPI_TEST"), "value");
+}
+
+/* ---- QMPI_DEBUG: topics stay on, so the order of these tests matters ----------------------------
+ */
+
+static void nothing_is_traced_unless_asked_for(void **state)
+{
+    (void)state;
+    capture();
+    qmpi_debug_start();
+    qmpi_debug(QMPI_TOPIC_LOAD, "hidden");
+    assert_string_equal(released(), "");
+    for (int topic = 0; topic < QMPI_TOPIC_COUNT; topic++)
+        assert_false(qmpi_debugs((enum qmpi_topic)topic));
+}
+
+static void unknown_topics_are_reported_and_the_known_ones_traced(void **state)
+{
+    (void)state;
+    setenv("QMPI_DEBUG", "load,wrong,,chains,chain", 1);
+    capture();
+    qmpi_debug_start();
+    const char *text = released();
+    assert_non_null(strstr(text, "unknown topic 'wrong'"));
+    assert_non_null(strstr(text, "unknown topic 'chains'"));
+    assert_null(strstr(text, "unknown topic 'load'"));
+    assert_null(strstr(text, "unknown topic ''"));
+    assert_non_null(strstr(text, "parse, find, load, base, chain and all"));
+    assert_true(qmpi_debugs(QMPI_TOPIC_LOAD));
+    assert_true(qmpi_debugs(QMPI_TOPIC_CHAIN));
+    assert_false(qmpi_debugs(QMPI_TOPIC_PARSE));
+}
+
+static void only_the_speaker_reports_unknown_topics(void **state)
+{
+    (void)state;
+    setenv("QMPI_DEBUG", "wrong", 1);
+    setenv("PMI_RANK", "1", 1);
+    capture();
+    qmpi_debug_start();
+    assert_string_equal(released(), "");
+}
+
+static void a_trace_names_its_topic_and_the_rank(void **state)
+{
+    (void)state;
+    capture();
+    qmpi_debug(QMPI_TOPIC_LOAD, "layer %d", 2);
+    assert_string_equal(released(), "qmpi: load: layer 2\n");
+    setenv("PMI_RANK", "5", 1);
+    capture();
+    qmpi_debug(QMPI_TOPIC_LOAD, "layer %d", 2);
+    assert_string_equal(released(), "qmpi: rank 5: load: layer 2\n");
+}
+
+static void all_means_every_topic(void **state)
+{
+    (void)state;
+    setenv("QMPI_DEBUG", "all", 1);
+    capture();
+    qmpi_debug_start();
+    assert_string_equal(released(), "");
+    for (int topic = 0; topic < QMPI_TOPIC_COUNT; topic++)
+        assert_true(qmpi_debugs((enum qmpi_topic)topic));
+}
+
+/* ---- texts --------------------------------------------------------------------------------------
+ */
+
+static void a_text_that_fits_is_not_shortened(void **state)
+{
+    (void)state;
+    char text[121];
+    memset(text, 'x', sizeof text - 1);
+    text[120] = '\0';
+    char *shown = qmpi_shorten(text);
+    assert_string_equal(shown, text);
+    free(shown);
+    shown = qmpi_shorten("");
+    assert_string_equal(shown, "");
+    free(shown);
+}
+
+static void a_longer_text_is_cut_and_its_length_told(void **state)
+{
+    (void)state;
+    char text[122];
+    memset(text, 'x', sizeof text - 1);
+    text[121] = '\0';
+    char *shown = qmpi_shorten(text);
+    assert_memory_equal(shown, text, 120);
+    assert_string_equal(shown + 120, "… (121 characters)");
+    free(shown);
+}
+
+static void a_copied_part_ends_where_it_should(void **state)
+{
+    (void)state;
+    char *part = qmpi_copy_part("abcdef", 3);
+    assert_string_equal(part, "abc");
+    free(part);
+    part = qmpi_copy_part("abcdef", 0);
+    assert_string_equal(part, "");
+    free(part);
+}
+
+static void memory_is_zeroed_even_where_none_is_asked_for(void **state)
+{
+    (void)state;
+    unsigned char *memory = qmpi_allocate(100, 3);
+    for (int i = 0; i < 300; i++)
+        assert_int_equal(memory[i], 0);
+    free(memory);
+    memory = qmpi_allocate(0, 0);
+    assert_non_null(memory);
+    free(memory);
+}
+
+int main(void)
+{
+#define TEST(function)                                                                             \
+    cmocka_unit_test_setup_teardown(function, clear_environment, clear_environment)
+    const struct CMUnitTest tests[] = {
+        TEST(every_line_of_a_message_has_the_prefix),
+        TEST(a_message_that_ends_a_line_is_not_given_another),
+        TEST(a_formatted_message_is_formatted),
+        TEST(a_very_long_message_is_written_whole),
+        TEST(without_a_launcher_the_process_speaks),
+        TEST(every_launcher_s_rank_is_known),
+        TEST(a_rank_that_is_no_number_is_passed_over),
+        TEST(an_empty_variable_is_no_variable),
+        TEST(nothing_is_traced_unless_asked_for),
+        TEST(unknown_topics_are_reported_and_the_known_ones_traced),
+        TEST(only_the_speaker_reports_unknown_topics),
+        TEST(a_trace_names_its_topic_and_the_rank),
+        TEST(all_means_every_topic),
+        TEST(a_text_that_fits_is_not_shortened),
+        TEST(a_longer_text_is_cut_and_its_length_told),
+        TEST(a_copied_part_ends_where_it_should),
+        TEST(memory_is_zeroed_even_where_none_is_asked_for),
+    };
+    return cmocka_run_group_tests_name("message", tests, NULL, NULL);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* Function names to numbers, over the generated table. */
+#include "unit.h"
+
+#include "names.h"
+
+#include <string.h>
+
+static void every_name_has_its_own_number(void **state)
+{
+    (void)state;
+    assert_true(qmpi_name_count >= 634);
+    for (int number = 0; number < qmpi_name_count; number++)
+        assert_int_equal(qmpi_name_find(qmpi_names[number].name), number);
+}
+
+static void the_sorted_table_is_sorted_and_complete(void **state)
+{
+    (void)state;
+    for (int i = 1; i < qmpi_name_count; i++) {
+        const char *before = qmpi_names[qmpi_names_sorted[i - 1]].name;
+        assert_true(strcmp(before, qmpi_names[qmpi_names_sorted[i]].name) < 0);
+    }
+}
+
+static void names_that_are_no_functions_are_not_found(void **state)
+{
+    (void)state;
+    static const char *const others[] = {
+        "",          "MPI",       "MPI_",      "MPI_Sen", "MPI_Sendx", "MPI_SEND",  "mpi_send",
+        "PMPI_Send", "MPI_Send ", " MPI_Send", "AAAA",    "zzzz",      "MPI_SEND_T"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(qmpi_name_find(others[i]), -1);
+}
+
+static void functions_of_this_mpi_exist(void **state)
+{
+    (void)state;
+    static const char *const some[] = {"MPI_Init", "MPI_Send_c", "MPI_T_init_thread",
+                                       "MPI_File_open", "MPI_Pcontrol"};
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        const int number = qmpi_name_find(some[i]);
+        assert_in_range(number, 0, qmpi_name_count - 1);
+        assert_int_equal(qmpi_names[number].exists, 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_name_has_its_own_number),
+        cmocka_unit_test(the_sorted_table_is_sorted_and_complete),
+        cmocka_unit_test(names_that_are_no_functions_are_not_found),
+        cmocka_unit_test(functions_of_this_mpi_exist),
+    };
+    return cmocka_run_group_tests_name("name_find", tests, NULL, NULL);
+}
