@@ -7,10 +7,12 @@
 #include "start.h"
 
 #include "base.h"
+#include "below.h"
 #include "host.h"
 #include "layer.h"
 #include "load.h"
 #include "message.h"
+#include "names.h"
 #include "plan.h"
 #include "problem.h"
 
@@ -112,10 +114,13 @@ qmpi_function *qmpi_start_base(int number, const void *caller)
     qmpi_base_find();
     if (starting)
         return way_so_far(number, caller, true);
-    /* A PMPI tool that the program reaches before us: this is the program's first MPI call. */
-    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE) && qmpi_resident_in_front(caller)) {
-        start_once();
-        return way_so_far(number, caller, true);
+    /* A PMPI tool that the program reaches before us passes on the program's first MPI call. */
+    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+        const struct qmpi_resident *front = qmpi_resident_in_front(qmpi_names[number].name);
+        if (front)
+            start_once();
+        if (front && front->layer)
+            return qmpi_below(front->layer, number);
     }
     return qmpi_bases[number];
 }

@@ -147,10 +147,12 @@ char *qmpi_host_load(struct qmpi_layer *layer)
     char *problem = check_options(layer);
     if (problem)
         return problem;
-    if (layer->resident)
+    if (layer->resident) {
+        layer->resident->layer = layer;
         layer->group = qmpi_group_adopt(layer, &layer->resident->object);
-    else
+    } else {
         problem = load_library(layer);
+    }
     for (int i = 0; !problem && i < layer->group->count; i++)
         problem = qmpi_references_rewrite(layer->group, &layer->group->objects[i],
                                           layer->resident && layer->resident->program, &counts);

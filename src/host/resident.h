@@ -12,16 +12,19 @@
 
 #include <stdbool.h>
 
+struct qmpi_layer;
+
 struct qmpi_resident {
     struct qmpi_elf_loaded object;
     char *path;
-    char *name;    /* the tool's name */
-    bool program;  /* the program itself */
-    bool in_front; /* the loader finds its functions before libqmpi's */
-    bool taken;    /* it has become a layer */
+    char *name;               /* the tool's name */
+    bool program;             /* the program itself */
+    bool in_front;            /* the loader finds its functions before libqmpi's */
+    bool taken;               /* it has become a layer */
+    struct qmpi_layer *layer; /* that layer, once it is built */
 };
 
-/* Finds them; once, in start-up. */
+/* Finds them; once. */
 void qmpi_resident_find(void);
 
 /* All of them, in the loader's order. */
@@ -32,8 +35,10 @@ struct qmpi_resident *qmpi_resident_get(int index);
 struct qmpi_resident *qmpi_resident_by_name(const char *name);
 struct qmpi_resident *qmpi_resident_by_file(const char *path);
 
-/* Whether `address` lies in a PMPI tool that the loader finds before libqmpi. Before start-up too.
+/*
+ * The PMPI tool that defines `function` and is found before libqmpi; of several the one nearest to
+ * it. NULL: none.
  */
-bool qmpi_resident_in_front(const void *address);
+struct qmpi_resident *qmpi_resident_in_front(const char *function);
 
 #endif
