@@ -26,7 +26,8 @@ class Failed(Exception):
 def output_of(command: list[str], environment: Environment) -> str:
     done = subprocess.run(command, env=clean_environment(environment), stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    if done.returncode:
+    # The dynamic loader only warns of a library that it cannot preload, and all would be raw MPI.
+    if done.returncode or "cannot be preloaded" in done.stderr:
         raise Failed(f"{' '.join(command)} with {environment}\n"
                      f"ended with status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -31,7 +31,7 @@ class Build:
         self.bench = self.folder / "bench"
         self.loop = self.bench / "loop"
         self.first_call = self.bench / "first_call"
-        libraries = sorted((self.folder / "src").glob("libqmpi*.so"))
+        libraries = [path for path in (self.folder / "src").glob("libqmpi*.so") if path.exists()]
         if not libraries or not self.loop.exists():
             raise SystemExit(f"bench/run: {self.folder} is no finished build of qmpi\n"
                              "mend: meson setup build && meson compile -C build")
