@@ -5,6 +5,8 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +62,20 @@ def clean_environment() -> dict[str, str]:
     kept["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"
     kept["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
     return kept
+
+
+@contextmanager
+def folder_open_to_all(*files):
+    """A folder of copies that any user may read, with libqmpi among them; the build folder and
+    pytest's own may lie where only its owner comes."""
+    with tempfile.TemporaryDirectory(prefix="qmpi-test-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for path in (LIBQMPI.resolve(), *files):
+            (folder / path.name).write_bytes(path.read_bytes())
+            (folder / path.name).chmod(0o755)
+        (folder / "libqmpi.so.0").symlink_to(LIBQMPI.resolve().name)
+        yield folder
 
 
 def run_command(command, env, timeout=60, cwd=None) -> Result:

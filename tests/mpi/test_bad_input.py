@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: MIT
+"""Whatever is wrong with QMPI_TOOLS: one message that names the entry and the mend, exit status 2 and
+no MPI call; or, with QMPI_ON_ERROR=skip, the rest of the stack. Also where it must not be noticed."""
+import os
+import re
+import shutil
+import struct
+import subprocess
+
+import pytest
+
+from support import BUNDLED_TOOLS, LIBQMPI, folder_open_to_all, program, run_mpi, tool
+
+RUN = ["init", "comm_rank", "finalize"]
+LIBMPICH = "libmpich.so.12"
+
+# Offsets in an ELF header, and values.
+CLASS_AT, DATA_AT, TYPE_AT, MACHINE_AT = 4, 5, 16, 18
+AARCH64, BIG_ENDIAN, CLASS_32, EXECUTABLE = 183, 2, 1, 2
+
+
+def altered(folder, offset, new, name="altered.so"):
+    """A copy of a good tool with some bytes replaced."""
+    data = bytearray(tool("beta").read_bytes())
+    data[offset:offset + len(new)] = new
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def truncated(folder, size):
+    path = folder / "truncated.so"
+    path.write_bytes(tool("beta").read_bytes()[:size])
+    return path
+
+
+def written(folder, content, name="text.so"):
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def half_of_a_tool(folder):
+    return truncated(folder, tool("beta").stat().st_size // 2)
+
+
+# Name of the case: (the bad entry, made in a folder; what the message must say of it).
+CASES = {
+    "unknown name": (lambda folder: "no_such_tool", "no such tool"),
+    "unknown file name": (lambda folder: "no_such_tool.so.1", "no such tool"),
+    "path that does not exist": (lambda folder: folder / "absent.so", "no such library"),
+    "path through a file": (lambda folder: f"{tool('alpha')}/x.so", "no such library"),
+    "not an ELF file": (lambda folder: written(folder, b"#!/bin/sh\n" * 100), "not an ELF file"),
+    "shorter than an ELF header": (lambda folder: written(folder, b"\x7fELF"), "not an ELF file"),
+    "an ELF identity and no more": (
+        lambda folder: truncated(folder, 16), "the file is truncated"),
+    "empty file": (lambda folder: written(folder, b""), "an empty file"),
+    "truncated in the middle": (half_of_a_tool, "the file is truncated"),
+    "truncated after the header": (lambda folder: truncated(folder, 64), "the file is truncated"),
+    "truncated by one byte": (
+        lambda folder: truncated(folder, tool("beta").stat().st_size - 1), "the file is truncated"),
+    "wrong architecture": (
+        lambda folder: altered(folder, MACHINE_AT, struct.pack("<H", AARCH64)),
+        "built for another processor"),
+    "wrong byte order": (
+        lambda folder: altered(folder, DATA_AT, bytes([BIG_ENDIAN])),
+        "built for another processor"),
+    "32-bit class": (lambda folder: altered(folder, CLASS_AT, bytes([CLASS_32])), "32-bit"),
+    "not a shared library": (
+        lambda folder: altered(folder, TYPE_AT, struct.pack("<H", EXECUTABLE)),
+        "not a shared library"),
+    "a program": (lambda folder: "/bin/true", "a program, not a library"),
+    "undefined symbols": (lambda folder: "undefined", "nobody_defines_this"),
+    "no tool": (lambda folder: "plain", "no tool"),
+    "announces nothing": (lambda folder: "silent", "announces no tool"),
+    "announces two tools": (lambda folder: "twins", "announces 2 tools"),
+    "directory": (lambda folder: folder, "a directory"),
+    "directory as a tool's file": (
+        lambda folder: (folder / "folder.so").mkdir() or folder / "folder.so", "a directory"),
+    "named pipe": (
+        lambda folder: os.mkfifo(folder / "pipe.so") or folder / "pipe.so", "not a regular file"),
+    "device": (lambda folder: "/dev/zero", "not a regular file"),
+    "option without =": (lambda folder: "beta,functions", "'functions'"),
+    "option without a key": (lambda folder: "beta,=Comm_rank", "'=Comm_rank'"),
+    "empty option": (lambda folder: "beta,", "''"),
+    "option given twice": (
+        lambda folder: "beta,functions=Send,functions=Recv", "'functions' is given twice"),
+    "options without a name": (lambda folder: ",functions=Send", "no name"),
+    "unknown option of a bundled tool": (
+        lambda folder: "empty,colour=red", "empty has no option 'colour'"),
+    "unknown option of a described tool": (
+        lambda folder: "options,weight=7", "options has no option 'weight'"),
+    "unknown escape": (lambda folder: r"be\ta", r"\t is no escape"),
+    "name of 100 KB": (lambda folder: "n" * 100_000, "no such tool"),
+    "path of 100 KB": (lambda folder: "/n" * 50_000, "no such library"),
+    "option of 100 KB": (lambda folder: "empty," + "k" * 100_000 + "=1", "has no option"),
+    "init fails": (lambda folder: "fails", "cannot work: its two"),
+    "the MPI library": (lambda folder: LIBMPICH, "is an MPI library, no tool"),
+    "libqmpi": (lambda folder: LIBQMPI, "mend: "),
+}
+
+
+def check_messages(result, entry, expected):
+    """One message, every line of stderr in it (but for the test tools' notes), with the mend."""
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("trace: ")]
+    assert all(line.startswith("qmpi: ") for line in lines), lines
+    heads = [line for line in result.messages if line.startswith("QMPI_TOOLS")]
+    assert len(heads) == 1
+    shown = str(entry)[:100]
+    assert heads[0].startswith(f"QMPI_TOOLS, entry 2 '{shown}")
+    assert expected in "\n".join(result.messages)
+    assert len([line for line in result.messages if re.match(" *mend: .", line)]) == 1
+    assert len(result.stderr) < 20_000
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_stops_before_any_mpi_call_with_one_message(case, tmp_path):
+    make_entry, expected = CASES[case]
+    entry = make_entry(tmp_path)
+    result = run_mpi("calls", *RUN, tools=f"alpha:{entry}:alpha,functions=Comm_rank")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    check_messages(result, entry, expected)
+    assert set(result.calls) <= {"app init"}
+    assert not [line for line in result.trace if line.startswith("exit ")], "exit handlers ran"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_with_skip_the_rest_of_the_stack_runs(case, tmp_path):
+    make_entry, expected = CASES[case]
+    entry = make_entry(tmp_path)
+    result = run_mpi("calls", *RUN, tools=f"alpha:{entry}:alpha,functions=Comm_rank",
+                     env={"QMPI_ON_ERROR": "skip"})
+    assert result.returncode == 0
+    check_messages(result, entry, expected)
+    assert "goes on without this layer" in "\n".join(result.messages)
+    raw = run_mpi("calls", *RUN, preload=())
+    assert sorted(result.stdout.splitlines()) == sorted(raw.stdout.splitlines())
+    ranks = [line for line in result.calls if line.endswith(" MPI_Comm_rank")]
+    assert sorted(re.sub(r" \d+ ", " N ", line) for line in ranks) == ["alpha N MPI_Comm_rank"] * 4
+    assert not [line for line in result.calls if line.startswith(("beta", "broken"))]
+
+
+def test_a_trailing_backslash_is_an_error():
+    """It can only stand at the very end, so it is no case of the table above."""
+    for on_error, code in (("stop", 2), ("skip", 0)):
+        result = run_mpi("calls", *RUN, tools="alpha:beta\\", env={"QMPI_ON_ERROR": on_error})
+        assert result.returncode == code
+        check_messages(result, "beta\\", "ends in a backslash")
+        assert ("alpha 1 MPI_Comm_rank" in result.calls) == (code == 0)
+        assert not [line for line in result.calls if line.startswith("beta")]
+
+
+# ---- More entries than layers --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entries", [256, 10_000])
+def test_more_than_255_entries_are_an_error(entries):
+    result = run_mpi("calls", *RUN, tools=":".join(["empty"] * entries))
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.trace == ["app init"] * len(result.trace)
+    assert [line for line in result.messages if f"{entries} entries" in line and "255" in line]
+    assert len([line for line in result.messages if "mend: " in line]) == 1
+    assert all(line.startswith(("qmpi: ", "trace: ")) for line in result.stderr.splitlines())
+
+
+def test_with_skip_the_first_255_of_10000_entries_run():
+    tools = ":".join(["alpha,functions=Comm_rank"] * 3 + ["empty"] * 9_997)
+    result = run_mpi("calls", *RUN, ranks=1, tools=tools, env={"QMPI_ON_ERROR": "skip"})
+    assert result.returncode == 0
+    assert "comm_rank: result 0" in result.stdout
+    assert [line for line in result.calls if line.startswith("alpha")] == [
+        f"alpha {tool_id} MPI_Comm_rank" for tool_id in (1, 2, 3)]
+
+
+def test_10000_unknown_entries_do_not_flood():
+    result = run_mpi("calls", *RUN, tools=":".join(f"t{i}" for i in range(10_000)))
+    assert (result.returncode, result.stdout) == (2, "")
+    assert len(result.messages) < 20
+
+
+def test_10000_empty_entries_are_no_entries():
+    result = run_mpi("calls", *RUN, ranks=1, tools=":" * 5_000 + "alpha" + ":" * 5_000)
+    assert (result.returncode, result.messages) == (0, [])
+    assert "alpha 1 MPI_Comm_rank" in result.calls
+
+
+# ---- What a message holds ------------------------------------------------------------------------
+
+
+def test_the_message_of_an_unknown_name_lists_every_place_with_its_reason(tmp_path):
+    (tmp_path / "file").write_text("")
+    path = f"{tmp_path}/one:{tmp_path}/file"
+    result = run_mpi("calls", *RUN, ranks=1, tools="nonesuch", env={"QMPI_TOOL_PATH": path})
+    text = "\n".join(result.messages)
+    for name in ("nonesuch.so", "libnonesuch.so"):
+        assert f"{tmp_path}/one/{name}: No such file or directory" in text
+        assert f"{tmp_path}/file/{name}: Not a directory" in text
+        assert f"{LIBQMPI.parent}/qmpi/{name}: No such file or directory" in text
+
+
+def test_the_message_of_an_unknown_name_lists_the_announced_tools():
+    result = run_mpi("calls", *RUN, ranks=1, tools="nonesuch",
+                     preload=[LIBQMPI, tool("alpha"), tool("beta")])
+    text = "\n".join(result.messages)  # the loader runs constructors in an order of its own
+    assert "announced tools: alpha, beta" in text or "announced tools: beta, alpha" in text
+
+
+def test_a_tool_whose_name_is_taken_names_both_libraries(tmp_path):
+    other = shutil.copy(tool("alpha"), tmp_path / "other.so")
+    env = {"LD_LIBRARY_PATH": LIBQMPI.parent}
+    result = run_mpi("calls", *RUN, ranks=1, tools=f"{other}:alpha", env=env)
+    text = "\n".join(result.messages)
+    assert result.returncode == 2
+    assert "entry 1" in text and str(other) in text and str(tool("alpha")) in text
+
+
+def test_every_bad_entry_is_reported_with_skip():
+    result = run_mpi("calls", *RUN, ranks=1, tools="none_a:alpha:none_b::plain,x",
+                     env={"QMPI_ON_ERROR": "skip"})
+    heads = [line for line in result.messages if line.startswith("QMPI_TOOLS")]
+    assert [re.match(r"QMPI_TOOLS, entry (\d) '([^']*)'", line).groups() for line in heads] == [
+        ("1", "none_a"), ("3", "none_b"), ("4", "plain,x")]
+    assert "alpha 1 MPI_Comm_rank" in result.calls
+
+
+def test_a_failing_layer_is_found_before_those_above_it_are_loaded():
+    result = run_mpi("calls", *RUN, ranks=1, tools="alpha:fails:beta")
+    assert [line for line in result.trace if line.startswith(("load", "init"))] == [
+        "load beta", "init beta 3", "load broken"]
+
+
+def test_a_bad_file_is_found_before_anything_is_loaded(tmp_path):
+    result = run_mpi("calls", *RUN, ranks=1, tools=f"{half_of_a_tool(tmp_path)}:alpha")
+    assert result.returncode == 2
+    assert result.trace == ["app init"]
+
+
+def test_terminal_control_characters_of_an_entry_do_not_break_the_lines():
+    result = run_mpi("calls", *RUN, ranks=1, tools="two\nlines")
+    assert result.returncode == 2
+    assert all(line.startswith(("qmpi: ", "trace: ")) for line in result.stderr.splitlines())
+
+
+# ---- Files that may not be read ------------------------------------------------------------------
+
+
+@pytest.fixture
+def not_root():
+    """A wrapper that runs a program as a user who is not root, to whom every file is open."""
+    if os.geteuid() != 0:
+        return []
+    setpriv = shutil.which("setpriv")
+    if not setpriv:
+        pytest.skip("root reads every file, and there is no setpriv to become somebody else")
+    return [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+@pytest.mark.parametrize("closed", ["file", "folder"])
+@pytest.mark.parametrize("on_error, code", [("stop", 2), ("skip", 0)])
+def test_unreadable(closed, on_error, code, not_root):
+    with folder_open_to_all(tool("alpha"), program("calls")) as folder:
+        inner = folder / "inner"
+        inner.mkdir()
+        entry = inner / "beta.so"
+        shutil.copy(tool("beta"), entry)
+        (entry if closed == "file" else inner).chmod(0)
+        result = run_mpi(folder / "calls", *RUN, ranks=1, wrapper=not_root, cwd=folder,
+                         tools=f"./alpha.so:{entry}", preload=[folder / "libqmpi.so.0"],
+                         env={"QMPI_ON_ERROR": on_error, "LD_LIBRARY_PATH": folder})
+        inner.chmod(0o755)
+    assert result.returncode == code
+    check_messages(result, entry, "Permission denied")
+    assert ("alpha 1 MPI_Comm_rank" in result.calls) == (code == 0)
+
+
+# ---- The wrong MPI -------------------------------------------------------------------------------
+
+
+def test_a_tool_built_for_another_mpi_is_refused(tmp_path):
+    """A library that needs libmpi.so.40; it stands in for Open MPI's, and is never loaded."""
+    compiler = shutil.which("cc")
+    if not compiler:
+        pytest.skip("there is no C compiler")
+    (tmp_path / "other.c").write_text("void other(void) {}\n")
+    (tmp_path / "tool.c").write_text(
+        "int QMPI_Register_tool_name(const char *, void (*)(int));\n"
+        "static void init(int id) { (void)id; }\n"
+        "__attribute__((constructor)) static void f(void)"
+        "{ QMPI_Register_tool_name(\"other\", init); }\n")
+    subprocess.run([compiler, "-shared", "-fPIC", "-Wl,-soname,libmpi.so.40", "-o", "libmpi.so.40",
+                    "other.c"], cwd=tmp_path, check=True)
+    subprocess.run([compiler, "-shared", "-fPIC", "-Wl,--no-as-needed", "-o", "other.so", "tool.c",
+                    "libmpi.so.40"], cwd=tmp_path, check=True)
+    result = run_mpi("calls", *RUN, ranks=1, tools=f"alpha:{tmp_path}/other.so")
+    assert (result.returncode, result.stdout) == (2, "")
+    check_messages(result, tmp_path / "other.so", "another MPI: it needs libmpi.so.40")
+
+
+def test_the_bundled_tools_are_where_the_tests_think():
+    assert (BUNDLED_TOOLS / "empty.so").exists()
