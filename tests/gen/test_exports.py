@@ -4,6 +4,9 @@ import re
 
 import gen_support as support
 
+# Hosted PMPI tools look up MPI functions with it: what they get is the next layer's.
+REPLACED = {"dlsym"}
+
 
 def exported(library):
     listing = support.run("nm", "-D", "--defined-only", library)
@@ -67,7 +70,7 @@ def test_the_draft_s_six_calls_are_declared():
 def test_nothing_else_is_exported():
     functions = mpi_functions()
     allowed = functions | {"P" + name for name in functions}
-    allowed |= declared_api() | {"QMPIX_Get_function"}
+    allowed |= declared_api() | {"QMPIX_Get_function"} | REPLACED
     others = exported(support.LIBRARY) - allowed
     assert not others, sorted(others)
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fuzz target: any file given as a tool's library. The reader must refuse it or give a view of it
+ * that can be read to its end.
+ */
+#define _GNU_SOURCE
+#include "elf_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static size_t walk(const struct qmpi_elf_image *image)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < image->symbol_count; i++) {
+        sum += qmpi_elf_defines(&image->symbols[i]);
+        sum += strlen(qmpi_elf_string(image, image->symbols[i].st_name));
+    }
+    for (int i = 0; qmpi_elf_needed(image, i); i++)
+        sum += strlen(qmpi_elf_needed(image, i));
+    return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static int descriptor = -1;
+    static char path[64];
+    if (descriptor < 0) {
+        descriptor = memfd_create("fuzz", MFD_CLOEXEC);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    }
+    if (ftruncate(descriptor, 0) || pwrite(descriptor, data, size, 0) != (ssize_t)size)
+        abort();
+    struct qmpi_elf_file file;
+    if (!qmpi_elf_file_open(path, &file)) {
+        volatile size_t sum = walk(&file.image);
+        const char *soname = qmpi_elf_soname(&file.image);
+        sum += soname ? strlen(soname) : 0;
+        qmpi_elf_file_close(&file);
+    }
+    return 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Fuzz target: any text as QMPI_TOOLS. What the parser returns must keep what its header says. */
+#include "tool_list.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int good, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "fuzz_tool_list: %s\n", what);
+    abort();
+}
+
+/* Writes `plain` as QMPI_TOOLS would have to; returns where it ends. */
+static char *escape(char *to, const char *plain)
+{
+    for (; *plain; plain++) {
+        if (strchr(":,=\\", *plain))
+            *to++ = '\\';
+        *to++ = *plain;
+    }
+    return to;
+}
+
+static char *write_entry(char *to, const struct qmpi_entry *entry)
+{
+    to = escape(to, entry->name);
+    for (int i = 0; i < entry->option_count; i++) {
+        *to++ = ',';
+        to = escape(to, entry->options[i].key);
+        *to++ = '=';
+        to = escape(to, entry->options[i].value);
+    }
+    return to;
+}
+
+static void require_same(const struct qmpi_entry *one, const struct qmpi_entry *other)
+{
+    require(!other->problem && !strcmp(one->name, other->name), "name lost in writing");
+    require(one->option_count == other->option_count, "options lost in writing");
+    for (int i = 0; i < one->option_count; i++) {
+        require(!strcmp(one->options[i].key, other->options[i].key), "key lost in writing");
+        require(!strcmp(one->options[i].value, other->options[i].value), "value lost in writing");
+    }
+}
+
+/* An entry that is written out again, every special character escaped, must be read the same. */
+static void check_round_trip(const struct qmpi_entry *entry)
+{
+    char *text = malloc(2 * strlen(entry->text) + 1);
+    require(text != NULL, "out of memory");
+    *write_entry(text, entry) = '\0';
+    struct qmpi_tool_list again;
+    qmpi_tool_list_parse(text, &again);
+    require(again.count == 1, "written entry is not one entry");
+    require_same(entry, &again.entries[0]);
+    qmpi_tool_list_free(&again);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    require(text != NULL, "out of memory");
+    memcpy(text, data, size);
+    text[size] = '\0';
+    struct qmpi_tool_list list;
+    qmpi_tool_list_parse(text, &list);
+    for (int i = 0; i < list.count; i++) {
+        const struct qmpi_entry *entry = &list.entries[i];
+        require(entry->position == i + 1, "positions do not count");
+        require(entry->text && *entry->text, "an empty entry");
+        require(entry->problem || (entry->name && *entry->name), "neither a name nor a problem");
+        for (int k = 0; k < entry->option_count; k++)
+            require(*entry->options[k].key != '\0', "an empty key");
+        if (entry->problem)
+            require(strstr(entry->problem, "\nmend: ") != NULL, "a problem without a mend");
+        else
+            check_round_trip(entry);
+    }
+    qmpi_tool_list_free(&list);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Linked when the build is set up, to see whether this clang comes with libFuzzer. */
+#include <stddef.h>
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    (void)data;
+    (void)size;
+    return 0;
+}
