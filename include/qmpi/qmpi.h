@@ -210,6 +210,12 @@ QMPI_API int QMPIX_Tool_get_library(int tool_id, const char **path);
 /* What the layer's tool registered with QMPIX_Register_tool_info; NULL if nothing. */
 QMPI_API int QMPIX_Tool_get_info(int tool_id, const QMPIX_Tool_info **info);
 
+/*
+ * How the layer is bound, in words for people: "native", or for a hosted PMPI tool how it reaches PMPI and
+ * its private dependencies. The string lives for the whole run.
+ */
+QMPI_API int QMPIX_Tool_get_binding(int tool_id, const char **text);
+
 /* Whether the layer intercepts `fn`: 1 or 0. */
 QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag);
 

@@ -80,7 +80,9 @@ static void print_functions(int tool_id)
 static void print_layer(int tool_id)
 {
     const char *name = "", *library = "";
+    const char *binding = "";
     const QMPIX_Tool_info *info = NULL;
+    QMPIX_Tool_get_binding(tool_id, &binding);
     QMPIX_Tool_get_name(tool_id, &name);
     QMPIX_Tool_get_library(tool_id, &library);
     QMPIX_Tool_get_info(tool_id, &info);
@@ -89,6 +91,7 @@ static void print_layer(int tool_id)
     if (info && info->description)
         printf("  does        %s\n", info->description);
     printf("  library     %s\n", library);
+    printf("  binding     %s\n", binding);
     if (info)
         print_options(tool_id, info);
     print_functions(tool_id);

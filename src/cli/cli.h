@@ -12,6 +12,9 @@ int cli_list(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_functions(int argc, char **argv);
 
+/* The folder of the installed tools. */
+const char *cli_tools_folder(void);
+
 /* The path of the libqmpi.so that the command itself is linked with: the one to preload. */
 const char *cli_library_path(void);
 

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *cli_library_path(void)
 {
@@ -22,4 +23,14 @@ const char *cli_library_path(void)
         exit(2);
     }
     return path;
+}
+
+const char *cli_tools_folder(void)
+{
+    static char *folder;
+    const char *library = cli_library_path();
+    if (!folder)
+        folder =
+            qmpi_format("%.*s/" QMPI_TOOLS_FOLDER, (int)(strrchr(library, '/') - library), library);
+    return folder;
 }

@@ -117,10 +117,6 @@ int cli_list(int argc, char **argv)
         free(folder);
         list += length + (list[length] == ':');
     }
-    const char *library = cli_library_path();
-    char *folder =
-        qmpi_format("%.*s/" QMPI_TOOLS_FOLDER, (int)(strrchr(library, '/') - library), library);
-    print_folder(folder);
-    free(folder);
+    print_folder(cli_tools_folder());
     return 0;
 }

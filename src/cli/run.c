@@ -3,10 +3,16 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
+#include "elf_file.h"
+#include "find.h"
+#include "kind.h"
 #include "message.h"
+#include "replaces.h"
+#include "tool_list.h"
 
 #include <argp.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,19 +75,79 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* Ours first: then its MPI functions are found before any other library's. */
-static void preload(const char *library)
+/* Whether an LD_PRELOAD list has a path already. */
+static bool lists(const char *list, const char *path)
 {
-    if (strpbrk(library, " :")) {
-        qmpi_sayf("%s cannot be preloaded: the dynamic loader takes no path with a space or colon\n"
-                  "mend: install qmpi under another path",
-                  library);
-        exit(2);
+    const size_t length = strlen(path);
+    for (const char *at = list; (at = strstr(at, path)); at += length) {
+        if ((at == list || strchr(": ", at[-1])) && (!at[length] || strchr(": ", at[length])))
+            return true;
     }
-    const char *others = getenv("LD_PRELOAD");
-    char *value = others && *others ? qmpi_format("%s:%s", library, others) : qmpi_copy(library);
-    set_variable("LD_PRELOAD", value);
-    free(value);
+    return false;
+}
+
+static void append(char **list, const char *path)
+{
+    char *longer = qmpi_format("%s:%s", *list, path);
+    free(*list);
+    *list = longer;
+}
+
+static void check_preloadable(const char *path)
+{
+    if (!strpbrk(path, " :"))
+        return;
+    qmpi_sayf("%s cannot be preloaded: the dynamic loader takes no path with a space or colon\n"
+              "mend: put it under another path",
+              path);
+    exit(2);
+}
+
+/*
+ * PMPI tools that also replace functions outside MPI (Darshan: open, read, …) see the program's
+ * calls of those only where they are preloaded: behind us, and adopted as the layer that they are
+ * listed as.
+ */
+static void append_tool(char **list, const char *others, const char *name)
+{
+    enum qmpi_kind kind;
+    struct qmpi_elf_file file;
+    char *problem = NULL;
+    char *found = qmpi_find_library(name, cli_tools_folder(), "", &problem);
+    char *path = found ? realpath(found, NULL) : NULL;
+    if (path)
+        problem = qmpi_kind_read(path, NULL, &kind);
+    if (path && !problem && kind == QMPI_KIND_PMPI && !qmpi_elf_file_open(path, &file)) {
+        char *replaced = qmpi_replaces(&file.image);
+        if (replaced && !lists(*list, path) && !lists(others, path)) {
+            check_preloadable(path);
+            append(list, path);
+        }
+        free(replaced);
+        qmpi_elf_file_close(&file);
+    }
+    free(problem); /* whatever it is, start-up says it */
+    free(found);
+    free(path);
+}
+
+/* Ours first: then its MPI functions are found before any other library's. */
+static void set_preload(const char *library)
+{
+    const char *others = getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "";
+    struct qmpi_tool_list tools;
+    check_preloadable(library);
+    char *list = qmpi_copy(library);
+    qmpi_tool_list_parse(getenv("QMPI_TOOLS"), &tools);
+    for (int i = 0; i < tools.count; i++) {
+        if (!tools.entries[i].problem)
+            append_tool(&list, others, tools.entries[i].name);
+    }
+    qmpi_tool_list_free(&tools);
+    if (*others)
+        append(&list, others);
+    set_variable("LD_PRELOAD", list);
+    free(list);
 }
 
 int cli_run(int argc, char **argv)
@@ -90,7 +156,7 @@ int cli_run(int argc, char **argv)
                                      NULL,    NULL};
     char **program = NULL;
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &program);
-    preload(cli_library_path());
+    set_preload(cli_library_path());
     execvp(program[0], program);
     const int reason = errno;
     qmpi_sayf("cannot run '%s': %s", program[0], strerror(reason));

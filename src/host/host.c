@@ -9,6 +9,7 @@
 #include "message.h"
 #include "names.h"
 #include "references.h"
+#include "replaces.h"
 #include "resident.h"
 #include "tool_getenv.h"
 
@@ -141,6 +142,33 @@ static struct qmpi_tool *describe(const char *path)
     return tool;
 }
 
+/* Loaded by us, a tool's functions are not in the program's way: those of MPI alone are called. */
+static void say_what_is_missed(const struct qmpi_layer *layer)
+{
+    char *replaced = layer->resident ? NULL : qmpi_replaces(&layer->group->objects[0].image);
+    if (replaced && qmpi_speaks())
+        qmpi_sayf(
+            "layer %d (%s) also replaces %s, outside MPI: of those it does not see the program's "
+            "calls\n  mend: `qmpi run` preloads the first layer of such a tool, which then does",
+            layer->tool_id, layer->name, replaced);
+    free(replaced);
+}
+
+static char *describe_binding(const struct qmpi_layer *layer, const struct qmpi_references *counts)
+{
+    char *text =
+        qmpi_format("%s; reaches PMPI by %d call, %d table and %d data references%s",
+                    layer->resident ? "hosted, preloaded or linked" : "hosted", counts->calls,
+                    counts->got, counts->data, counts->dlsym ? ", and by dlsym" : "");
+    for (int i = 1; i < layer->group->count; i++) {
+        char *longer = qmpi_format("%s%s%s", text, i == 1 ? "; private dependencies: " : ", ",
+                                   layer->group->objects[i].name);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
 char *qmpi_host_load(struct qmpi_layer *layer)
 {
     struct qmpi_references counts = {0, 0, 0, 0};
@@ -161,11 +189,9 @@ char *qmpi_host_load(struct qmpi_layer *layer)
     find_functions(layer);
     layer->tool = describe(layer->path);
     layer->name = layer->tool->name;
-    layer->details = qmpi_format("hosted PMPI tool%s: %d call, %d table and %d data references to "
-                                 "PMPI%s",
-                                 layer->resident ? ", adopted" : "", counts.calls, counts.got,
-                                 counts.data, counts.dlsym ? ", and dlsym" : "");
+    layer->details = describe_binding(layer, &counts);
     qmpi_debug(QMPI_TOPIC_LOAD, "layer %d: tool %s from %s: %s", layer->tool_id, layer->name,
                layer->path, layer->details);
+    say_what_is_missed(layer);
     return NULL;
 }

@@ -9,7 +9,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,24 +98,8 @@ static char *try_loader(const char *name, struct places *places)
     return path;
 }
 
-const char *qmpi_find_installed_folder(void)
-{
-    static char *folder;
-    if (!folder) {
-        Dl_info info;
-        const char *self =
-            dladdr((void *)(uintptr_t)qmpi_find_installed_folder, &info) ? info.dli_fname : "";
-        char *real = realpath(self, NULL);
-        self = real ? real : self;
-        const char *slash = strrchr(self, '/');
-        folder = slash ? qmpi_format("%.*s/" QMPI_TOOLS_FOLDER, (int)(slash - self), self)
-                       : qmpi_copy(QMPI_TOOLS_FOLDER);
-        free(real);
-    }
-    return folder;
-}
-
-char *qmpi_find_library(const char *name, const char *announced, char **problem)
+char *qmpi_find_library(const char *name, const char *installed, const char *announced,
+                        char **problem)
 {
     struct places places = {qmpi_copy(""), 0};
     char *path = NULL;
@@ -124,11 +107,10 @@ char *qmpi_find_library(const char *name, const char *announced, char **problem)
         if (try_path(name, &places))
             path = qmpi_copy(name);
     } else {
-        const char *folder = qmpi_find_installed_folder();
         const bool as_written = strstr(name, ".so") != NULL;
         path = try_tool_path(name, as_written, &places);
         if (!path)
-            path = try_in_folder(folder, strlen(folder), name, as_written, &places);
+            path = try_in_folder(installed, strlen(installed), name, as_written, &places);
         if (!path && as_written)
             path = try_loader(name, &places);
     }

@@ -4,13 +4,11 @@
 #define QMPI_FIND_H
 
 /*
- * Finds the library of `name`. Returns its path, to be freed, or NULL; then *problem (to be freed)
- * says which tools are `announced`, where it was sought, what stands in the way at each place, and
- * the mend.
+ * Finds the library of `name`; `installed` is the folder of the installed tools. Returns its path,
+ * to be freed, or NULL; then *problem (to be freed) says which tools are `announced`, where it was
+ * sought, what stands in the way at each place, and the mend.
  */
-char *qmpi_find_library(const char *name, const char *announced, char **problem);
-
-/* The folder of the installed tools, beside libqmpi. Constant once found. */
-const char *qmpi_find_installed_folder(void);
+char *qmpi_find_library(const char *name, const char *installed, const char *announced,
+                        char **problem);
 
 #endif

@@ -182,6 +182,15 @@ int QMPIX_Tool_get_info(int tool_id, const QMPIX_Tool_info **info)
     return MPI_SUCCESS;
 }
 
+int QMPIX_Tool_get_binding(int tool_id, const char **text)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || !text)
+        return MPI_ERR_ARG;
+    *text = layer->details ? layer->details : "native";
+    return MPI_SUCCESS;
+}
+
 int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);

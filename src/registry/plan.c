@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See plan.h. */
+#define _GNU_SOURCE
 #include "plan.h"
 
 #include "base.h"
@@ -7,8 +8,27 @@
 #include "message.h"
 #include "problem.h"
 
+#include <dlfcn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The folder of the installed tools, beside libqmpi. */
+static const char *installed_folder(void)
+{
+    static char *folder;
+    if (!folder) {
+        Dl_info info;
+        const char *self = dladdr((void *)(uintptr_t)qmpi_plan_make, &info) ? info.dli_fname : "";
+        char *real = realpath(self, NULL);
+        self = real ? real : self;
+        const char *slash = strrchr(self, '/');
+        folder = slash ? qmpi_format("%.*s/" QMPI_TOOLS_FOLDER, (int)(slash - self), self)
+                       : qmpi_copy(QMPI_TOOLS_FOLDER);
+        free(real);
+    }
+    return folder;
+}
 
 /* A resident tool becomes one layer; listed again it is loaded from a copy. */
 static void plan_resident(struct qmpi_plan *plan, struct qmpi_resident *resident)
@@ -32,7 +52,7 @@ static char *plan_entry(struct qmpi_plan *plan, const struct qmpi_entry *entry)
     struct qmpi_resident *resident = qmpi_resident_by_name(entry->name);
     if (!resident) {
         char *announced = qmpi_announce_list();
-        plan->path = qmpi_find_library(entry->name, announced, &problem);
+        plan->path = qmpi_find_library(entry->name, installed_folder(), announced, &problem);
         free(announced);
         if (plan->path)
             problem = qmpi_kind_read(plan->path, qmpi_base_soname(), &plan->kind);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What a PMPI tool replaces outside MPI: it must be preloaded to see the program's calls of that.
+ */
+#ifndef QMPI_REPLACES_H
+#define QMPI_REPLACES_H
+
+#include "elf_image.h"
+
+/*
+ * The functions of the C library that an object defines itself, in words for a message (to be
+ * freed); NULL: none.
+ */
+char *qmpi_replaces(const struct qmpi_elf_image *image);
+
+#endif
