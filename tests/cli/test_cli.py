@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""What each subcommand prints and how it ends."""
+from support import (ASAN, BUILD, BUNDLED_TOOLS, MPIEXEC, PROGRAMS, TOOLS, clean_environment,
+                     run_command)
+
+QMPI = BUILD / "src" / "cli" / "qmpi"
+
+
+def qmpi(*arguments, env=None, launcher=(), **more):
+    environment = clean_environment()
+    environment.update({key: str(value) for key, value in (env or {}).items()})
+    return run_command([*launcher, QMPI, *arguments], environment, **more)
+
+
+def test_version_names_the_mpi():
+    assert qmpi("--version").stdout.startswith("qmpi 0.1.0 for ")
+
+
+def test_help_is_there_for_the_command_and_every_subcommand():
+    assert "Commands:" in qmpi("--help").stdout
+    for command in ("run", "list", "check", "functions"):
+        result = qmpi(command, "--help")
+        assert result.returncode == 0
+        assert result.stdout.startswith(f"Usage: qmpi {command}")
+
+
+def test_an_unknown_command_or_option_is_an_error_of_use():
+    for arguments in (["nonsense"], [], ["run"], ["run", "--nonsense"], ["check", "extra"]):
+        result = qmpi(*arguments)
+        assert result.returncode == 2, arguments
+        assert "--help" in result.stderr
+
+
+def test_run_sets_the_variables_and_becomes_the_program():
+    show = "echo $QMPI_TOOLS $QMPI_TOOL_PATH $QMPI_ON_ERROR $QMPI_DEBUG; exit 7"
+    result = qmpi("run", "-t", "count:empty", "--tool-path=/a:/b", "--on-error=skip", "--debug=load",
+                  "--", "sh", "-c", show)
+    assert result.returncode == 7
+    assert result.stdout == "count:empty /a:/b skip load\n"
+
+
+def test_run_preloads_libqmpi_in_front_of_what_is_preloaded():
+    other = ASAN or "libm.so.6"
+    result = qmpi("run", "--", "sh", "-c", "echo $LD_PRELOAD", env={"LD_PRELOAD": other})
+    assert result.stdout.strip() == f"{(BUILD / 'src/libqmpi.so').resolve()}:{other}"
+
+
+def test_run_leaves_the_programs_options_alone():
+    result = qmpi("run", "-t", "empty", "echo", "-t", "--help", "--version")
+    assert result.stdout == "-t --help --version\n"
+
+
+def test_run_says_why_a_program_cannot_be_run(tmp_path):
+    result = qmpi("run", "--", "./no-such-program")
+    assert result.returncode == 127
+    assert "qmpi: cannot run './no-such-program': No such file" in result.stderr
+    plain = tmp_path / "plain"
+    plain.write_text("")
+    assert qmpi("run", "--", plain).returncode == 126
+
+
+def test_run_rejects_an_unknown_on_error():
+    assert "stop or skip" in qmpi("run", "--on-error=maybe", "--", "true").stderr
+
+
+def test_list_shows_the_bundled_tools_and_their_options():
+    output = qmpi("list").stdout
+    assert "count " in output and "empty " in output
+    assert "output" in output
+    assert str(BUNDLED_TOOLS.resolve()) in output or "/qmpi/count.so" in output
+
+
+def test_list_says_of_what_is_no_tool_why(tmp_path):
+    (tmp_path / "text.so").write_text("not a library")
+    whole = (BUNDLED_TOOLS / "empty.so").read_bytes()
+    (tmp_path / "cut.so").write_bytes(whole[: len(whole) // 2])
+    output = qmpi("list", env={"QMPI_TOOL_PATH": tmp_path}).stdout
+    assert "not an ELF file" in output
+    assert "truncated" in output
+    assert "count " in output
+
+
+def test_check_shows_every_layer():
+    output = qmpi("check", "-t", "count,output=x.json:empty:count").stdout
+    assert [line for line in output.splitlines() if line.startswith("layer")] == [
+        "layer 1: count 0.1.0", "layer 2: empty 0.1.0", "layer 3: count 0.1.0"]
+    assert "output=x.json" in output
+    assert "intercepts  all " in output
+
+
+def test_check_names_the_functions_of_a_layer_that_intercepts_few():
+    output = qmpi("check", "-t", "nested", env={"QMPI_TOOL_PATH": TOOLS}).stdout
+    assert " functions:\n" in output
+    assert "      MPI_" in output
+
+
+def test_check_reports_errors_as_a_run_does():
+    checked = qmpi("check", "-t", "count:no-such-tool")
+    ran = qmpi("run", "-t", "count:no-such-tool", "--", PROGRAMS / "calls", "init")
+    assert checked.returncode == ran.returncode == 2
+    assert checked.messages == ran.messages
+    assert "QMPI_TOOLS, entry 2 'no-such-tool'" in checked.stderr
+
+
+def test_check_of_an_empty_stack_says_so():
+    assert "no layers" in qmpi("check", "-t", "").stdout
+
+
+def test_functions_lists_number_name_and_presence():
+    lines = qmpi("functions").stdout.splitlines()
+    rows = [line.split() for line in lines]
+    assert [int(row[0]) for row in rows] == list(range(len(rows)))
+    assert rows[0] == ["0", "MPI_Abort", "yes"]
+    present = {row[1]: row[2] for row in rows}
+    assert present["MPI_Send"] == "yes"
+    assert "no" in present.values()
+
+
+def test_run_works_behind_the_launcher():
+    result = qmpi("run", "-t", "count", "--", PROGRAMS / "calls", "init", "barrier", "finalize",
+                  launcher=[MPIEXEC, "-n", "2"])
+    assert result.returncode == 0
+    assert "count (layer 1): MPI calls of 2 ranks" in result.stderr

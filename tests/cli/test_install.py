@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""An installation under any prefix works, and tools can be built against it from outside."""
+import os
+import shutil
+import subprocess
+
+import pytest
+from support import ASAN, BUILD, PROGRAMS, clean_environment, run_command
+
+TOOL = r"""
+#include <qmpi/qmpi.h>
+#include <stdio.h>
+
+static int barrier(QMPI_Context c, MPI_Comm comm)
+{
+    fprintf(stderr, "outside saw MPI_Barrier\n");
+    return QMPIX_NEXT(c, Barrier)(QMPIX_NEXT_CONTEXT(c), comm);
+}
+
+static void init(int tool_id)
+{
+    QMPI_Register_tool_function(tool_id, MPI_BARRIER_T, (void (*)(void))barrier);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    QMPI_Register_tool_name("outside", init);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """A staged installation, moved: nothing may remember where it was configured to be."""
+    stage = tmp_path_factory.mktemp("stage")
+    subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
+                   capture_output=True)
+    moved = tmp_path_factory.mktemp("moved") / "qmpi"
+    prefix = next(path.parent for path in stage.rglob("bin") if (path / "qmpi").exists())
+    shutil.move(prefix, moved)
+    return moved
+
+
+def environment(**variables):
+    return {**clean_environment(), **{key: str(value) for key, value in variables.items()},
+            **({"LD_PRELOAD": ASAN} if ASAN else {})}
+
+
+def test_the_command_finds_library_and_tools_beside_it(prefix):
+    result = run_command([prefix / "bin/qmpi", "check", "-t", "count:empty"], environment())
+    assert result.returncode == 0
+    assert f"{prefix}/lib" in result.stdout
+
+
+def test_a_program_runs_under_the_installed_library(prefix):
+    result = run_command([prefix / "bin/qmpi", "run", "-t", "count", PROGRAMS / "calls", "init",
+                          "barrier", "finalize"],
+                         environment())
+    assert result.returncode == 0
+    assert "count (layer 1)" in result.stderr
+
+
+@pytest.mark.skipif(bool(ASAN), reason="a tool built outside knows nothing of the sanitizer")
+def test_a_tool_is_built_with_pkg_config_and_runs(prefix, tmp_path):
+    (tmp_path / "outside.c").write_text(TOOL)
+    folder = next(prefix.rglob("qmpi.pc")).parent
+    env = environment(PKG_CONFIG_PATH=folder)
+    flags = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", "qmpi"], env=env, check=True,
+        capture_output=True, text=True).stdout.split()
+    subprocess.run(["mpicc.mpich", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o",
+                    tmp_path / "outside.so", tmp_path / "outside.c", *flags], check=True, env=env)
+    result = run_command([prefix / "bin/qmpi", "run", "-t", "outside", "--tool-path", tmp_path,
+                          PROGRAMS / "calls", "init",
+                          "barrier", "finalize"], env)
+    assert "outside saw MPI_Barrier" in result.stderr
+
+
+def test_the_installed_headers_stand_in_one_folder_per_mpi(prefix):
+    headers = {os.path.relpath(path, prefix / "include") for path in prefix.rglob("*.h")}
+    assert {"qmpi/qmpi.h", "qmpi/wrappers.h", "qmpi/mpich/functions.h",
+            "qmpi/mpich/wrappers.h"} <= headers

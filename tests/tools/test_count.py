@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""count: exact numbers, one table or file per layer, and something to read however a process ends."""
+import json
+
+from support import BUNDLED_TOOLS, run_mpi
+
+STEPS = ["init", "barrier", "barrier", "comm_rank", "finalize"]
+
+
+def count(*steps, ranks=2, tools="count", **more):
+    return run_mpi("calls", *steps, ranks=ranks, tools=tools,
+                   env={"QMPI_TOOL_PATH": BUNDLED_TOOLS, **more.pop("env", {})}, **more)
+
+
+def rows(result):
+    """function -> the numbers of its row, over all tables on stderr."""
+    return {parts[0]: [float(number) for number in parts[1:]]
+            for parts in (line.split() for line in result.messages)
+            if parts and parts[0].startswith("MPI_")}
+
+
+def test_the_table_sums_over_ranks_and_gives_min_mean_max():
+    result = count(*STEPS)
+    assert rows(result) == {"MPI_Barrier": [4, 2, 2, 2], "MPI_Comm_rank": [2, 1, 1, 1],
+                            "MPI_Init": [2, 1, 1, 1], "MPI_Finalize": [2, 1, 1, 1]}
+
+
+def test_the_table_is_sorted_by_calls_and_printed_once():
+    result = count(*STEPS)
+    names = [line.split()[0] for line in result.messages if line.startswith("MPI_")]
+    assert names == ["MPI_Barrier", "MPI_Comm_rank", "MPI_Finalize", "MPI_Init"]
+    assert sum("MPI calls of 2 ranks" in line for line in result.messages) == 1
+
+
+def test_stdout_is_the_programs_alone():
+    with_tool, without = (count(*STEPS, ranks=1, tools=tools) for tools in ("count", None))
+    assert with_tool.stdout == without.stdout
+
+
+def test_json_has_the_documented_schema(tmp_path):
+    result = count(*STEPS, tools="count,output=calls.json", cwd=tmp_path)
+    assert not rows(result)
+    assert json.loads((tmp_path / "calls.json").read_text()) == {
+        "schema": "qmpi-count/1",
+        "ranks": 2,
+        "functions": {
+            "MPI_Barrier": {"calls": 4, "min": 2, "mean": 2.0, "max": 2},
+            "MPI_Comm_rank": {"calls": 2, "min": 1, "mean": 1.0, "max": 1},
+            "MPI_Finalize": {"calls": 2, "min": 1, "mean": 1.0, "max": 1},
+            "MPI_Init": {"calls": 2, "min": 1, "mean": 1.0, "max": 1},
+        },
+    }
+
+
+def test_two_layers_count_independently(tmp_path):
+    count(*STEPS, tools="count,output=%t.json:empty:count,output=%t.json", cwd=tmp_path)
+    upper, lower = (json.loads((tmp_path / name).read_text()) for name in ("1.json", "3.json"))
+    assert upper == lower
+    assert upper["functions"]["MPI_Barrier"]["calls"] == 4
+
+
+def test_two_layers_with_one_file_are_refused():
+    result = count(*STEPS, tools="count,output=x:count,output=x")
+    assert result.returncode == 2
+    assert any("%t" in line for line in result.messages)
+
+
+def test_an_unknown_conversion_in_the_file_name_is_refused():
+    result = count(*STEPS, tools="count,output=x%q")
+    assert result.returncode == 2
+    assert any("%r %p %t %h" in line for line in result.messages)
+
+
+def test_a_file_that_cannot_be_written_loses_nothing():
+    result = count(*STEPS, tools="count,output=/no/such/folder/x.json")
+    assert result.returncode == 0
+    assert any("cannot write /no/such/folder/x.json" in line for line in result.messages)
+    assert rows(result)["MPI_Barrier"] == [4, 2, 2, 2]
+
+
+def test_a_program_with_sessions_alone_gets_its_table():
+    result = count("session_init", "session_finalize")
+    assert rows(result) == {"MPI_Session_init": [2, 1, 1, 1], "MPI_Session_finalize": [2, 1, 1, 1]}
+
+
+def test_a_process_that_ends_without_finalize_reports_for_itself():
+    result = count("get_version", "get_version")
+    assert rows(result) == {"MPI_Get_version": [2, 2, 2, 2]}
+    assert sum("ended without MPI_Finalize" in line for line in result.messages) == 2
+
+
+def test_a_process_that_ends_without_finalize_writes_a_file_of_its_own(tmp_path):
+    result = count("get_version", tools="count,output=x.json", cwd=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.json.0", "x.json.1"]
+    own = json.loads((tmp_path / "x.json.1").read_text())
+    assert own["rank"] == 1 and own["ranks"] == 1
+    assert own["functions"]["MPI_Get_version"]["calls"] == 1
+    assert any("x.json.1" in line for line in result.messages)
+
+
+def test_four_threads_are_counted_exactly():
+    result = run_mpi("threads", "count", "2000", ranks=1, tools="count:empty:count",
+                     env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
+    assert rows(result)["MPI_Comm_rank"][0] == 4 * 2000
