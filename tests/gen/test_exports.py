@@ -10,7 +10,8 @@ REPLACED = {"dlsym"}
 
 def exported(library):
     listing = support.run("nm", "-D", "--defined-only", library)
-    return {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+    names = {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+    return {name for name in names if not name.startswith("__odr_asan.")}  # a sanitizer's own
 
 
 def mpi_functions():
