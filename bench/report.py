@@ -3,6 +3,9 @@
 
 COLUMNS = {"0": "no tool", "1": "1", "2": "2", "4": "4", "8": "8", "100": "100"}
 
+# Load per CPU from which other programs slow down what is measured, if only by sharing a core.
+BUSY = 0.4
+
 
 def number(value: float, digits: int, sign: str = "") -> str:
     text = f"{value:{sign}.{digits}f}"
@@ -75,6 +78,9 @@ def start_up(result: dict) -> list[str]:
 def text(result: dict) -> str:
     lines = [f"{result['function']}, {result['mpi']}",
              f"build: {result['build']}; {result['cpu']}"]
+    if "ns" in result["figures"]:
+        busy = "; too busy: times are too high" if result["load"] > BUSY * result["cpus"] else ""
+        lines.append(f"load at the start: {result['load']:.2f} on {result['cpus']} CPUs{busy}")
     kinds = " / ".join(result["figures"])
     factor = " / ratio in time" if "ns" in result["figures"] else ""
     lines += table(f"Per call ({kinds})", result, absolute)
