@@ -6,6 +6,7 @@
  */
 #include "chain.h"
 #include "names.h"
+#include "reach.h"
 
 #include <string.h>
 
@@ -36,7 +37,8 @@ int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *ad
 {
     if (!context || !address || tool_id < 1 || tool_id > QMPIX_stack.layers)
         return MPI_ERR_ARG;
-    memcpy(address, &qmpi_caller, sizeof qmpi_caller);
+    void *const caller = qmpi_reach_program_caller(qmpi_caller);
+    memcpy(address, &caller, sizeof caller);
     return MPI_SUCCESS;
 }
 

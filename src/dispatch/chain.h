@@ -31,6 +31,9 @@ extern const struct qmpi_ends qmpi_ends[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 extern qmpi_function *qmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 extern qmpi_function *qmpi_pmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
+/* The entries MPI_X themselves, whatever the loader finds under those names. */
+extern qmpi_function *const qmpi_entries[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
 /* The MPI library's own PMPI functions. */
 extern qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 

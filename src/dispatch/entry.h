@@ -2,8 +2,8 @@
 /*
  * The assembler macros of which entries.S is made, for each processor.
  *
- *   SLOTS            begins the tables qmpi_slots and qmpi_pmpi_slots
- *   SLOT name, n     function n's places in both; until start-up they lead to the first-call code
+ *   SLOTS            begins the tables qmpi_entries, qmpi_slots and qmpi_pmpi_slots
+ *   SLOT name, n     function n's places in them; until start-up they lead to the first-call code
  *   NO_SLOT          the same for a number that this MPI lacks
  *   ENTRIES          begins the code
  *   ENTRY name, n    MPI_X jumps through its slot, PMPI_X through its own, and n's first-call code

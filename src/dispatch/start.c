@@ -15,6 +15,7 @@
 #include "names.h"
 #include "plan.h"
 #include "problem.h"
+#include "reach.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ static void start(void)
     qmpi_debug_start();
     qmpi_problem_start();
     qmpi_base_find();
+    qmpi_reach_redirect();
     qmpi_tool_list_parse(qmpi_getenv("QMPI_TOOLS"), &list);
     qmpi_debug(QMPI_TOPIC_PARSE, "QMPI_TOOLS has %d entries", list.count);
     if (list.count && qmpi_base_mismatch()) {

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* glibc relocates the addresses in the dynamic section on most processors, other loaders do not. */
-static const void *at_address(const struct qmpi_elf_loaded *object, uint64_t address)
+const void *qmpi_elf_loaded_at(const struct qmpi_elf_loaded *object, uint64_t address)
 {
     return (const void *)(address < object->base ? address + object->base : address);
 }
@@ -32,12 +31,12 @@ bool qmpi_elf_loaded_read(const struct dl_phdr_info *info, struct qmpi_elf_loade
     const uint64_t hash = qmpi_elf_tag(image, DT_HASH, 0);
     if (!symbols || !strings || (!gnu && !hash))
         return false;
-    image->symbols = at_address(object, symbols);
-    image->strings = at_address(object, strings);
+    image->symbols = qmpi_elf_loaded_at(object, symbols);
+    image->strings = qmpi_elf_loaded_at(object, strings);
     image->string_size = (size_t)qmpi_elf_tag(image, DT_STRSZ, 0);
-    image->gnu_hash = gnu ? at_address(object, gnu) : NULL;
+    image->gnu_hash = gnu ? qmpi_elf_loaded_at(object, gnu) : NULL;
     if (hash)
-        image->symbol_count = ((const uint32_t *)at_address(object, hash))[1];
+        image->symbol_count = ((const uint32_t *)qmpi_elf_loaded_at(object, hash))[1];
     else
         image->symbol_count = qmpi_elf_count_hashed(image->gnu_hash, SIZE_MAX);
     return true;

@@ -25,6 +25,12 @@ bool qmpi_elf_loaded_read(const struct dl_phdr_info *info, struct qmpi_elf_loade
 /* The address of a function or object that this object itself defines; NULL: it does not. */
 void *qmpi_elf_loaded_find(const struct qmpi_elf_loaded *object, const char *name);
 
+/*
+ * What an address of the object's dynamic section points to: glibc relocates those on most
+ * processors, other loaders do not.
+ */
+const void *qmpi_elf_loaded_at(const struct qmpi_elf_loaded *object, uint64_t address);
+
 /* Whether `address` lies in one of the object's segments. */
 bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *address);
 

@@ -15,7 +15,7 @@ struct object_list {
     const struct qmpi_group_snapshot *without;
 };
 
-static bool is_in(const struct qmpi_group_snapshot *snapshot, ElfW(Addr) base)
+bool qmpi_group_snapshot_has(const struct qmpi_group_snapshot *snapshot, ElfW(Addr) base)
 {
     for (int i = 0; i < snapshot->count; i++) {
         if (snapshot->bases[i] == base)
@@ -74,7 +74,7 @@ bool qmpi_group_snapshot_holds(const struct qmpi_group_snapshot *snapshot, const
 {
     struct holder holder = {address, 0, false};
     dl_iterate_phdr(find_holder, &holder);
-    return !holder.found || is_in(snapshot, holder.base);
+    return !holder.found || qmpi_group_snapshot_has(snapshot, holder.base);
 }
 
 static void add_object(struct object_list *list, const struct qmpi_elf_loaded *object)
@@ -94,7 +94,8 @@ static int note_new(struct dl_phdr_info *info, size_t size, void *data)
     struct object_list *list = data;
     struct qmpi_elf_loaded object;
     (void)size;
-    if (!is_in(list->without, info->dlpi_addr) && qmpi_elf_loaded_read(info, &object))
+    if (!qmpi_group_snapshot_has(list->without, info->dlpi_addr) &&
+        qmpi_elf_loaded_read(info, &object))
         add_object(list, &object);
     return 0;
 }

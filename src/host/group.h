@@ -30,6 +30,9 @@ struct qmpi_group_snapshot {
 void qmpi_group_snapshot_take(struct qmpi_group_snapshot *snapshot);
 void qmpi_group_snapshot_free(struct qmpi_group_snapshot *snapshot);
 
+/* Whether the object that is loaded at `base` is among them. */
+bool qmpi_group_snapshot_has(const struct qmpi_group_snapshot *snapshot, ElfW(Addr) base);
+
 /* Whether the object that holds `address` was loaded when the snapshot was taken. */
 bool qmpi_group_snapshot_holds(const struct qmpi_group_snapshot *snapshot, const void *address);
 

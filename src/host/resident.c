@@ -4,6 +4,7 @@
 #include "resident.h"
 
 #include "base.h"
+#include "binding.h"
 #include "host.h"
 #include "message.h"
 #include "names.h"
@@ -20,7 +21,7 @@ static int resident_count;
 /* An object with MPI functions and without an MPI library's or our own. */
 static bool is_pmpi_tool(const struct qmpi_elf_loaded *object)
 {
-    if (qmpi_elf_loaded_contains(object, qmpi_ends))
+    if (qmpi_elf_loaded_contains(object, qmpi_ends) || qmpi_binding_is(object))
         return false;
     bool tool = false;
     for (size_t i = 0; i < object->image.symbol_count; i++) {

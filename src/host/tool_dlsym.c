@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool_dlsym.h. A hosted tool that asks for PMPI_X means the next layer; asking for MPI_X it
- * means itself, or behind it (RTLD_NEXT) the next layer.
+ * See tool_dlsym.h. A program that asks the MPI library for MPI_X gets our entry. A hosted tool
+ * that asks for PMPI_X means the next layer; asking for MPI_X it means itself, or behind it
+ * (RTLD_NEXT) the next layer.
  */
 #define _GNU_SOURCE
 #include "tool_dlsym.h"
@@ -10,6 +11,7 @@
 #include "group.h"
 #include "host.h"
 #include "names.h"
+#include "reach.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -40,6 +42,17 @@ static void *answer_tool(struct qmpi_layer *layer, void *handle, const char *nam
     return (void *)(uintptr_t)qmpi_below(layer, number);
 }
 
+/* A program that looks MPI_X up in the MPI library, instead of being linked with it, means to call
+ * it. */
+static void *answer_program(void *handle, const char *name, int number)
+{
+    if (handle == RTLD_NEXT || !qmpi_entries[number])
+        return NULL;
+    void *plain = qmpi_real_dlsym(handle, name);
+    return plain && qmpi_reach_is_mpi_library(plain) ? (void *)(uintptr_t)qmpi_entries[number]
+                                                     : NULL;
+}
+
 void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
 {
     if (!qmpi_real_dlsym)
@@ -49,5 +62,7 @@ void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
         return NULL;
     const int number = qmpi_name_find(name + pmpi);
     struct qmpi_layer *layer = number < 0 ? NULL : qmpi_host_layer_of(caller);
-    return layer ? answer_tool(layer, handle, name, number, pmpi) : NULL;
+    if (layer)
+        return answer_tool(layer, handle, name, number, pmpi);
+    return number < 0 || pmpi ? NULL : answer_program(handle, name, number);
 }

@@ -4,6 +4,7 @@
 #include "load.h"
 
 #include "message.h"
+#include "reach.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -44,7 +45,9 @@ char *qmpi_load_native(struct qmpi_layer *layer)
     static int loads;
     if (!layer->tool) {
         qmpi_announce_begin_load(++loads);
-        void *handle = dlopen(layer->path, RTLD_NOW | RTLD_LOCAL);
+        /* Where the MPI library comes before us, its own QMPI_ functions must not be the tool's. */
+        const int deep = qmpi_reach_is_passed_by() ? RTLD_DEEPBIND : 0;
+        void *handle = dlopen(layer->path, RTLD_NOW | RTLD_LOCAL | deep);
         if (!handle)
             return qmpi_format("%s cannot be loaded: %s\nmend: install or link what it needs",
                                layer->path, dlerror());

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* See reach.h. */
+#define _GNU_SOURCE
+#include "reach.h"
+
+#include "binding.h"
+#include "chain.h"
+#include "elf_rewrite.h"
+#include "group.h"
+#include "message.h"
+#include "names.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct qmpi_group_snapshot seen;
+
+static int number_of(const char *name)
+{
+    return strncmp(name, "MPI", 3) ? -1 : qmpi_name_find(name);
+}
+
+/* The MPI library's own calls: by default straight to itself, with QMPI_INTERNAL=1 seen by the
+ * tools. */
+static void *internal_target(void *data, const char *name, enum qmpi_binding binding)
+{
+    const struct qmpi_elf_loaded *object = data;
+    const bool shown = qmpi_getenv("QMPI_INTERNAL") && !strcmp(qmpi_getenv("QMPI_INTERNAL"), "1");
+    const int number = number_of(name[0] == 'P' ? name + 1 : name);
+    (void)binding;
+    if (number < 0 || !qmpi_entries[number])
+        return NULL;
+    return shown ? (void *)(uintptr_t)qmpi_entries[number] : qmpi_elf_loaded_find(object, name);
+}
+
+/* A program that the loader led past us: linked with the MPI library in front of libqmpi. */
+static void *program_target(void *data, const char *name, enum qmpi_binding binding)
+{
+    const int number = number_of(name);
+    (void)data;
+    (void)binding;
+    return number < 0 ? NULL : (void *)(uintptr_t)qmpi_entries[number];
+}
+
+static bool is_mpi_library(const struct qmpi_elf_loaded *object)
+{
+    return qmpi_elf_loaded_find(object, "PMPI_Get_library_version") != NULL;
+}
+
+struct question {
+    const void *address;
+    bool answer;
+};
+
+static int ask(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct question *question = data;
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object) ||
+        !qmpi_elf_loaded_contains(&object, question->address))
+        return 0;
+    question->answer = is_mpi_library(&object) && !qmpi_elf_loaded_contains(&object, qmpi_ends);
+    return 1;
+}
+
+bool qmpi_reach_is_mpi_library(const void *address)
+{
+    struct question question = {address, false};
+    dl_iterate_phdr(ask, &question);
+    return question.answer;
+}
+
+struct walk {
+    struct qmpi_elf_loaded objects[512];
+    int count;
+};
+
+static int collect(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct walk *walk = data;
+    (void)size;
+    if (walk->count < (int)(sizeof walk->objects / sizeof *walk->objects) &&
+        !qmpi_group_snapshot_has(&seen, info->dlpi_addr) &&
+        qmpi_elf_loaded_read(info, &walk->objects[walk->count]))
+        walk->count++;
+    return 0;
+}
+
+bool qmpi_reach_is_passed_by(void)
+{
+    return dlsym(RTLD_DEFAULT, "MPI_Init") != (void *)(uintptr_t)qmpi_entries[MPI_INIT_T];
+}
+
+static void redirect(const struct qmpi_elf_loaded *object, bool passed_by)
+{
+    char *problem = NULL;
+    if (qmpi_elf_loaded_contains(object, qmpi_ends))
+        return;
+    if (is_mpi_library(object))
+        problem = qmpi_elf_rewrite(object, internal_target, (void *)object);
+    else if (qmpi_binding_is(object))
+        qmpi_binding_redirect(object);
+    else if (passed_by && !qmpi_elf_loaded_find(object, "MPI_Init"))
+        problem = qmpi_elf_rewrite(object, program_target, NULL);
+    if (problem && qmpi_speaks())
+        qmpi_sayf("some MPI calls may pass by the tools, or be seen twice: %s", problem);
+    free(problem);
+}
+
+void qmpi_reach_redirect(void)
+{
+    struct walk *walk = qmpi_allocate(1, sizeof *walk);
+    pthread_mutex_lock(&lock);
+    dl_iterate_phdr(collect, walk);
+    const bool passed_by = qmpi_reach_is_passed_by();
+    for (int i = 0; i < walk->count; i++)
+        redirect(&walk->objects[i], passed_by);
+    qmpi_group_snapshot_free(&seen);
+    qmpi_group_snapshot_take(&seen);
+    pthread_mutex_unlock(&lock);
+    free(walk);
+}
+
+/* Before the program's first call: a binding's may be of PMPI_Init. */
+__attribute__((constructor)) static void begin(void)
+{
+    qmpi_reach_redirect();
+}
+
+void *qmpi_reach_program_caller(void *caller)
+{
+    enum { DEPTH = 64 };
+    void *frames[DEPTH];
+    if (!caller || !qmpi_binding_holds(caller))
+        return caller;
+    const int count = backtrace(frames, DEPTH);
+    int i = 0;
+    while (i < count && frames[i] != caller)
+        i++;
+    while (i < count && qmpi_binding_holds(frames[i]))
+        i++;
+    return i < count ? frames[i] : caller;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes every way to MPI lead through the entries, exactly once a call. Most programs refer to
+ * MPI_X and find our entries by the loader's own rules; not so the language bindings that call
+ * PMPI_X, the calls that the MPI library makes of itself, and programs that were linked in another
+ * order. Their references are pointed where they belong when libqmpi is loaded, and again in
+ * start-up for what came later.
+ */
+#ifndef QMPI_REACH_H
+#define QMPI_REACH_H
+
+#include <stdbool.h>
+
+/* Looks at all objects that have been loaded since it last did. */
+void qmpi_reach_redirect(void);
+
+/* Whether an address lies in an MPI library. */
+bool qmpi_reach_is_mpi_library(const void *address);
+
+/* Whether the loader finds the MPI library's functions before ours, as in a program linked so. */
+bool qmpi_reach_is_passed_by(void);
+
+/* The address in the program behind `caller`, where `caller` lies in a language binding. */
+void *qmpi_reach_program_caller(void *caller);
+
+#endif
