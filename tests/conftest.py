@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all pytest files share: the TAP report that Meson reads, and the way to tests/mpi/support.py.
+"""What all pytest files share: the TAP report that Meson reads, and the way to mpi/support.py.
 
 Every test function is one TAP line; what a failing one captured follows it as comments. Outside
 Meson (QMPI_TEST_TAP not set) pytest reports as it always does.
@@ -30,7 +30,7 @@ class TapReport:
             print(f"1..{len(session.items)}", flush=True)
 
     def pytest_runtest_logreport(self, report):
-        """One line a test: the call's, or that of the setup or teardown that kept it from passing."""
+        """One line a test: the call's, or that of the setup that kept it from passing."""
         if report.when == "setup" and report.passed:
             return
         if report.when == "teardown":

@@ -56,7 +56,7 @@ def tool(name: str) -> Path:
 
 
 def clean_environment() -> dict[str, str]:
-    """This process's environment without anything that could steer the library or the sanitizers."""
+    """This environment without anything that could steer the library or the sanitizers."""
     unwanted = re.compile(r"(QMPI_(?!TEST|BUILD|SOURCE)|LD_|PMI|ASAN_|UBSAN_|LSAN_)")
     kept = {key: value for key, value in os.environ.items() if not unwanted.match(key)}
     kept["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"

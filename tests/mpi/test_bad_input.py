@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Whatever is wrong with QMPI_TOOLS: one message that names the entry and the mend, exit status 2 and
-no MPI call; or, with QMPI_ON_ERROR=skip, the rest of the stack. Also where it must not be noticed."""
+"""Whatever is wrong with QMPI_TOOLS: one message that names the entry and the mend, exit status 2
+and no MPI call; or, with QMPI_ON_ERROR=skip, the rest of the stack."""
 import os
 import re
 import shutil

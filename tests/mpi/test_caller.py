@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""QMPI_Context_get_calling_address: in the calling function of the application, whatever is between."""
+"""QMPI_Context_get_calling_address lies in the calling function, whatever is in between."""
 import re
 
 import pytest
@@ -53,7 +53,7 @@ def test_nested_calls_of_several_layers_keep_their_callers_apart():
     result = run_mpi("callers", ranks=1, tools="caller:caller")
     notes = [re.sub("^caller ", "", line) for line in callers(result)]
     begin = notes.index("1 MPI_Barrier from caller_of_barrier")
-    size = ["1 MPI_Comm_size from function_of_the_tool", "2 MPI_Comm_size from function_of_the_tool"]
+    size = [f"{tool_id} MPI_Comm_size from function_of_the_tool" for tool_id in (1, 2)]
     assert notes[begin:begin + 12] == [
         "1 MPI_Barrier from caller_of_barrier", *size, "1 MPI_Barrier again from caller_of_barrier",
         "2 MPI_Barrier from caller_of_barrier", *size, "2 MPI_Barrier again from caller_of_barrier",

@@ -100,9 +100,9 @@ def test_error_codes_and_error_handlers_pass_through():
 
 
 def test_a_fatal_error_ends_the_job_as_without_tools():
-    raw = run_mpi("errors", "fatal", preload=())
+    raw = run_mpi("errors", "fatal", ranks=1, preload=())
     assert raw.returncode != 0
-    result = run_mpi("errors", "fatal", tools="alpha:empty")
+    result = run_mpi("errors", "fatal", ranks=1, tools="alpha:empty")
     assert result.returncode == raw.returncode
     assert "Invalid rank has value 99" in result.stderr
     assert result.stdout == raw.stdout

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""valgrind finds nothing in libqmpi and in tools. What it finds inside the MPI library (called by us
-or not) is the MPI library's: an error is ours if the innermost function that is neither valgrind's
-nor the C library's lies in libqmpi or in a tool."""
+"""valgrind finds nothing in libqmpi and in tools. What it finds inside the MPI library (called by
+us or not) is the MPI library's: an error is ours if the innermost function that is neither
+valgrind's nor the C library's lies in libqmpi or in a tool."""
 import shutil
 from xml.etree import ElementTree
 
@@ -64,7 +64,9 @@ def test_threads_are_clean(tmp_path):
 
 
 @pytest.mark.parametrize("tools", [
-    "alpha:no_such_tool:plain:fails:beta,x:empty,y=1:be\\ta:beta,a=1,a=2", "undefined:twins:silent"])
+    "alpha:no_such_tool:plain:fails:beta,x:empty,y=1:be\\ta:beta,a=1,a=2",
+    "undefined:twins:silent",
+])
 def test_the_way_round_bad_entries_is_clean(tools, tmp_path):
     report = tmp_path / "report.xml"
     result = run_under_valgrind(report, "calls", "init", "comm_rank", "finalize", tools=tools,
