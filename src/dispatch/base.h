@@ -19,6 +19,9 @@ void qmpi_base_find(void);
 /* Why the MPI library found is not the kind that this build is for; NULL: it is. */
 const char *qmpi_base_mismatch(void);
 
+/* libqmpi.a: the PMPI functions of the MPI library that the program is linked with. */
+extern qmpi_function *const qmpi_static_bases[QMPI_FUNCTION_COUNT];
+
 /* The soname and the path of the MPI library found. */
 const char *qmpi_base_soname(void);
 const char *qmpi_base_path(void);

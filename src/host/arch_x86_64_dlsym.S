@@ -3,6 +3,7 @@
  * dlsym, exported: a call that is ours to answer is answered; every other jumps on to the C library's,
  * which sees the caller's own return address: RTLD_NEXT keeps its meaning for everybody.
  */
+#ifndef QMPI_STATIC /* there the C library's own is the program's */
     .text
     .p2align 4
     .globl dlsym
@@ -41,4 +42,5 @@ dlsym:
     jmp *qmpi_real_dlsym(%rip)
     .cfi_endproc
     .size dlsym, . - dlsym
+#endif
     .section .note.GNU-stack, "", @progbits

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "group.h"
 
+#include "binding.h"
 #include "message.h"
 
 #include <stdlib.h>
@@ -89,13 +90,20 @@ static void add_object(struct object_list *list, const struct qmpi_elf_loaded *o
     list->count++;
 }
 
+/* A tool may be the one that brings the MPI library, or our own: they are not its parts. */
+static bool is_mpi(const struct qmpi_elf_loaded *object)
+{
+    return qmpi_elf_loaded_find(object, "PMPI_Get_library_version") ||
+           qmpi_elf_loaded_find(object, "QMPIX_Get_function") || qmpi_binding_is(object);
+}
+
 static int note_new(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct object_list *list = data;
     struct qmpi_elf_loaded object;
     (void)size;
     if (!qmpi_group_snapshot_has(list->without, info->dlpi_addr) &&
-        qmpi_elf_loaded_read(info, &object))
+        qmpi_elf_loaded_read(info, &object) && !is_mpi(&object))
         add_object(list, &object);
     return 0;
 }

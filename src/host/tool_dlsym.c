@@ -49,8 +49,10 @@ static void *answer_program(void *handle, const char *name, int number)
     if (handle == RTLD_NEXT || !qmpi_entries[number])
         return NULL;
     void *plain = qmpi_real_dlsym(handle, name);
-    return plain && qmpi_reach_is_mpi_library(plain) ? (void *)(uintptr_t)qmpi_entries[number]
-                                                     : NULL;
+    /* Known once the base is; before, the slow way tells. */
+    const bool mpi = plain && (plain == (void *)(uintptr_t)qmpi_bases[number] ||
+                               qmpi_reach_is_mpi_library(plain));
+    return mpi ? (void *)(uintptr_t)qmpi_entries[number] : NULL;
 }
 
 void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)

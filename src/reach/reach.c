@@ -126,10 +126,21 @@ void qmpi_reach_redirect(void)
     free(walk);
 }
 
+/* A program that holds libqmpi.a has its stack there; a tool that needs libqmpi.so brings us along.
+ */
+static bool is_idle(void)
+{
+    const void *found = dlsym(RTLD_DEFAULT, "QMPIX_Get_function");
+    Dl_info its, ours;
+    return found && dladdr(found, &its) && dladdr(qmpi_ends, &ours) &&
+           its.dli_fbase != ours.dli_fbase;
+}
+
 /* Before the program's first call: a binding's may be of PMPI_Init. */
 __attribute__((constructor)) static void begin(void)
 {
-    qmpi_reach_redirect();
+    if (!is_idle())
+        qmpi_reach_redirect();
 }
 
 void *qmpi_reach_program_caller(void *caller)

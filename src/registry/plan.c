@@ -17,9 +17,11 @@
 static const char *installed_folder(void)
 {
     static char *folder;
+    Dl_info info;
+    if (QMPI_TOOLS_FOLDER[0] == '/') /* libqmpi.a: there is no library beside which it could be */
+        return QMPI_TOOLS_FOLDER;
     if (!folder) {
-        Dl_info info;
-        const char *self = dladdr((void *)(uintptr_t)qmpi_plan_make, &info) ? info.dli_fname : "";
+        const char *self = dladdr((void *)(uintptr_t)installed_folder, &info) ? info.dli_fname : "";
         char *real = realpath(self, NULL);
         self = real ? real : self;
         const char *slash = strrchr(self, '/');

@@ -144,6 +144,16 @@ def enter(source: Source) -> str:
     return text
 
 
+def static_base(source: Source) -> str:
+    """In libqmpi.a the base is linked, not found."""
+    text = f"/* {LICENCE} */\n/* {GENERATED} */\n#include \"chain.h\"\n\n#include \"base.h\"\n\n"
+    text += "qmpi_function *const qmpi_static_bases[QMPI_FUNCTION_COUNT] = {\n"
+    for function in source.functions:
+        text += f"    [{function.constant}] = (qmpi_function *)P{function.name},\n"
+    text += "};\n"
+    return text
+
+
 def names(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED} */\n"

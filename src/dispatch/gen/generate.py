@@ -7,6 +7,7 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       wrappers <qmpi/MPI/wrappers.h>: QMPIX_FOR_EACH_FUNCTION
       entries  the public symbols, in assembler
       enter    for each function: the way into a chain, and the base at its end
+      static_base  the base of a program that is linked with libqmpi.a
       names    number -> name, and whether this MPI has it
       check    every entry called with distinctive arguments (tests)
       echo     the MPI library of that test: it answers with what it was given
@@ -25,6 +26,7 @@ EMITTERS = {
     "entries": emit_c.entries,
     "enter": emit_c.enter,
     "names": emit_c.names,
+    "static_base": emit_c.static_base,
     "check": emit_test.check,
     "echo": emit_test.echo,
 }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* base.h for libqmpi.a: the MPI library is linked into the program with us, nothing need be found.
+ */
+#include "base.h"
+
+#include <stddef.h>
+#include <string.h>
+
+qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT];
+
+void qmpi_base_find(void)
+{
+    memcpy(qmpi_bases, qmpi_static_bases, sizeof qmpi_bases); /* again and again the same */
+}
+
+const char *qmpi_base_mismatch(void)
+{
+    return NULL;
+}
+
+const char *qmpi_base_soname(void)
+{
+    return NULL; /* tools may need the shared library; its functions are the program's */
+}
+
+const char *qmpi_base_path(void)
+{
+    return "the program itself";
+}
