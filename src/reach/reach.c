@@ -18,6 +18,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct qmpi_group_snapshot seen;
+static bool idle;
 
 static int number_of(const char *name)
 {
@@ -71,7 +72,8 @@ static int ask(struct dl_phdr_info *info, size_t size, void *data)
 bool qmpi_reach_is_mpi_library(const void *address)
 {
     struct question question = {address, false};
-    dl_iterate_phdr(ask, &question);
+    if (!idle)
+        dl_iterate_phdr(ask, &question);
     return question.answer;
 }
 
@@ -139,7 +141,8 @@ static bool is_idle(void)
 /* Before the program's first call: a binding's may be of PMPI_Init. */
 __attribute__((constructor)) static void begin(void)
 {
-    if (!is_idle())
+    idle = is_idle();
+    if (!idle)
         qmpi_reach_redirect();
 }
 

@@ -14,7 +14,7 @@
 /* Looks at all objects that have been loaded since it last did. */
 void qmpi_reach_redirect(void);
 
-/* Whether an address lies in an MPI library. */
+/* Whether an address lies in an MPI library whose calls are ours to see. */
 bool qmpi_reach_is_mpi_library(const void *address);
 
 /* Whether the loader finds the MPI library's functions before ours, as in a program linked so. */
