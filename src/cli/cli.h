@@ -12,6 +12,9 @@ int cli_list(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_functions(int argc, char **argv);
 
+/* Warns of a program that preloading does not reach: a static or a privileged one. */
+void cli_program_warn(const char *name);
+
 /* The folder of the installed tools. */
 const char *cli_tools_folder(void);
 

@@ -157,6 +157,7 @@ int cli_run(int argc, char **argv)
     char **program = NULL;
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &program);
     set_preload(cli_library_path());
+    cli_program_warn(program[0]);
     execvp(program[0], program);
     const int reason = errno;
     qmpi_sayf("cannot run '%s': %s", program[0], strerror(reason));

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* What `qmpi run` can tell of a program before it becomes it: whether preloading reaches it at all.
+ */
+#define _GNU_SOURCE
+#include "cli.h"
+
+#include "message.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* The file that execvp would take; NULL: none. The caller frees it. */
+static char *find_program(const char *name)
+{
+    if (strchr(name, '/'))
+        return qmpi_copy(name);
+    const char *list = getenv("PATH");
+    while (list && *list) {
+        const size_t length = strcspn(list, ":");
+        char *path = qmpi_format("%.*s%s%s", (int)length, list, length ? "/" : "./", name);
+        if (access(path, X_OK) == 0)
+            return path;
+        free(path);
+        list += length + (list[length] == ':');
+    }
+    return NULL;
+}
+
+/* An ELF program without an interpreter is not loaded by the dynamic loader. */
+static bool is_static(int descriptor)
+{
+    ElfW(Ehdr) header;
+    if (pread(descriptor, &header, sizeof header, 0) != (ssize_t)sizeof header ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)))
+        return false;
+    for (int i = 0; i < header.e_phnum; i++) {
+        ElfW(Phdr) segment;
+        const off_t at = (off_t)(header.e_phoff + (size_t)i * sizeof segment);
+        if (pread(descriptor, &segment, sizeof segment, at) != (ssize_t)sizeof segment ||
+            segment.p_type == PT_INTERP)
+            return false;
+    }
+    return true;
+}
+
+void cli_program_warn(const char *name)
+{
+    struct stat status;
+    char *path = find_program(name);
+    const int descriptor = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+        if (is_static(descriptor))
+            qmpi_sayf("%s is a static program: nothing can be preloaded, it runs without tools\n"
+                      "  mend: link it with libqmpi.a",
+                      path);
+        else if ((status.st_mode & (S_ISUID | S_ISGID)) ||
+                 fgetxattr(descriptor, "security.capability", NULL, 0) > 0)
+            qmpi_sayf("%s is a privileged program: nothing is preloaded and our variables are "
+                      "ignored, it runs without tools\n  mend: run it without its privileges",
+                      path);
+    }
+    if (descriptor >= 0)
+        close(descriptor);
+    free(path);
+}
