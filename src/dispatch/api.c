@@ -4,40 +4,49 @@
  * <qmpi/qmpi.h>; here they get symbols too, for tools in other languages. QMPI_Get_function's is
  * QMPIX_Get_function: the draft's name belongs to MPICH's variant of the call in a tool's binary.
  */
+
+/* The inline functions under other names, for the names are needed here. */
+#define QMPI_Context_get_storage inline_get_storage
+#define QMPIX_Context_get_tool_id inline_get_tool_id
+#include <qmpi/qmpi.h>
+#undef QMPI_Context_get_storage
+#undef QMPIX_Context_get_tool_id
+
+#include "binding.h"
 #include "chain.h"
 #include "names.h"
 #include "reach.h"
 
 #include <string.h>
 
-QMPI_API int exported_get_function(int tool_id, enum QMPI_Functions_enum fn, void (**fp)(void),
-                                   QMPI_Context *next) __asm__("QMPIX_Get_function");
-QMPI_API int exported_get_storage(QMPI_Context context, int tool_id,
-                                  void **data) __asm__("QMPI_Context_get_storage");
-QMPI_API int exported_get_tool_id(QMPI_Context context,
-                                  int *tool_id) __asm__("QMPIX_Context_get_tool_id");
+QMPI_API int QMPIX_Get_function(int tool_id, enum QMPI_Functions_enum fn, void (**fp)(void),
+                                QMPI_Context *next);
+QMPI_API int QMPI_Context_get_storage(QMPI_Context context, int tool_id, void **storage);
+QMPI_API int QMPIX_Context_get_tool_id(QMPI_Context context, int *tool_id);
 
-int exported_get_function(int tool_id, enum QMPI_Functions_enum fn, void (**fp)(void),
-                          QMPI_Context *next)
+int QMPIX_Get_function(int tool_id, enum QMPI_Functions_enum fn, void (**fp)(void),
+                       QMPI_Context *next)
 {
     return QMPI_Get_function(tool_id, fn, fp, next);
 }
 
-int exported_get_storage(QMPI_Context context, int tool_id, void **data)
+int QMPI_Context_get_storage(QMPI_Context context, int tool_id, void **storage)
 {
-    return QMPI_Context_get_storage(context, tool_id, data);
+    return inline_get_storage(context, tool_id, storage);
 }
 
-int exported_get_tool_id(QMPI_Context context, int *tool_id)
+int QMPIX_Context_get_tool_id(QMPI_Context context, int *tool_id)
 {
-    return QMPIX_Context_get_tool_id(context, tool_id);
+    return inline_get_tool_id(context, tool_id);
 }
 
 int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *address)
 {
     if (!context || !address || tool_id < 1 || tool_id > QMPIX_stack.layers)
         return MPI_ERR_ARG;
-    void *const caller = qmpi_reach_program_caller(qmpi_caller);
+    void *caller = qmpi_caller;
+    if (qmpi_binding_count())
+        caller = qmpi_reach_program_caller(caller);
     memcpy(address, &caller, sizeof caller);
     return MPI_SUCCESS;
 }

@@ -18,21 +18,34 @@
 static struct qmpi_resident residents[64];
 static int resident_count;
 
-/* An object with MPI functions and without an MPI library's or our own. */
+/* Whether a symbol is an MPI function that its object defines. */
+static bool is_wrapper(const struct qmpi_elf_image *image, const ElfW(Sym) * symbol)
+{
+    const char *name = qmpi_elf_string(image, symbol->st_name);
+    return name[0] == 'M' && name[1] == 'P' && qmpi_elf_defines(symbol) &&
+           qmpi_name_find(name) >= 0;
+}
+
+static bool refers_to(const struct qmpi_elf_image *image, const char *name)
+{
+    for (size_t i = 0; i < image->symbol_count; i++) {
+        if (!strcmp(qmpi_elf_string(image, image->symbols[i].st_name), name))
+            return true;
+    }
+    return false;
+}
+
+/* An object with MPI functions that is no MPI library, no language binding, and not our own. */
 static bool is_pmpi_tool(const struct qmpi_elf_loaded *object)
 {
-    if (qmpi_elf_loaded_contains(object, qmpi_ends) || qmpi_binding_is(object))
+    const struct qmpi_elf_image *image = &object->image;
+    if (qmpi_elf_loaded_contains(object, qmpi_ends) || qmpi_binding_is(object) ||
+        qmpi_elf_loaded_find(object, "PMPI_Get_library_version"))
         return false;
     bool tool = false;
-    for (size_t i = 0; i < object->image.symbol_count; i++) {
-        const ElfW(Sym) *symbol = &object->image.symbols[i];
-        const char *name = qmpi_elf_string(&object->image, symbol->st_name);
-        if (!strcmp(name, "QMPI_Register_tool_name"))
-            return false;
-        if (!strncmp(name, "MPI", 3) && qmpi_elf_defines(symbol) && qmpi_name_find(name) >= 0)
-            tool = true;
-    }
-    return tool && !qmpi_elf_loaded_find(object, "PMPI_Get_library_version");
+    for (size_t i = 0; i < image->symbol_count; i++)
+        tool |= is_wrapper(image, &image->symbols[i]);
+    return tool && !refers_to(image, "QMPI_Register_tool_name");
 }
 
 static char *program_path(void)

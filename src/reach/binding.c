@@ -29,9 +29,14 @@ bool qmpi_binding_is(const struct qmpi_elf_loaded *object)
     return false;
 }
 
+int qmpi_binding_count(void)
+{
+    return __atomic_load_n(&binding_count, __ATOMIC_ACQUIRE);
+}
+
 bool qmpi_binding_holds(const void *address)
 {
-    const int count = __atomic_load_n(&binding_count, __ATOMIC_ACQUIRE);
+    const int count = qmpi_binding_count();
     for (int i = 0; i < count; i++) {
         if (qmpi_elf_loaded_contains(&bindings[i], address))
             return true;

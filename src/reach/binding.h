@@ -17,6 +17,9 @@ bool qmpi_binding_is(const struct qmpi_elf_loaded *object);
 /* Points its references to the entries. */
 void qmpi_binding_redirect(const struct qmpi_elf_loaded *object);
 
+/* How many bindings were redirected. */
+int qmpi_binding_count(void);
+
 /* Whether an address lies in a binding that was redirected. Any thread. */
 bool qmpi_binding_holds(const void *address);
 

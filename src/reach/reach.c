@@ -146,12 +146,11 @@ __attribute__((constructor)) static void begin(void)
         qmpi_reach_redirect();
 }
 
-void *qmpi_reach_program_caller(void *caller)
+/* Finding the program's frame takes an unwinder, and time: only for those who ask. */
+static __attribute__((noinline)) void *unwind_to_program(void *caller)
 {
     enum { DEPTH = 64 };
     void *frames[DEPTH];
-    if (!caller || !qmpi_binding_holds(caller))
-        return caller;
     const int count = backtrace(frames, DEPTH);
     int i = 0;
     while (i < count && frames[i] != caller)
@@ -159,4 +158,9 @@ void *qmpi_reach_program_caller(void *caller)
     while (i < count && qmpi_binding_holds(frames[i]))
         i++;
     return i < count ? frames[i] : caller;
+}
+
+void *qmpi_reach_program_caller(void *caller)
+{
+    return caller && qmpi_binding_holds(caller) ? unwind_to_program(caller) : caller;
 }
