@@ -126,15 +126,21 @@ static void a_good_library_is_read(void **state)
     qmpi_elf_file_close(&file);
 }
 
-static void a_library_without_section_headers_is_read(void **state)
+/* The library, with a header that leads to no section headers. */
+static void write_without_sections(void)
 {
-    (void)state;
     write_scratch(library, library_size);
     ElfW(Ehdr) header;
     memcpy(&header, library, sizeof header);
     header.e_shoff = 0;
     header.e_shnum = 0;
     assert_int_equal(pwrite(scratch, &header, sizeof header, 0), (ssize_t)sizeof header);
+}
+
+static void a_library_without_section_headers_is_read(void **state)
+{
+    (void)state;
+    write_without_sections();
     struct qmpi_elf_file file;
     assert_null(qmpi_elf_file_open(scratch_path, &file));
     assert_is_libqmpi(&file.image);
@@ -239,6 +245,26 @@ static void a_library_cut_short_anywhere_is_refused(void **state)
     }
 }
 
+/* Where nothing but the segments tells how long the file must be. */
+static void a_segment_cut_short_by_a_byte_is_refused(void **state)
+{
+    (void)state;
+    ElfW(Ehdr) header;
+    uint64_t end = 0;
+    memcpy(&header, library, sizeof header);
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        ElfW(Phdr) segment;
+        memcpy(&segment, library + header.e_phoff + i * sizeof segment, sizeof segment);
+        if (segment.p_type == PT_LOAD && segment.p_offset + segment.p_filesz > end)
+            end = segment.p_offset + segment.p_filesz;
+    }
+    write_without_sections();
+    assert_int_equal(ftruncate(scratch, (off_t)end), 0);
+    assert_null(open_and_walk(scratch_path));
+    assert_int_equal(ftruncate(scratch, (off_t)end - 1), 0);
+    assert_string_equal(open_and_walk(scratch_path), "the file is truncated");
+}
+
 /* A fixed sequence of random numbers. */
 static uint32_t next_random(void)
 {
@@ -341,6 +367,16 @@ static void flipped_bits_in_the_hash_table_are_survived(void **state)
     memcpy(library, &kept, sizeof kept);
 }
 
+static void a_string_table_without_an_end_is_refused(void **state)
+{
+    (void)state;
+    size_t offset = 0, size = 0;
+    find_section(SHT_STRTAB, &offset, &size); /* the first one is the dynamic one */
+    write_scratch(library, library_size);
+    assert_int_equal(pwrite(scratch, "x", 1, (off_t)(offset + size - 1)), 1);
+    assert_string_equal(open_and_walk(scratch_path), "it has no dynamic symbol table");
+}
+
 /* One field of the header, or of one kind of segment, with values that overflow sums. */
 static void extreme_offsets_are_survived(void **state)
 {
@@ -392,6 +428,8 @@ int main(void)
         cmocka_unit_test(an_elf_file_that_is_no_library_is_refused),
         cmocka_unit_test(a_program_is_refused),
         cmocka_unit_test(a_library_cut_short_anywhere_is_refused),
+        cmocka_unit_test(a_segment_cut_short_by_a_byte_is_refused),
+        cmocka_unit_test(a_string_table_without_an_end_is_refused),
         cmocka_unit_test(flipped_bits_in_the_header_are_survived),
         cmocka_unit_test(flipped_bits_in_the_program_headers_are_survived),
         cmocka_unit_test(flipped_bits_in_the_section_headers_are_survived),
