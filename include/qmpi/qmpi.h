@@ -186,7 +186,8 @@ QMPI_API int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_in
 QMPI_API int QMPIX_Tool_get_option(int tool_id, const char *key, const char **value);
 
 /*
- * From `init`: this layer cannot work; `message` (copied) says why. The run then stops before any
+ * From `init`: this layer cannot work; `message` (copied) says why; a last
+ * line that begins with `mend: ` says what to do. The run then stops before any
  * MPI call is carried out, or goes on without the layer if QMPI_ON_ERROR=skip. Outside the layer's
  * own `init`: MPI_ERR_OTHER.
  */
@@ -211,8 +212,8 @@ QMPI_API int QMPIX_Tool_get_library(int tool_id, const char **path);
 QMPI_API int QMPIX_Tool_get_info(int tool_id, const QMPIX_Tool_info **info);
 
 /*
- * How the layer is bound, in words for people: "native", or for a hosted PMPI tool how it reaches PMPI and
- * its private dependencies. The string lives for the whole run.
+ * How the layer is bound, in words for people: "native", or for a hosted PMPI tool how it reaches
+ * PMPI and its private dependencies. The string lives for the whole run.
  */
 QMPI_API int QMPIX_Tool_get_binding(int tool_id, const char **text);
 

@@ -44,7 +44,7 @@ void qmpi_chain_add(int tool_id, qmpi_function *const *functions, bool hosted)
     size_t count = 0;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
         count += functions[number] && qmpi_heads[number];
-    struct QMPIX_Node *node = qmpi_allocate(count, sizeof *node);
+    struct QMPIX_Node *node = count ? qmpi_allocate(count, sizeof *node) : NULL;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!functions[number] || !qmpi_heads[number])
             continue;

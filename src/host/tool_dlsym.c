@@ -19,8 +19,12 @@
 
 void *(*qmpi_real_dlsym)(void *handle, const char *name);
 
+/* A sanitizer asks dlsym before its own memory is there: nothing on that way may be instrumented.
+ */
+#define EARLY __attribute__((no_sanitize("address", "undefined")))
+
 /* dlvsym is not ours, so it finds the real one. The version changed when libdl went into libc. */
-static void find_real(void)
+EARLY static void find_real(void)
 {
     static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
     for (size_t i = 0; !qmpi_real_dlsym && i < sizeof versions / sizeof *versions; i++)
@@ -55,14 +59,15 @@ static void *answer_program(void *handle, const char *name, int number)
     return mpi ? (void *)(uintptr_t)qmpi_entries[number] : NULL;
 }
 
-void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
+EARLY void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
 {
     if (!qmpi_real_dlsym)
         find_real();
     const bool pmpi = name[0] == 'P';
-    if (strncmp(name + pmpi, "MPI", 3) != 0)
+    const char *plain = name + pmpi;
+    if (plain[0] != 'M' || plain[1] != 'P' || plain[2] != 'I')
         return NULL;
-    const int number = qmpi_name_find(name + pmpi);
+    const int number = qmpi_name_find(plain);
     struct qmpi_layer *layer = number < 0 ? NULL : qmpi_host_layer_of(caller);
     if (layer)
         return answer_tool(layer, handle, name, number, pmpi);

@@ -88,8 +88,10 @@ char *qmpi_layer_init(struct qmpi_layer *layer)
     initialising = NULL;
     if (!layer->failure)
         return NULL;
-    problem = qmpi_format("tool %s cannot work: %s", layer->name, layer->failure);
-    return problem;
+    const char *mend = strstr(layer->failure, "\nmend: ");
+    return qmpi_format("tool %s cannot work: %s%s", layer->name, layer->failure,
+                       mend ? ""
+                            : "\nmend: correct its options or what it asks for, or leave it out");
 }
 
 void qmpi_layer_leave_out(struct qmpi_layer *layer)

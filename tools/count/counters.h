@@ -20,7 +20,9 @@ struct counters_thread {
     struct counters_thread *next_free;
 };
 
-extern _Thread_local struct counters_thread *counters_self;
+/* One pointer fits the room that the loader keeps for such variables. */
+extern _Thread_local struct counters_thread *counters_self
+    __attribute__((tls_model("initial-exec")));
 
 /* Makes this thread's table for a layer; NULL where memory is out. */
 struct counters_table *counters_add_table(int tool_id);
