@@ -189,5 +189,8 @@ char *qmpi_shorten(const char *text)
     enum { SHOWN = 120 };
     if (strlen(text) <= SHOWN)
         return qmpi_copy(text);
-    return qmpi_format("%.*s… (%zu characters)", SHOWN, text, strlen(text));
+    int shown = SHOWN;
+    while (shown && ((unsigned char)text[shown] & 0xc0) == 0x80) /* not inside a UTF-8 character */
+        shown--;
+    return qmpi_format("%.*s… (%zu characters)", shown, text, strlen(text));
 }

@@ -45,6 +45,8 @@ int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *ad
     if (!context || !address || tool_id < 1 || tool_id > QMPIX_stack.layers)
         return MPI_ERR_ARG;
     void *caller = qmpi_caller;
+    if (caller == &qmpi_caller_unknown)
+        caller = qmpi_reach_caller_above_hosted();
     if (qmpi_binding_count())
         caller = qmpi_reach_program_caller(caller);
     memcpy(address, &caller, sizeof caller);

@@ -8,6 +8,7 @@
 
 _Thread_local void *qmpi_caller;
 _Thread_local QMPI_Context qmpi_position;
+const char qmpi_caller_unknown = 0;
 QMPI_Context qmpi_heads[QMPI_FUNCTION_COUNT];
 
 /* Default visibility: the inline functions of <qmpi/qmpi.h> read it from inside tools. */
@@ -59,20 +60,14 @@ void qmpi_chain_add(int tool_id, qmpi_function *const *functions, bool hosted)
     qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d intercepts %zu functions", tool_id, count);
 }
 
-/* Only a native layer can ask for the caller. */
-static bool holds_native(QMPI_Context node)
-{
-    while (node->next && node->data)
-        node = node->next;
-    return node->next != NULL;
-}
-
+/* A hosted tool on top is called by the program itself: tools that walk the stack see its call
+ * site. */
 qmpi_function *qmpi_chain_way(int number)
 {
     const QMPI_Context head = qmpi_heads[number];
-    if (holds_native(head))
-        return qmpi_ends[number].enter;
-    return head->next ? (qmpi_function *)(uintptr_t)head->data : qmpi_bases[number];
+    if (!head->next)
+        return qmpi_bases[number];
+    return head->data ? (qmpi_function *)(uintptr_t)head->data : qmpi_ends[number].enter;
 }
 
 void qmpi_chain_publish(void)

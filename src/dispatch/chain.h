@@ -40,13 +40,18 @@ extern qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 /* The node of the topmost layer that intercepts a function, or the base's. */
 extern QMPI_Context qmpi_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
-/* The caller of this thread's present MPI call; NULL outside one. */
+/*
+ * The caller of this thread's present MPI call; NULL outside one. Below a hosted tool that the
+ * program called itself nobody could note it: qmpi_caller_unknown, to be found by unwinding.
+ */
 extern _Thread_local void *qmpi_caller QMPI_HIDDEN __attribute__((tls_model("initial-exec")));
 
 /* The node that a stub leads to, from the stub to the function that it jumps to; see host/arch.h.
  */
 extern _Thread_local QMPI_Context qmpi_position QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
+
+extern const char qmpi_caller_unknown QMPI_HIDDEN;
 
 /* Makes every chain the base alone. `layers` is the height of the stack to come. */
 void qmpi_chain_start(int layers);

@@ -8,6 +8,7 @@
 
 #include "base.h"
 #include "below.h"
+#include "fortran.h"
 #include "host.h"
 #include "layer.h"
 #include "load.h"
@@ -77,6 +78,7 @@ static void start(void)
     for (int tool_id = count; tool_id >= 1; tool_id--)
         build_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
     free(plans);
+    qmpi_fortran_lead_to(count ? qmpi_layer_get(1)->group : NULL);
     qmpi_announce_close();
     qmpi_chain_publish();
 }

@@ -134,6 +134,7 @@ static const char *read_dynamic(struct qmpi_elf_file *file)
             return none;
         image->dynamic = at_offset(file, segment->p_offset);
         image->dynamic_count = segment->p_filesz / sizeof(ElfW(Dyn));
+        file->dynamic_room = image->dynamic_count;
     }
     for (size_t i = 0; i < image->dynamic_count; i++) {
         if (image->dynamic[i].d_tag == DT_NULL)

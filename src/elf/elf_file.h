@@ -10,6 +10,7 @@
 
 struct qmpi_elf_file {
     struct qmpi_elf_image image;
+    size_t dynamic_room; /* entries of the dynamic section, those after its end included */
     void *map;
     size_t size;
 };

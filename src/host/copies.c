@@ -97,6 +97,40 @@ static bool rename_in_copy(const struct qmpi_elf_file *file, int descriptor, con
     return false;
 }
 
+static bool overwrite(const struct qmpi_elf_file *file, int descriptor, const void *place,
+                      const void *bytes, size_t size)
+{
+    const off_t at = (const char *)place - (const char *)file->map;
+    return pwrite(descriptor, bytes, size, at) == (ssize_t)size;
+}
+
+/*
+ * A copy must use its own data. Its original may be in the global scope, where the loader looks
+ * first, so the copy is made to look in itself first (as if linked with -Bsymbolic).
+ */
+static bool bind_to_itself(const struct qmpi_elf_file *file, int descriptor)
+{
+    const ElfW(Dyn) *entries = file->image.dynamic;
+    const size_t count = file->image.dynamic_count;
+    const ElfW(Dyn) symbolic = {.d_tag = DT_SYMBOLIC};
+    for (size_t i = 0; i < count; i++) {
+        ElfW(Dyn) flags = entries[i];
+        flags.d_un.d_val |= DF_SYMBOLIC;
+        if (entries[i].d_tag == DT_SYMBOLIC)
+            return true;
+        if (entries[i].d_tag == DT_FLAGS)
+            return overwrite(file, descriptor, &entries[i], &flags, sizeof flags);
+    }
+    /* The first terminator can go where another follows. */
+    if (count + 1 < file->dynamic_room && entries[count + 1].d_tag == DT_NULL)
+        return overwrite(file, descriptor, &entries[count], &symbolic, sizeof symbolic);
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].d_tag == DT_RELACOUNT) /* only makes loading quicker */
+            return overwrite(file, descriptor, &entries[i], &symbolic, sizeof symbolic);
+    }
+    return false;
+}
+
 /* ---- Copying ------------------------------------------------------------------------------------
  */
 
@@ -158,6 +192,11 @@ static char *copy_library(const char *path, const char *soname, char **problem)
         if (!own || !rename_in_copy(&file, descriptor, own, soname))
             *problem = qmpi_format("%s cannot be loaded twice: it has no soname of its own", path);
     }
+    if (copy && !*problem && !bind_to_itself(&file, descriptor))
+        *problem =
+            qmpi_format("%s cannot be loaded twice: its dynamic section has no room\nmend: link "
+                        "it with -Bsymbolic",
+                        path);
     if (copy && !*problem)
         *problem = copy_dependencies(&file, descriptor);
     if (copy)

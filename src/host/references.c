@@ -29,6 +29,8 @@ static void *target_of(const struct qmpi_group *group, const char *name, bool pr
     if (!strcmp(name, "dlsym"))
         return (void *)(uintptr_t)dlsym;
     if (qmpi_tool_getenv_wanted(layer)) {
+        if (!strcmp(name, "environ") || !strcmp(name, "__environ") || !strcmp(name, "_environ"))
+            return qmpi_tool_environ(layer);
         if (!strcmp(name, "getenv"))
             return (void *)(uintptr_t)qmpi_tool_getenv;
         if (!strcmp(name, "secure_getenv") || !strcmp(name, "__secure_getenv"))

@@ -7,29 +7,58 @@
 
 #include <dlfcn.h>
 #include <gnu/lib-names.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Known to everybody; the rest are counted. */
+static const char *const known[] = {"open",  "read",   "write",  "close", "fopen",
+                                    "fread", "fwrite", "malloc", "free",  "pthread_create"};
+
+static bool is_known(const char *name)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (!strcmp(name, known[i]))
+            return true;
+    }
+    return false;
+}
+
+static void append(char **names, const char *name)
+{
+    char *longer = qmpi_format("%s%s%s", *names ? *names : "", *names ? ", " : "", name);
+    free(*names);
+    *names = longer;
+}
+
+/* Names up to `room` of the functions of libc that the object defines, known or not; counts all. */
+static int find(const struct qmpi_elf_image *image, void *libc, bool want_known, int room,
+                char **names)
+{
+    int count = 0;
+    for (size_t i = 0; i < image->symbol_count; i++) {
+        const ElfW(Sym) *symbol = &image->symbols[i];
+        const char *name = qmpi_elf_string(image, symbol->st_name);
+        /* Names with an underscore in front are the compiler's, or variants of others. */
+        if (!qmpi_elf_defines(symbol) || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
+            name[0] == '_' || is_known(name) != want_known || !dlsym(libc, name))
+            continue;
+        if (count++ < room)
+            append(names, name);
+    }
+    return count;
+}
 
 char *qmpi_replaces(const struct qmpi_elf_image *image)
 {
     enum { NAMED = 5 };
     void *libc = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
     char *names = NULL;
-    int count = 0;
-    for (size_t i = 0; libc && i < image->symbol_count; i++) {
-        const ElfW(Sym) *symbol = &image->symbols[i];
-        const char *name = qmpi_elf_string(image, symbol->st_name);
-        /* Names with an underscore in front are the compiler's, or variants of others. */
-        if (!qmpi_elf_defines(symbol) || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
-            name[0] == '_' || !dlsym(libc, name))
-            continue;
-        if (++count <= NAMED) {
-            char *longer = qmpi_format("%s%s%s", names ? names : "", names ? ", " : "", name);
-            free(names);
-            names = longer;
-        }
-    }
-    if (libc)
-        dlclose(libc);
+    if (!libc)
+        return NULL;
+    int count = find(image, libc, true, NAMED, &names);
+    count += find(image, libc, false, count < NAMED ? NAMED - count : 0, &names);
+    dlclose(libc);
     if (count > NAMED) {
         char *longer = qmpi_format("%s and %d more", names, count - NAMED);
         free(names);

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char prefix[] = "env.";
 
@@ -47,6 +48,38 @@ char *qmpi_tool_secure_getenv(const char *name)
 {
     char *value = override_for(__builtin_return_address(0), name);
     return value ? value : secure_getenv(name);
+}
+
+static bool is_overridden(const struct qmpi_layer *layer, const char *assignment)
+{
+    for (int i = 0; i < layer->entry->option_count; i++) {
+        const char *variable = variable_of(&layer->entry->options[i]);
+        const size_t length = variable ? strlen(variable) : 0;
+        if (variable && !strncmp(variable, assignment, length) && assignment[length] == '=')
+            return true;
+    }
+    return false;
+}
+
+char ***qmpi_tool_environ(struct qmpi_layer *layer)
+{
+    size_t room = (size_t)layer->entry->option_count + 1, count = 0;
+    if (layer->environment)
+        return &layer->environment;
+    for (char **variable = environ; variable && *variable; variable++)
+        room++;
+    layer->environment = qmpi_allocate(room, sizeof *layer->environment);
+    for (char **variable = environ; variable && *variable; variable++) {
+        if (!is_overridden(layer, *variable))
+            layer->environment[count++] = *variable;
+    }
+    for (int i = 0; i < layer->entry->option_count; i++) {
+        const char *variable = variable_of(&layer->entry->options[i]);
+        if (variable)
+            layer->environment[count++] =
+                qmpi_format("%s=%s", variable, layer->entry->options[i].value);
+    }
+    return &layer->environment;
 }
 
 struct qmpi_saved_environment {

@@ -15,6 +15,9 @@ bool qmpi_tool_getenv_wanted(const struct qmpi_layer *layer);
 char *qmpi_tool_getenv(const char *name);
 char *qmpi_tool_secure_getenv(const char *name);
 
+/* What takes the place of `environ` for the layer: a variable that holds its environment. */
+char ***qmpi_tool_environ(struct qmpi_layer *layer);
+
 /*
  * A tool's constructors run before its references can be changed: for that while the process's own
  * environment holds the layer's values. `saved` is qmpi_tool_getenv_enter's.

@@ -34,6 +34,14 @@ int qmpi_binding_count(void)
     return __atomic_load_n(&binding_count, __ATOMIC_ACQUIRE);
 }
 
+void *qmpi_binding_find(const char *name)
+{
+    void *procedure = NULL;
+    for (int i = 0; !procedure && i < qmpi_binding_count(); i++)
+        procedure = qmpi_elf_loaded_find(&bindings[i], name);
+    return procedure;
+}
+
 bool qmpi_binding_holds(const void *address)
 {
     const int count = qmpi_binding_count();

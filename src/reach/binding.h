@@ -20,6 +20,9 @@ void qmpi_binding_redirect(const struct qmpi_elf_loaded *object);
 /* How many bindings were redirected. */
 int qmpi_binding_count(void);
 
+/* The procedure that a binding defines under this name; NULL: none does. */
+void *qmpi_binding_find(const char *name);
+
 /* Whether an address lies in a binding that was redirected. Any thread. */
 bool qmpi_binding_holds(const void *address);
 

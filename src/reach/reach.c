@@ -6,7 +6,9 @@
 #include "binding.h"
 #include "chain.h"
 #include "elf_rewrite.h"
+#include "fortran.h"
 #include "group.h"
+#include "host.h"
 #include "message.h"
 #include "names.h"
 
@@ -142,8 +144,10 @@ static bool is_idle(void)
 __attribute__((constructor)) static void begin(void)
 {
     idle = is_idle();
-    if (!idle)
-        qmpi_reach_redirect();
+    if (idle)
+        return;
+    qmpi_reach_redirect();
+    qmpi_fortran_begin();
 }
 
 /* Finding the program's frame takes an unwinder, and time: only for those who ask. */
@@ -163,4 +167,27 @@ static __attribute__((noinline)) void *unwind_to_program(void *caller)
 void *qmpi_reach_program_caller(void *caller)
 {
     return caller && qmpi_binding_holds(caller) ? unwind_to_program(caller) : caller;
+}
+
+static bool is_ours(const void *address)
+{
+    Dl_info its, ours;
+    return dladdr(address, &its) && dladdr(qmpi_ends, &ours) && its.dli_fbase == ours.dli_fbase;
+}
+
+/* Inwards to outwards: we, the native layers, over_X, the hosted tools, and then who called them.
+ */
+__attribute__((noinline)) void *qmpi_reach_caller_above_hosted(void)
+{
+    enum { DEPTH = 128 };
+    void *frames[DEPTH];
+    const int count = backtrace(frames, DEPTH);
+    int i = 0;
+    while (i < count && is_ours(frames[i]))
+        i++;
+    while (i < count && !is_ours(frames[i]))
+        i++;
+    while (i < count && (is_ours(frames[i]) || qmpi_host_layer_of(frames[i])))
+        i++;
+    return i < count ? frames[i] : NULL;
 }

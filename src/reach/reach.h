@@ -20,6 +20,9 @@ bool qmpi_reach_is_mpi_library(const void *address);
 /* Whether the loader finds the MPI library's functions before ours, as in a program linked so. */
 bool qmpi_reach_is_passed_by(void);
 
+/* The caller of the hosted tool that called the native layer that runs, found by unwinding. */
+void *qmpi_reach_caller_above_hosted(void);
+
 /* The address in the program behind `caller`, where `caller` lies in a language binding. */
 void *qmpi_reach_program_caller(void *caller);
 

@@ -24,6 +24,7 @@ struct qmpi_layer {
     struct qmpi_group *group; /* hosted: the objects that it consists of */
     unsigned char *stubs;     /* hosted: the stubs in front of native layers; see below.c */
     char *details;            /* a line about how the layer is bound; NULL: none */
+    char **environment;       /* hosted: what it sees as environ; NULL: nobody asked */
     char *failure;            /* what the layer said with QMPIX_Tool_fail */
     qmpi_function *functions[QMPI_FUNCTION_COUNT];
 };

@@ -111,8 +111,14 @@ def over_function(function: Function) -> str:
         "{\n"
         "    const QMPI_Context qmpi_node = qmpi_position;\n"
         f"{collect(function)}"
-        f"    return ((QMPI_{function.short}_t *)qmpi_node->function)"
+        "    void *const qmpi_outer = qmpi_caller;\n"
+        f"    if (qmpi_heads[{function.constant}]->data)\n"
+        "        qmpi_caller = (void *)&qmpi_caller_unknown;\n"
+        f"    const {function.result} qmpi_result =\n"
+        f"        ((QMPI_{function.short}_t *)qmpi_node->function)"
         f"({arguments(function, 'qmpi_node')});\n"
+        "    qmpi_caller = qmpi_outer;\n"
+        "    return qmpi_result;\n"
         "}\n"
     )
 
