@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A PMPI tool in the plainest form: each wrapper notes `TOOL MPI_X N`, N being its own count of
+ * calls, and calls the next. How it comes by the next is the WAY it is built; the linker's part is
+ * in meson.build. At MPI_Finalize it notes what protection its pages have.
+ */
+#define _GNU_SOURCE
+#include "functions.h"
+#include "trace.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Values of WAY. */
+#define BY_CALL 1     /* the compiler's choice: a call of PMPI_X */
+#define BY_ADDRESS 2  /* the address of PMPI_X, taken in the function */
+#define BY_TABLE 3    /* a table of addresses in writable data */
+#define BY_CONSTANT 4 /* a table of addresses that is read-only after relocation */
+#define BY_NAME 5     /* dlsym in each wrapper */
+#define BY_EARLY 6    /* dlsym in a constructor */
+#define BY_HELPER 7   /* a library of the tool's own calls PMPI_X */
+
+/* For the ways by name: which one, and where it is sought. */
+#ifndef NAME
+#define NAME "PMPI_"
+#endif
+#define NEXT_OBJECT 1
+#define EVERYWHERE 2
+#define MPI_LIBRARY 3
+#define OWN_HANDLE 4
+#ifndef WHERE
+#define WHERE NEXT_OBJECT
+#endif
+
+static int calls;
+
+/* One page each kind: what the loader protects after relocation, and what it never does. */
+extern int *const bound_constant[1];
+int *const bound_constant[1] = {&calls};
+extern char _GLOBAL_OFFSET_TABLE_[] __attribute__((visibility("hidden")));
+
+#define FIELD(RESULT, X, PARAMETERS, ARGUMENTS) RESULT(*X) PARAMETERS;
+#define ADDRESS(RESULT, X, PARAMETERS, ARGUMENTS) .X = PMPI_##X,
+struct table {
+    FUNCTIONS(FIELD)
+};
+
+#if WAY == BY_TABLE
+extern struct table bound_table;
+struct table bound_table = {FUNCTIONS(ADDRESS)};
+#elif WAY == BY_CONSTANT
+extern const struct table bound_table;
+const struct table bound_table = {FUNCTIONS(ADDRESS)};
+#elif WAY == BY_EARLY
+static struct table bound_table;
+#endif
+
+#if WAY == BY_NAME || WAY == BY_EARLY
+static void *look_up(const char *name)
+{
+#if WHERE == NEXT_OBJECT
+    void *found = dlsym(RTLD_NEXT, name);
+#elif WHERE == EVERYWHERE
+    void *found = dlsym(RTLD_DEFAULT, name);
+#else
+    const char *file = "libmpich.so.12";
+#if WHERE == OWN_HANDLE
+    Dl_info info;
+    file = dladdr(&calls, &info) ? info.dli_fname : "none";
+#endif
+    void *handle = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = handle ? dlsym(handle, name) : NULL;
+#endif
+    if (!found) {
+        trace("%s finds no %s", TOOL, name);
+        abort();
+    }
+    return found;
+}
+#endif
+
+#if WAY == BY_CALL
+#define NEXT(X) PMPI_##X
+#elif WAY == BY_ADDRESS
+#define NEXT(X)                                                                                    \
+    __extension__({                                                                                \
+        __typeof__(&PMPI_##X) volatile address = PMPI_##X;                                         \
+        address;                                                                                   \
+    })
+#elif WAY == BY_NAME
+#define NEXT(X) ((__typeof__(&PMPI_##X))(uintptr_t)look_up(NAME #X))
+#elif WAY == BY_HELPER
+#define DECLARE(RESULT, X, PARAMETERS, ARGUMENTS) RESULT helper_##X PARAMETERS;
+FUNCTIONS(DECLARE)
+int helper_count(void);
+#define NEXT(X) helper_##X
+#else
+/* Volatile, or the compiler would put what it knows of the table in its place. */
+#define NEXT(X) (((const volatile struct table *)&bound_table)->X)
+#endif
+
+#if WAY != BY_HELPER
+#define helper_count() 0
+#endif
+
+#if WAY == BY_EARLY
+__attribute__((constructor)) static void look_all_up(void)
+{
+#define LOOK_UP(RESULT, X, PARAMETERS, ARGUMENTS)                                                  \
+    bound_table.X = (RESULT(*) PARAMETERS)(uintptr_t)look_up(NAME #X);
+    FUNCTIONS(LOOK_UP)
+}
+#endif
+
+/* The protection of the page that holds `address`, as `rw-p`; and, once, any code to be written. */
+static const char *protection(const void *address, int *writable_code)
+{
+    static char texts[4][8];
+    static int index;
+    char line[512], flags[8], *text = texts[index++ % 4];
+    unsigned long start, end;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    snprintf(text, sizeof texts[0], "none");
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx %7s", &start, &end, flags) != 3)
+            continue;
+        *writable_code += flags[1] == 'w' && flags[2] == 'x';
+        if ((unsigned long)address >= start && (unsigned long)address < end)
+            snprintf(text, sizeof texts[0], "%s", flags);
+    }
+    if (maps)
+        fclose(maps);
+    return text;
+}
+
+static void note(const char *function)
+{
+    trace("%s %s %d", TOOL, function, ++calls);
+    if (calls > 1000) {
+        trace("%s goes round in a circle", TOOL);
+        abort();
+    }
+}
+
+static void note_pages(void)
+{
+    enum { RESERVED = 3 * sizeof(void *) }; /* the loader's own words, protected in any case */
+    int code = 0;
+    const char *constant = protection(bound_constant, &code);
+    const char *table = protection(_GLOBAL_OFFSET_TABLE_ + RESERVED, &code);
+    const char *data = protection(&calls, &code);
+    trace("exit %s pages: constant %s, table %s, data %s, writable code %s", TOOL, constant, table,
+          data, code ? "yes" : "no");
+}
+
+/* Whose function the wrapper of MPI_Comm_rank calls, where that can be known without a trace of it
+ * in how the tool is bound. */
+static void note_next(void)
+{
+#if WAY >= BY_TABLE && WAY <= BY_EARLY
+    Dl_info info;
+    __typeof__(&PMPI_Comm_rank) next = NEXT(Comm_rank);
+    const char *path = dladdr((void *)(uintptr_t)next, &info) ? info.dli_fname : "/nowhere";
+    trace("exit %s leads to %s", TOOL, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+#endif
+}
+
+static void note_state(void)
+{
+    note_pages();
+    note_next();
+}
+
+#define WRAP(RESULT, X, PARAMETERS, ARGUMENTS)                                                     \
+    RESULT MPI_##X PARAMETERS                                                                      \
+    {                                                                                              \
+        note("MPI_" #X);                                                                           \
+        if (#X[0] == 'F')                                                                          \
+            note_state();                                                                          \
+        return NEXT(X) ARGUMENTS;                                                                  \
+    }
+FUNCTIONS(WRAP)
+
+#ifdef DEFINES_PMPI
+/* As Darshan has: for programs that call PMPI_X. No layer may end up here. */
+#define WRAP_PMPI(RESULT, X, PARAMETERS, ARGUMENTS)                                                \
+    RESULT PMPI_##X PARAMETERS                                                                     \
+    {                                                                                              \
+        trace("%s was reached by PMPI_%s", TOOL, #X);                                              \
+        return NEXT(X) ARGUMENTS;                                                                  \
+    }
+FUNCTIONS(WRAP_PMPI)
+#endif
+
+/* The part at the ends is the tool; it has the part in the middle as a library of its own. */
+int middle_present(void);
+#if WRAPS == 2
+int middle_present(void)
+{
+    return 1;
+}
+#elif WRAPS == 0
+#define middle_present() 1
+#endif
+
+__attribute__((constructor)) static void note_load(void)
+{
+    trace("load %s%s", TOOL, middle_present() ? "" : " without its middle");
+}
+
+__attribute__((destructor)) static void note_exit(void)
+{
+    trace("exit %s counted %d helper %d", TOOL, calls, helper_count());
+}

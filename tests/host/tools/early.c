@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A tool whose constructor calls MPI directly, before its references can have been changed: PMPI_X,
+ * an MPI_X that it does not wrap and, where WRAPS_IT, an MPI_X that it wraps.
+ */
+#include "trace.h"
+
+#include <mpi.h>
+
+#ifdef WRAPS_IT
+int MPI_Initialized(int *flag)
+{
+    trace("%s MPI_Initialized", TOOL);
+    return PMPI_Initialized(flag);
+}
+#endif
+
+int MPI_Comm_rank(MPI_Comm comm, int *rank)
+{
+    trace("%s MPI_Comm_rank", TOOL);
+    return PMPI_Comm_rank(comm, rank);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    int by_pmpi = -1, by_mpi = -1, finalized = -1;
+    trace("%s constructor begins", TOOL);
+    PMPI_Initialized(&by_pmpi);
+    trace("%s by MPI", TOOL);
+    MPI_Initialized(&by_mpi);
+    MPI_Finalized(&finalized);
+    trace("%s constructor ends: %d %d %d", TOOL, by_pmpi, by_mpi, finalized);
+}

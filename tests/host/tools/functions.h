@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions that the PMPI tools of these tests wrap: W(RESULT, X, PARAMETERS, ARGUMENTS) for
+ * each. WRAPS chooses: all (0), those at the ends of a run (1), those in its middle (2).
+ */
+#ifndef TEST_FUNCTIONS_H
+#define TEST_FUNCTIONS_H
+
+#include <mpi.h>
+
+#ifndef WRAPS
+#define WRAPS 0
+#endif
+
+#if WRAPS == 2
+#define FUNCTIONS_ENDS(W)
+#else
+#define FUNCTIONS_ENDS(W)                                                                          \
+    W(int, Init, (int *argc, char ***argv), (argc, argv))                                          \
+    W(int, Finalize, (void), ())
+#endif
+
+#if WRAPS == 1
+#define FUNCTIONS_MIDDLE(W)
+#else
+#define FUNCTIONS_MIDDLE(W)                                                                        \
+    W(int, Comm_rank, (MPI_Comm comm, int *rank), (comm, rank))                                    \
+    W(int, Comm_size, (MPI_Comm comm, int *size), (comm, size))                                    \
+    W(int, Barrier, (MPI_Comm comm), (comm))                                                       \
+    W(double, Wtime, (void), ())
+#endif
+
+#define FUNCTIONS(W)                                                                               \
+    FUNCTIONS_ENDS(W)                                                                              \
+    FUNCTIONS_MIDDLE(W)
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* A tool with a dependency that is not there when it is loaded. */
+#include <mpi.h>
+
+int missing_answer(void);
+
+int MPI_Barrier(MPI_Comm comm)
+{
+    return missing_answer() == 42 ? PMPI_Barrier(comm) : MPI_ERR_OTHER;
+}
