@@ -8,6 +8,7 @@
 #include "layer.h"
 #include "message.h"
 #include "names.h"
+#include "tool_exit.h"
 #include "tool_getenv.h"
 
 #include <dlfcn.h>
@@ -28,6 +29,8 @@ static void *target_of(const struct qmpi_group *group, const char *name, bool pr
     }
     if (!strcmp(name, "dlsym"))
         return (void *)(uintptr_t)dlsym;
+    if (!strcmp(name, "__cxa_atexit"))
+        return (void *)(uintptr_t)qmpi_tool_cxa_atexit;
     if (qmpi_tool_getenv_wanted(layer)) {
         if (!strcmp(name, "environ") || !strcmp(name, "__environ") || !strcmp(name, "_environ"))
             return qmpi_tool_environ(layer);
