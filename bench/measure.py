@@ -8,7 +8,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
-from setups import Build, clean_environment
+from setups import clean_environment
 
 TIMEOUT = 120  # seconds; a run takes one or two
 
@@ -37,14 +37,13 @@ def has_callgrind() -> bool:
     return shutil.which("valgrind") is not None
 
 
-def count_run(build: Build, environment: Environment, calls: int) -> int:
+def count_run(command: list[str], environment: Environment, calls: int) -> int:
     """All instructions spent in the loop of `calls` calls and whatever it calls."""
     with tempfile.TemporaryDirectory(prefix="qmpi-bench-") as folder:
         out = os.path.join(folder, "out")
         # The loop alone: the rest of the program, MPI_Init above all, differs from run to run.
         output_of(["valgrind", "--tool=callgrind", "--toggle-collect=call_loop*",
-                   f"--callgrind-out-file={out}", str(build.loop), "count", str(calls)],
-                  environment)
+                   f"--callgrind-out-file={out}", *command, "count", str(calls)], environment)
         with open(out, encoding="utf-8") as file:
             found = re.search(r"^(?:totals|summary): (\d+)", file.read(), re.MULTILINE)
     if not found or int(found[1]) < calls:
@@ -52,11 +51,11 @@ def count_run(build: Build, environment: Environment, calls: int) -> int:
     return int(found[1])
 
 
-def count_instructions(build: Build, environments: list[Environment]) -> list[tuple[float, float]]:
-    """Instructions per call, start-up cancelled, and the noise; for each environment."""
-    jobs = [(environment, calls) for environment in environments for calls in LENGTHS]
+def count_instructions(runs: list[tuple[list[str], Environment]]) -> list[tuple[float, float]]:
+    """Instructions per call, start-up cancelled, and the noise; for each command."""
+    jobs = [(*run, calls) for run in runs for calls in LENGTHS]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        totals = list(pool.map(lambda job: count_run(build, *job), jobs))
+        totals = list(pool.map(lambda job: count_run(*job), jobs))
     short, middle, long = LENGTHS
     figures = []
     for i in range(0, len(totals), len(LENGTHS)):
@@ -66,16 +65,15 @@ def count_instructions(build: Build, environments: list[Environment]) -> list[tu
     return figures
 
 
-def time_rounds(command: list[str], environments: list[Environment],
-                rounds: int) -> list[list[float]]:
+def time_rounds(runs: list[tuple[list[str], Environment]], rounds: int) -> list[list[float]]:
     """
-    The number that the command prints, one for each round, for each environment. All environments
-    take turns within a round, so that figures of one round can be compared: the machine changes
-    its speed more slowly than that.
+    The number that the command prints, one for each round, for each command. All of them take
+    turns within a round, so that figures of one round can be compared: the machine changes its
+    speed more slowly than that.
     """
-    figures: list[list[float]] = [[] for _ in environments]
+    figures: list[list[float]] = [[] for _ in runs]
     for _ in range(rounds):
-        for environment, figure in zip(environments, figures):
+        for (command, environment), figure in zip(runs, figures):
             figure.append(float(output_of(command, environment)))
     return figures
 

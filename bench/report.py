@@ -57,21 +57,34 @@ def table(title: str, result: dict, cell_text) -> list[str]:
 
 
 def targets(result: dict) -> list[str]:
+    width = max(len(target["name"]) for target in result["targets"])
     lines = ["", "Targets", ""]
     for target in result["targets"]:
         verdict = "met" if target["met"] else "MISSED"
         wanted = f"{target['relation']} {target['target']:g} {target['unit']}"
-        lines.append(f"  {target['name']:50} {target['measured']:8.2f}   {wanted:24} {verdict}")
+        lines.append(f"  {target['name']:{width}} {target['measured']:8.2f}   {wanted:24} "
+                     f"{verdict}")
     return lines
 
 
 def start_up(result: dict) -> list[str]:
     lines = ["", "First MPI call (MPI_Initialized), microseconds: median (smallest to largest), "
-             "and the median over no libqmpi's", ""]
+             "and what it takes more", ""]
     for entry in result["start_up"]:
         spread = f"({entry['smallest']:.1f} to {entry['largest']:.1f})"
-        lines.append(f"  {entry['name']:24} {entry['us']:8.1f} {spread:20} "
-                     f"{entry['us_over_none']:+8.1f}")
+        more = f"{entry['us_each']:+8.1f} {entry['each']}" if "us_each" in entry else ""
+        lines.append(f"  {entry['name']:24} {entry['us']:8.1f} {spread:20} {more}".rstrip())
+    return lines
+
+
+def dlsym(result: dict) -> list[str]:
+    kinds = result["figures"]
+    lines = ["", f"One dlsym without libqmpi, and what it costs more with it ({' / '.join(kinds)})",
+             ""]
+    for entry in result["dlsym"]:
+        plain = further({kind: entry[kind] for kind in kinds}).replace("+", "")
+        more = further({kind: entry[f"{kind}_more"] for kind in kinds})
+        lines.append(f"  {entry['name']:30} {plain:18} {more}")
     return lines
 
 
@@ -90,6 +103,8 @@ def text(result: dict) -> str:
     if result["calling_address"]:
         lines += ["", "One QMPI_Context_get_calling_address: "
                   f"{further(result['calling_address'])} ({kinds})"]
+    if result["dlsym"]:
+        lines += dlsym(result)
     if result["start_up"]:
         lines += start_up(result)
     return "\n".join(lines + targets(result)) + "\n"

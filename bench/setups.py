@@ -2,16 +2,24 @@
 """What is measured: the rows of the table, and the environment that makes each cell of them."""
 import json
 import os
+import re
+import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 HEIGHTS = (1, 2, 4, 8)
 
 RAW = "raw"
+WRAPPER = "wrapper"
+CHAIN = "chain"
 NO_LAYER = "no layer"
 NEXT = "next"
 LOOK_UP = "look up"
 ELSEWHERE = "elsewhere"
+HOSTED_CHAIN = "hosted chain"
+HOSTED = "hosted"
+OVER_NATIVE = "hosted over native"
+UNDER_NATIVE = "native over hosted"
 
 
 @dataclass
@@ -23,6 +31,27 @@ class Row:
     cells: dict[int, dict[str, str]] = field(default_factory=dict)
 
 
+@dataclass
+class Start:
+    """A start-up of which the first MPI call is timed."""
+
+    name: str
+    environment: dict[str, str]
+    # What it is compared with, an earlier one, and by what number of layers to divide.
+    more: int = 0
+    than: str = ""
+    target: float = 0  # microseconds for each of those; 0: none
+
+
+@dataclass
+class Question:
+    """A call of dlsym, asked after the program's first MPI call or before it."""
+
+    name: str
+    arguments: list[str]  # of ask_dlsym
+    target: float = 20  # nanoseconds more with libqmpi; 0: none
+
+
 class Build:
     """A build folder: where the programs and the libraries are."""
 
@@ -31,6 +60,7 @@ class Build:
         self.bench = self.folder / "bench"
         self.loop = self.bench / "loop"
         self.first_call = self.bench / "first_call"
+        self.ask_dlsym = self.bench / "ask_dlsym"
         libraries = [path for path in (self.folder / "src").glob("libqmpi*.so") if path.exists()]
         if not libraries or not self.loop.exists():
             raise SystemExit(f"bench/run: {self.folder} is no finished build of qmpi\n"
@@ -43,6 +73,12 @@ class Build:
         values = {option["name"]: option["value"] for option in listed}
         return f"{values['buildtype']}, -O{values['optimization']}, {values['mpi']}"
 
+    def mpi_library(self) -> str:
+        """The path of the MPI library that the programs load; empty if ldd does not tell."""
+        text = subprocess.run(["ldd", str(self.loop)], capture_output=True, text=True, check=False)
+        found = re.search(r"=> (\S*libmpi\S*)", text.stdout)
+        return found[1] if found else ""
+
     def with_tools(self, tools: str) -> dict[str, str]:
         return {
             "LD_PRELOAD": str(self.library),
@@ -53,9 +89,8 @@ class Build:
     def with_preloads(self, names: list[str]) -> dict[str, str]:
         return {"LD_PRELOAD": ":".join(str(self.bench / f"{name}.so") for name in names)}
 
-    def with_stack(self, name: str, height: int) -> dict[str, str]:
-        """`height` different libraries, name1 … nameN."""
-        return self.with_tools(":".join(numbered(name, height)))
+    def with_stack(self, *parts: str) -> dict[str, str]:
+        return self.with_tools(":".join(parts))
 
 
 def numbered(name: str, count: int) -> list[str]:
@@ -71,24 +106,31 @@ def clean_environment(extra: dict[str, str]) -> dict[str, str]:
 
 def rows(build: Build) -> list[Row]:
     """The table, from the top; raw MPI first."""
+    def stacks(name: str, above: tuple = (), below: tuple = ()) -> dict[int, dict[str, str]]:
+        return {k: build.with_stack(*above, *numbered(name, k), *below) for k in HEIGHTS}
+
     return [
         Row(RAW, "raw MPI", {0: {}}),
-        Row("wrapper", "one PMPI wrapper", {1: build.with_preloads(["pmpi_wrapper"])}),
-        Row("chain", "PMPI wrappers chained by RTLD_NEXT",
+        Row(WRAPPER, "one PMPI wrapper", {1: build.with_preloads(["pmpi_wrapper1"])}),
+        Row(CHAIN, "PMPI wrappers chained by RTLD_NEXT",
             {k: build.with_preloads(numbered("pmpi_chain", k)) for k in HEIGHTS}),
         Row(NO_LAYER, "qmpi, QMPI_TOOLS empty", {0: build.with_tools("")}),
         Row(ELSEWHERE, "qmpi, layers that do not intercept it",
-            {k: build.with_tools(":".join(["elsewhere1"] * k)) for k in (1, 100)}),
-        Row(NEXT, "qmpi, layers with QMPIX_NEXT",
-            {k: build.with_stack("pass", k) for k in HEIGHTS}),
-        Row(LOOK_UP, "qmpi, layers that look up on each call",
-            {k: build.with_stack("look_up", k) for k in HEIGHTS}),
+            {k: build.with_stack(*["elsewhere1"] * k) for k in (1, 100)}),
+        Row(NEXT, "qmpi, layers with QMPIX_NEXT", stacks("pass")),
+        Row(LOOK_UP, "qmpi, layers that look up on each call", stacks("look_up")),
+        Row(HOSTED_CHAIN, "qmpi, hosted PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
+        Row(HOSTED, "qmpi, hosted PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
+        Row(OVER_NATIVE, "qmpi, the same over a native layer",
+            stacks("pmpi_wrapper", below=("pass1",))),
+        Row(UNDER_NATIVE, "qmpi, the same under a native layer",
+            stacks("pmpi_wrapper", above=("pass1",))),
     ]
 
 
 def checked_rows(build: Build) -> list[Row]:
-    """As many of them as the targets in instructions need."""
-    checked = [row for row in rows(build) if row.key in (RAW, NO_LAYER, ELSEWHERE, NEXT, LOOK_UP)]
+    """The heights that the targets in instructions need."""
+    checked = rows(build)
     for row in checked:
         row.cells = {k: row.cells[k] for k in row.cells if k in (0, 1, 8, 100)}
     return checked
@@ -99,12 +141,30 @@ def asking(build: Build) -> dict[int, dict[str, str]]:
     return {1: build.with_tools("ask_once1"), 9: build.with_tools("ask_nine1")}
 
 
-def start_ups(build: Build) -> dict[str, dict[str, str]]:
-    """Environments of which the first MPI call is timed; the first one is without libqmpi."""
-    return {
-        "no libqmpi": {},
-        "no layer": build.with_tools(""),
-        "1 layer": build.with_tools("empty"),
-        "8 layers of one tool": build.with_tools(":".join(["empty"] * 8)),
-        "8 layers of 8 tools": build.with_stack("pass", 8),
-    }
+def start_ups(build: Build) -> list[Start]:
+    """In this order, each after the one that it is compared with."""
+    twice = build.with_stack(*["pmpi_wrapper1"] * 2)
+    eight_times = build.with_stack(*["pmpi_wrapper1"] * 8)
+    return [
+        Start("no libqmpi", {}),
+        Start("no layer", build.with_tools(""), 1, "no libqmpi"),
+        Start("1 layer", build.with_tools("empty"), 1, "no layer"),
+        Start("8 layers of one tool", build.with_stack(*["empty"] * 8), 1, "no libqmpi", 1000),
+        Start("8 layers of 8 tools", build.with_stack(*numbered("pass", 8)), 1, "no libqmpi",
+              1000),
+        Start("1 hosted tool", build.with_tools("pmpi_wrapper1"), 1, "no layer", 500),
+        Start("8 hosted tools", build.with_stack(*numbered("pmpi_wrapper", 8)), 8, "no layer",
+              500),
+        Start("1 hosted tool twice", twice, 1, "1 hosted tool", 500),
+        Start("1 hosted tool 8 times", eight_times, 6, "1 hosted tool twice", 500),
+    ]
+
+
+def questions(build: Build) -> list[Question]:
+    mpi = build.mpi_library()
+    return [
+        Question("strlen, libc's handle", ["after", "libc.so.6", "strlen"]),
+        Question("strlen, RTLD_DEFAULT", ["after", "default", "strlen"]),
+        Question("MPI_Send, MPI's handle", ["after", mpi, "MPI_Send"]),
+        Question("the same before any MPI call", ["before", mpi, "MPI_Send"], target=0),
+    ]

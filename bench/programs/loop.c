@@ -6,12 +6,12 @@
  *     median of the loops.
  * An ordinary MPI program, to be run as a singleton; what stands between it and MPI is preloaded.
  */
-#define _POSIX_C_SOURCE 200809L
+#include "time_loops.h"
+
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* callgrind counts in here alone; the sum keeps the results of the calls in use. */
 __attribute__((noinline)) static int call_loop(long calls)
@@ -22,37 +22,7 @@ __attribute__((noinline)) static int call_loop(long calls)
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         sum += rank;
     }
-    return sum;
-}
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static int time_loops(long calls, long loops)
-{
-    double *times = malloc((size_t)loops * sizeof *times);
-    int sum = 0;
-    if (!times)
-        return 1;
-    for (long i = 0; i < loops; i++) {
-        const double start = seconds();
-        sum += call_loop(calls);
-        times[i] = seconds() - start;
-    }
-    qsort(times, (size_t)loops, sizeof *times, compare);
-    printf("%.4f\n", 1e9 * times[loops / 2] / (double)calls);
-    free(times);
-    return sum != 0; /* a singleton's rank is 0 */
+    return sum; /* a singleton's rank is 0 */
 }
 
 /* In the loops nobody looks at what the calls return; once it must be right. */
@@ -73,7 +43,7 @@ int main(int argc, char **argv)
     else if (argc == 3 && !strcmp(argv[1], "count") && calls > 0)
         status = call_loop(1) + call_loop(calls);
     else if (argc == 4 && !strcmp(argv[1], "time") && calls > 0 && loops > 0)
-        status = time_loops(calls, loops);
+        status = time_loops(call_loop, calls, loops);
     else
         fprintf(stderr, "usage: loop count CALLS | loop time CALLS LOOPS\n");
     MPI_Finalize();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a QMPI layer is measured against: the plain PMPI wrapper. There can be only one. */
+/*
+ * The plain PMPI wrapper: what a layer is measured against. Preloaded there can be only one;
+ * hosted, several, so it is built under several names.
+ */
 #include <mpi.h>
 
 __attribute__((visibility("default"))) int MPI_Comm_rank(MPI_Comm comm, int *rank)

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ask_dlsym WHEN LIBRARY NAME count CALLS: CALLS calls of dlsym in call_loop(), for callgrind.
+ * ask_dlsym WHEN LIBRARY NAME time CALLS LOOPS: as loop.c has it.
+ * LIBRARY is what to get a handle of, or "default" for RTLD_DEFAULT; WHEN is "after" the program's
+ * first MPI call, which is when libqmpi starts up, or "before" it.
+ */
+#define _GNU_SOURCE
+#include "time_loops.h"
+
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *handle;
+static const char *name;
+
+__attribute__((noinline)) static int call_loop(long calls)
+{
+    int missing = 0;
+    for (long i = 0; i < calls; i++)
+        missing += dlsym(handle, name) == NULL;
+    return missing;
+}
+
+/* The program must hold the MPI library as its own, also when it calls nothing before the loop. */
+static void call_mpi(void)
+{
+    int flag;
+    MPI_Initialized(&flag);
+}
+
+static int measure(int argc, char **argv)
+{
+    const long calls = argc > 5 ? atol(argv[5]) : 0;
+    const long loops = argc > 6 ? atol(argv[6]) : 0;
+    if (argc == 6 && !strcmp(argv[4], "count") && calls > 0)
+        return call_loop(1) + call_loop(calls);
+    if (argc == 7 && !strcmp(argv[4], "time") && calls > 0 && loops > 0)
+        return time_loops(call_loop, calls, loops);
+    fprintf(stderr, "usage: ask_dlsym after|before LIBRARY|default NAME count CALLS\n"
+                    "       ask_dlsym after|before LIBRARY|default NAME time CALLS LOOPS\n");
+    return 2;
+}
+
+static int prepare(char **argv)
+{
+    name = argv[3];
+    handle = RTLD_DEFAULT;
+    if (strcmp(argv[2], "default") != 0 && !(handle = dlopen(argv[2], RTLD_LAZY))) {
+        fprintf(stderr, "ask_dlsym: %s\n", dlerror());
+        return 2;
+    }
+    if (!strcmp(argv[1], "after"))
+        call_mpi();
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const int status = argc > 3 ? prepare(argv) : 0;
+    return status ? status : measure(argc, argv);
+}

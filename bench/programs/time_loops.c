@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* See time_loops.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "time_loops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int time_loops(int (*loop)(long calls), long calls, long loops)
+{
+    double *times = malloc((size_t)loops * sizeof *times);
+    int sum = 0;
+    if (!times)
+        return 1;
+    for (long i = 0; i < loops; i++) {
+        const double start = seconds();
+        sum += loop(calls);
+        times[i] = seconds() - start;
+    }
+    qsort(times, (size_t)loops, sizeof *times, compare);
+    printf("%.4f\n", 1e9 * times[loops / 2] / (double)calls);
+    free(times);
+    return sum != 0;
+}

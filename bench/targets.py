@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""What was promised, beside what was measured; of the structure that collect() in run makes."""
+import measure
+import setups
+
+
+def target(name: str, measured: float, wanted: float, unit: str, relation: str = "at most") -> dict:
+    met = measured < wanted if relation == "under" else measured <= wanted + 0.01
+    return {"name": name, "measured": measured, "target": wanted, "unit": unit,
+            "relation": relation, "met": met}
+
+
+def over_wrappers(rows: dict) -> list[tuple[str, float, float]]:
+    """
+    Hosted tools against the same libraries without qmpi. Those that call PMPI_X cannot be chained
+    there: a chain of them would cost so many times what one costs.
+    """
+    def cells(key):
+        return {int(k): cell["instructions_over_raw"] for k, cell in rows[key]["cells"].items()}
+
+    chain, wrapper = cells(setups.CHAIN), cells(setups.WRAPPER)[1]
+    hosted_chain, hosted = cells(setups.HOSTED_CHAIN), cells(setups.HOSTED)
+    return [
+        ("hosted tools, over the same chained by RTLD_NEXT",
+         max(hosted_chain[k] - chain[k] for k in hosted_chain), 1),
+        ("hosted tools, over as many times one wrapper",
+         max(hosted[k] - k * wrapper for k in hosted), 1),
+        ("each further hosted tool over a native layer",
+         rows[setups.OVER_NATIVE]["each_further"]["instructions"], wrapper),
+        ("each further hosted tool under a native layer",
+         rows[setups.UNDER_NATIVE]["each_further"]["instructions"], wrapper),
+    ]
+
+
+def in_instructions(result: dict) -> list[dict]:
+    rows = {row["key"]: row for row in result["rows"]}
+    unit = "instructions"
+
+    def over_raw(key, k):
+        return rows[key]["cells"][k]["instructions_over_raw"]
+
+    wanted = [
+        ("no layer, over raw", over_raw(setups.NO_LAYER, "0"), 1),
+        ("1 layer that does not intercept it, over raw", over_raw(setups.ELSEWHERE, "1"), 1),
+        ("100 layers that do not intercept it, over raw", over_raw(setups.ELSEWHERE, "100"), 1),
+        ("first layer, caller recorded, over raw", over_raw(setups.NEXT, "1"), 24),
+        ("each further layer, QMPIX_NEXT", rows[setups.NEXT]["each_further"][unit], 3),
+        ("each further layer, looking up on each call", rows[setups.LOOK_UP]["each_further"][unit],
+         20),
+        *over_wrappers(rows),
+        ("calling address", result["calling_address"][unit], 45),
+    ]
+    noise = target("noise of the count", result["noise"], measure.NOISE_LIMIT, unit, "under")
+    return [target(*entry, unit) for entry in wanted] + [noise]
+
+
+def of(result: dict) -> list[dict]:
+    found = in_instructions(result) if "instructions" in result["figures"] else []
+    found += [target(f"start-up, {entry['name']}, {entry['each']}", entry["us_each"],
+                     entry["target"], "microseconds", "under")
+              for entry in result["start_up"] if entry["target"]]
+    if "ns" in result["figures"]:
+        found.append(target("calling address", result["calling_address"]["ns"], 5, "ns", "under"))
+        found += [target(f"dlsym, {entry['name']}, more than without libqmpi", entry["ns_more"],
+                         entry["target"], "ns", "under")
+                  for entry in result["dlsym"] if entry["target"]]
+    return found
