@@ -10,8 +10,11 @@ struct qmpi_name {
 };
 
 extern const struct qmpi_name qmpi_names[];
-extern const short qmpi_names_sorted[]; /* numbers, in the order of the names */
 extern const int qmpi_name_count;
+
+/* Numbers + 1 by the hash of their names; 0: nothing. A taken place means the next one. */
+enum { QMPI_NAMES_HASHED = 4096 };
+extern const short qmpi_names_hashed[QMPI_NAMES_HASHED];
 
 /* The number of a function; -1: no such name. */
 int qmpi_name_find(const char *name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What hosted tools do when the process exits. Handlers run last in, first out; but the lower of two
- * layers registers last and would, if it finalizes MPI there as IPM does, pull the ground from under the
- * upper one. Those of hosted layers therefore run from the top of the stack down.
+ * What hosted tools do when the process exits. Handlers run last in, first out; but the lower of
+ * two layers registers last and would, if it finalizes MPI there as IPM does, pull the ground from
+ * under the upper one. Those of hosted layers therefore run from the top of the stack down.
  */
 #ifndef QMPI_TOOL_EXIT_H
 #define QMPI_TOOL_EXIT_H

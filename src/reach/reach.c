@@ -62,12 +62,13 @@ struct question {
 static int ask(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct question *question = data;
-    struct qmpi_elf_loaded object;
+    struct qmpi_elf_loaded object = {
+        .base = info->dlpi_addr, .segments = info->dlpi_phdr, .segment_count = info->dlpi_phnum};
     (void)size;
-    if (!qmpi_elf_loaded_read(info, &object) ||
-        !qmpi_elf_loaded_contains(&object, question->address))
+    if (!qmpi_elf_loaded_contains(&object, question->address))
         return 0;
-    question->answer = is_mpi_library(&object) && !qmpi_elf_loaded_contains(&object, qmpi_ends);
+    question->answer = qmpi_elf_loaded_read(info, &object) && is_mpi_library(&object) &&
+                       !qmpi_elf_loaded_contains(&object, qmpi_ends);
     return 1;
 }
 

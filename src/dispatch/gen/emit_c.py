@@ -160,6 +160,29 @@ def static_base(source: Source) -> str:
     return text
 
 
+HASHED = 4096  # as QMPI_NAMES_HASHED in names.h
+
+
+def hash_of(name: str) -> int:
+    """As in name_find.c: the bytes after `MPI_` and the last ones, eight of each, and the length."""
+    text = name.encode()
+    first = int.from_bytes(text[4:12], "little")
+    last = int.from_bytes(text[-8:], "little") if len(text) >= 12 else 0
+    value = first * 0x9E3779B97F4A7C15 ^ last * 0xC2B2AE3D27D4EB4F ^ len(text) << 56
+    return (value & 0xFFFFFFFFFFFFFFFF) >> 40
+
+
+def hash_table(names: list[str]) -> list[int]:
+    """Numbers by the hash of their names; where a place is taken the next free one is used."""
+    table = [-1] * HASHED
+    for number, name in enumerate(names):
+        place = hash_of(name) % HASHED
+        while table[place] >= 0:
+            place = (place + 1) % HASHED
+        table[place] = number
+    return table
+
+
 def names(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED} */\n"
@@ -170,9 +193,9 @@ def names(source: Source) -> str:
     present = {function.name for function in source.functions}
     for name in source.numbers:
         text += f'    {{"{name}", {1 if name in present else 0}}},\n'
-    order = sorted(range(len(source.numbers)), key=lambda number: source.numbers[number])
-    text += "};\n\nconst short qmpi_names_sorted[] = {\n"
-    for number in order:
-        text += f"    {number},\n"
+    text += "};\n\nconst short qmpi_names_hashed[QMPI_NAMES_HASHED] = {\n"
+    for place, number in enumerate(hash_table(source.numbers)):
+        if number >= 0:
+            text += f"    [{place}] = {number + 1},\n"
     text += "};\n"
     return text
