@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool qmpi_host_is_used;
+
 /* The layer whose library this thread is loading, and what was loaded before. */
 static _Thread_local struct {
     struct qmpi_layer *layer;
@@ -173,6 +175,7 @@ char *qmpi_host_load(struct qmpi_layer *layer)
 {
     struct qmpi_references counts = {0, 0, 0, 0};
     char *problem = check_options(layer);
+    qmpi_host_is_used = true;
     if (problem)
         return problem;
     if (layer->resident) {

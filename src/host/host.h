@@ -17,6 +17,9 @@
  */
 char *qmpi_host_load(struct qmpi_layer *layer);
 
+/* Whether any layer is hosted: a quick answer for those who are asked often. */
+extern bool qmpi_host_is_used __attribute__((visibility("hidden")));
+
 /* The hosted layer whose code holds `address`; also while that layer is being loaded. NULL: none.
  */
 struct qmpi_layer *qmpi_host_layer_of(const void *address);

@@ -68,7 +68,7 @@ EARLY void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
     if (plain[0] != 'M' || plain[1] != 'P' || plain[2] != 'I')
         return NULL;
     const int number = qmpi_name_find(plain);
-    struct qmpi_layer *layer = number < 0 ? NULL : qmpi_host_layer_of(caller);
+    struct qmpi_layer *layer = number >= 0 && qmpi_host_is_used ? qmpi_host_layer_of(caller) : NULL;
     if (layer)
         return answer_tool(layer, handle, name, number, pmpi);
     return number < 0 || pmpi ? NULL : answer_program(handle, name, number);

@@ -76,8 +76,23 @@ def test_two_tools_that_share_a_library_have_one_each(stack):
         assert result.trace.count(f"exit {name} counted 6 helper 6") == stack.count(name)
 
 
-def middle_and_ends(result):
-    return [line for line in result.calls if not line.startswith("app ")]
+@pytest.mark.parametrize("stack", [
+    ("indirect_one",), ("indirect_one", "alpha", "indirect_one"),
+    ("indirect_one", "alpha", "indirect_other"), ("indirect_other", "now", "helped"),
+    ("helped", "now", "indirect_other"),
+    ("indirect_one", "indirect_other", "beta", "indirect_other", "indirect_one")])
+def test_tools_that_share_a_library_at_one_remove_have_one_each(stack):
+    result = run_stack(*stack)
+    for name in set(stack) - {"alpha", "beta", "now"}:
+        assert result.trace.count(f"exit {name} counted 6 helper 6") == stack.count(name)
+
+
+@pytest.mark.parametrize("stack", [("helped", "alpha"), ("alpha", "helped", "now", "helped")])
+def test_a_tools_library_that_the_program_has_too(stack):
+    """The program's is not the tool's: its calls of MPI are the program's own."""
+    result = succeed(host_program("uses_helper"), *RUN, tools=":".join(stack))
+    check_stack(stack, result)
+    assert result.trace.count("exit helped counted 6 helper 6") == stack.count("helped")
 
 
 @pytest.mark.parametrize("stack", [

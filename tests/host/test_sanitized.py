@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from host_support import RUN, check_stack, hosted, succeed
+from host_support import RUN, check_stack, host_program, hosted, succeed
 from support import ASAN, LIBQMPI
 
 pytestmark = pytest.mark.skipif(not hosted("sanitized").exists(), reason="no AddressSanitizer")
@@ -25,6 +25,19 @@ def test_sanitized_tools_run_and_count(stack):
     result = succeed("calls", *RUN, tools=":".join(stack), preload=[*sanitizer(), LIBQMPI])
     check_stack(stack, result)
     assert result.trace.count("exit sanitized counted 6 helper 0") == stack.count("sanitized")
+
+
+def test_native_layers_below_a_sanitized_programs_own_wrappers_or_a_tool_in_front():
+    """What a program brings that is built with a sanitizer is its library, before all others."""
+    own = succeed(host_program("own"), *RUN, tools="alpha", preload=[*sanitizer(), LIBQMPI])
+    check_stack(("own", "alpha"), own)
+    front = succeed("calls", *RUN, tools="alpha", preload=[*sanitizer(), hosted("now"), LIBQMPI])
+    check_stack(("now", "alpha"), front)
+
+
+def test_the_caller_below_hosted_layers_in_a_sanitized_program():
+    result = succeed("callers", tools="now:caller", preload=[*sanitizer(), LIBQMPI])
+    assert "caller 2 MPI_Comm_rank from caller_of_rank" in result.trace
 
 
 @pytest.mark.parametrize("stack", [

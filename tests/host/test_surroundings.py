@@ -7,7 +7,7 @@ import pytest
 
 from host_support import (HOST_TOOLS, RUN, STEPS, host_program, hosted, one_message, qmpi,
                           run_hosted, succeed)
-from support import LIBQMPI
+from support import ASAN, LIBQMPI, clean_environment
 
 SURROUNDINGS = host_program("surroundings")
 
@@ -72,7 +72,10 @@ def test_an_unknown_option_of_a_pmpi_tool_is_refused(option):
 
 # ---- dlsym keeps its meaning ---------------------------------------------------------------------
 
+as_everywhere = pytest.mark.skipif(bool(ASAN), reason="the sanitizer replaces malloc for some")
 
+
+@as_everywhere
 def test_the_programs_dlsym_keeps_its_meaning():
     plain = run_hosted(SURROUNDINGS, "init", "names", "finalize", preload=())
     assert "next malloc in libc.so.6, next MPI_Init in libmpich.so.12" in plain.stdout
@@ -88,6 +91,7 @@ NAMES = ["next getppid in libc.so.6, next malloc in libc.so.6, next MPI_None in 
          "next PMPI_None in nowhere, libc's malloc in libc.so.6, its MPI_Init in nowhere"]
 
 
+@as_everywhere
 @pytest.mark.parametrize("tools", [None, "lazy:alpha"])
 def test_a_preloaded_librarys_dlsym_keeps_its_meaning(tools):
     """The library is no tool; its constructor asks before any constructor of ours ran."""
@@ -98,6 +102,7 @@ def test_a_preloaded_librarys_dlsym_keeps_its_meaning(tools):
     assert result.stdout.count("getppid: a process") == 2
 
 
+@as_everywhere
 def test_a_librarys_dlsym_in_front_of_libqmpi_keeps_its_meaning():
     result = succeed(SURROUNDINGS, "getppid", "init", "finalize", tools="lazy",
                      preload=[hosted("names"), LIBQMPI])
@@ -105,6 +110,7 @@ def test_a_librarys_dlsym_in_front_of_libqmpi_keeps_its_meaning():
                                          "names getppid"]
 
 
+@as_everywhere
 @pytest.mark.parametrize("preload", ["no", "yes"])
 def test_a_tools_dlsym_of_other_names_keeps_its_meaning(preload):
     libraries = [LIBQMPI, hosted("names_tool")] if preload == "yes" else [LIBQMPI]
@@ -227,8 +233,9 @@ def test_copies_are_gone_after_mpi_abort_on_one_of_two_ranks(tools, tmp_path):
     "crash_constructor:now:now", "crash_init:now:now", "now:crash_init:crash_init"])
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_copies_are_gone_after_a_tool_crashed(tools, ranks, tmp_path):
+    options = "handle_segv=0:" + clean_environment()["ASAN_OPTIONS"]
     result = run_hosted(SURROUNDINGS, "init", "finalize", tools=tools, ranks=ranks,
-                        env={"TMPDIR": tmp_path})
+                        env={"TMPDIR": tmp_path, "ASAN_OPTIONS": options})
     assert result.returncode != 0
     assert is_emptied(tmp_path)
 

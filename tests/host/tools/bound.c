@@ -92,10 +92,14 @@ static void *look_up(const char *name)
 #elif WAY == BY_NAME
 #define NEXT(X) ((__typeof__(&PMPI_##X))(uintptr_t)look_up(NAME #X))
 #elif WAY == BY_HELPER
-#define DECLARE(RESULT, X, PARAMETERS, ARGUMENTS) RESULT helper_##X PARAMETERS;
+#ifndef HELPED_BY
+#define HELPED_BY helper
+#endif
+#define DECLARE(RESULT, X, PARAMETERS, ARGUMENTS) RESULT JOINED(HELPED_BY, X) PARAMETERS;
 FUNCTIONS(DECLARE)
-int helper_count(void);
-#define NEXT(X) helper_##X
+int JOINED(HELPED_BY, count)(void);
+#define NEXT(X) JOINED(HELPED_BY, X)
+#define helper_count JOINED(HELPED_BY, count)
 #else
 /* Volatile, or the compiler would put what it knows of the table in its place. */
 #define NEXT(X) (((const volatile struct table *)&bound_table)->X)

@@ -30,6 +30,10 @@
     W(double, Wtime, (void), ())
 #endif
 
+/* The function X of a helper library with this prefix. */
+#define JOINED(PREFIX, X) JOINED_TEXT(PREFIX, X)
+#define JOINED_TEXT(PREFIX, X) PREFIX##_##X
+
 #define FUNCTIONS(W)                                                                               \
     FUNCTIONS_ENDS(W)                                                                              \
     FUNCTIONS_MIDDLE(W)
