@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """An installation under any prefix works, and tools can be built against it from outside."""
 import os
+import re
 import shutil
 import subprocess
 
 import pytest
-from support import ASAN, BUILD, PROGRAMS, clean_environment, run_command
+from support import (ASAN, BUILD, MPIEXEC, PROGRAMS, SOURCE, clean_environment,
+                     run_command)
 
 TOOL = r"""
 #include <qmpi/qmpi.h>
@@ -80,3 +82,14 @@ def test_the_installed_headers_stand_in_one_folder_per_mpi(prefix):
     headers = {os.path.relpath(path, prefix / "include") for path in prefix.rglob("*.h")}
     assert {"qmpi/qmpi.h", "qmpi/wrappers.h", "qmpi/mpich/functions.h",
             "qmpi/mpich/wrappers.h"} <= headers
+
+
+def test_the_readmes_first_tool_is_the_example_and_works():
+    code = re.search(r"```c\n(.*?)```", (SOURCE / "README.md").read_text(), re.S).group(1)
+    example = (SOURCE / "examples/barriers.c").read_text()
+    assert example.endswith(code)
+    result = run_command(
+        [MPIEXEC, "-n", "2", BUILD / "src/cli/qmpi", "run", "-t",
+         f"{BUILD / 'examples/barriers.so'}:count", "--", PROGRAMS / "calls", "init", "barrier",
+         "barrier", "finalize"], environment())
+    assert result.stderr.count("layer 1: 2 barriers") == 2

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* README.md: "Your first tool". Counts barriers, for each layer, and says at the end how many. */
+#include <qmpi/qmpi.h>
+#include <stdio.h>
+
+static int barriers[256]; /* one for each layer */
+
+static int my_Barrier(QMPI_Context c, MPI_Comm comm)
+{
+    int tool_id;
+    QMPIX_Context_get_tool_id(c, &tool_id);
+    barriers[tool_id]++;
+    return QMPIX_NEXT(c, Barrier)(QMPIX_NEXT_CONTEXT(c), comm);
+}
+
+static int my_Finalize(QMPI_Context c)
+{
+    int tool_id;
+    QMPIX_Context_get_tool_id(c, &tool_id);
+    fprintf(stderr, "layer %d: %d barriers\n", tool_id, barriers[tool_id]);
+    return QMPIX_NEXT(c, Finalize)(QMPIX_NEXT_CONTEXT(c));
+}
+
+static void init(int tool_id) /* once for each layer */
+{
+    QMPI_Register_tool_function(tool_id, MPI_BARRIER_T, (void (*)(void))my_Barrier);
+    QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))my_Finalize);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    QMPI_Register_tool_name("barriers", init);
+}
