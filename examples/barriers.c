@@ -7,7 +7,7 @@ static int barriers[256]; /* one for each layer */
 
 static int my_Barrier(QMPI_Context c, MPI_Comm comm)
 {
-    int tool_id;
+    int tool_id = 0;
     QMPIX_Context_get_tool_id(c, &tool_id);
     barriers[tool_id]++;
     return QMPIX_NEXT(c, Barrier)(QMPIX_NEXT_CONTEXT(c), comm);
@@ -15,7 +15,7 @@ static int my_Barrier(QMPI_Context c, MPI_Comm comm)
 
 static int my_Finalize(QMPI_Context c)
 {
-    int tool_id;
+    int tool_id = 0;
     QMPIX_Context_get_tool_id(c, &tool_id);
     fprintf(stderr, "layer %d: %d barriers\n", tool_id, barriers[tool_id]);
     return QMPIX_NEXT(c, Finalize)(QMPIX_NEXT_CONTEXT(c));
