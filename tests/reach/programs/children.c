@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An MPI program with a child process: children HOW PROGRAM [ARGUMENT…]. HOW is fork (fork and
+ * execvp), spawn (posix_spawnp) or system (a shell).
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+int main(int argc, char **argv)
+{
+    int status = -1;
+    pid_t child = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!strcmp(argv[1], "system")) {
+        status = system(argv[2]);
+    } else {
+        if (!strcmp(argv[1], "spawn"))
+            posix_spawnp(&child, argv[2], NULL, NULL, argv + 2, environ);
+        else if ((child = fork()) == 0)
+            _exit(execvp(argv[2], argv + 2));
+        waitpid(child, &status, 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    printf("child: %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions, and never MPI_Init. With an argument two of them, the second within the first: when the
+ * last one has been finalized, MPICH 4.0.2 can open no more.
+ */
+#include <mpi.h>
+
+#include <stdio.h>
+
+static void use_session(int further)
+{
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    int rank = -1;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, further ? "outer" : "inner", MPI_INFO_NULL,
+                               MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Group_free(&group);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Barrier(comm);
+    if (further)
+        use_session(further - 1);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+    printf("rank %d\n", rank);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    use_session(argc > 1 ? 1 : 0);
+    return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* A library that uses MPI_T from its constructor to its destructor. */
+#include <mpi.h>
+
+void watcher_link(void);
+
+__attribute__((visibility("default"))) void watcher_link(void)
+{
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    int provided;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    MPI_T_finalize();
+}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""One exchange, written in every language and bound to MPI in every way: the same calls are seen,
+once each, by native layers and by a hosted one between them."""
+import sys
+
+import pytest
+
+from reach_support import (EXCHANGE, GOT, counted, in_each_rank, needs, outside_asan, reach,
+                           reach_program, tallied)
+from support import ASAN, LIBQMPI
+
+# A tool brings libqmpi.so along into a program that holds libqmpi.a, where it does nothing.
+TWO_COPIES = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:detect_odr_violation=0"}
+
+# NAME: (program, arguments before the folder, environment, libraries to preload)
+PRELOADED = (LIBQMPI,)
+WAYS = {
+    "C": ("exchange_c", (), {}, PRELOADED),
+    "C, bound at once": ("exchange_c", (), {"LD_BIND_NOW": "1"}, PRELOADED),
+    "C++": ("exchange_cpp", (), {}, PRELOADED),
+    "mpif.h": ("exchange_mpif_h", (), {}, PRELOADED),
+    "use mpi": ("exchange_mpi", (), {}, PRELOADED),
+    "use mpi_f08": ("exchange_f08", (), {}, PRELOADED),
+    "use mpi_f08, bound at once": ("exchange_f08", (), {"LD_BIND_NOW": "1"}, PRELOADED),
+    "dlsym, local handle": ("exchange_by_name", (), {"REACH_WAY": "local"}, PRELOADED),
+    "dlsym, global handle": ("exchange_by_name", (), {"REACH_WAY": "global"}, PRELOADED),
+    "dlsym, RTLD_DEFAULT": ("exchange_by_name", (), {"REACH_WAY": "default"}, PRELOADED),
+    "plugin in C": ("plugin_host", ("plugin_c", "local"), {}, PRELOADED),
+    "plugin in C, global": ("plugin_host", ("plugin_c", "global"), {}, PRELOADED),
+    "plugin by mpif.h": ("plugin_host", ("plugin_mpif_h", "local"), {}, PRELOADED),
+    "plugin by mpi_f08": ("plugin_host", ("plugin_f08", "local"), {}, PRELOADED),
+    "linked, libqmpi first": ("linked_qmpi_first", (), {}, ()),
+    "linked, MPI first": ("linked_mpi_first", (), {}, ()),
+    "linked, MPI first, bound at once": ("linked_mpi_first", (), {"LD_BIND_NOW": "1"}, ()),
+    "linked and preloaded": ("linked_mpi_first", (), {}, PRELOADED),
+    "mpi_f08, linked, libqmpi first": ("linked_f08_qmpi_first", (), {}, ()),
+    "mpi_f08, linked, MPI first": ("linked_f08_mpi_first", (), {}, ()),
+    "static": ("exchange_static", (), TWO_COPIES, ()),
+}
+
+every_way = pytest.mark.parametrize("way", WAYS)
+
+
+def exchange(way, folder, tools, **more):
+    name, arguments, env, preload = way if isinstance(way, tuple) else WAYS[way]
+    arguments = [reach_program(f"{argument}.so") if argument.startswith("plugin") else argument
+                 for argument in arguments]
+    if ASAN and "mpi_first" in name and not preload:
+        pytest.skip("tools are loaded by RTLD_DEEPBIND there, which the sanitizer refuses")
+    files = folder / "files"
+    files.mkdir()
+    result = reach(name, *arguments, files, tools=tools, preload=preload, cwd=folder,
+                   env={"REACH_TALLY": folder / "tally", **env}, **more)
+    assert result.returncode == 0
+    assert sorted(result.stdout.splitlines()) == GOT
+    assert result.messages == []
+    assert [len((files / f"file.{rank}").read_bytes()) for rank in (0, 1)] == [12, 12]
+    return result
+
+
+@every_way
+def test_each_call_is_counted_once(way, tmp_path):
+    exchange(way, tmp_path, "count,output=calls.json")
+    assert counted(tmp_path / "calls.json") == in_each_rank(EXCHANGE)
+
+
+@every_way
+def test_a_hosted_tool_between_native_layers_sees_the_same_calls(way, tmp_path):
+    exchange(way, tmp_path, "count,output=%t.json:tally:count,output=%t.json")
+    assert counted(tmp_path / "1.json") == in_each_rank(EXCHANGE)
+    assert counted(tmp_path / "3.json") == in_each_rank(EXCHANGE)
+    tally = tallied(tmp_path)
+    assert len(tally) > 10
+    assert tally == {name: 2 * EXCHANGE[name] for name in tally}
+
+
+@every_way
+def test_two_hosted_layers_alone_see_the_same_calls(way, tmp_path):
+    exchange(way, tmp_path, "tally:tally")
+    tally = tallied(tmp_path)
+    assert len(tally) > 10
+    assert tally == {name: 2 * 2 * EXCHANGE[name] for name in tally}
+
+
+@every_way
+def test_without_tools_the_program_is_undisturbed(way, tmp_path):
+    exchange(way, tmp_path, None)
+
+
+def test_the_programs_reach_mpi_in_the_way_that_they_stand_for():
+    """Else all of the above would show little."""
+    assert not any("mpi" in name for name in needs(reach_program("exchange_by_name")))
+    assert not any("mpi" in name for name in needs(reach_program("plugin_host")))
+    assert any("libmpich" in name for name in needs(reach_program("plugin_c.so")))
+    for program, first, second in (("linked_qmpi_first", "libqmpi.so", "libmpich.so"),
+                                   ("linked_mpi_first", "libmpich.so", "libqmpi.so"),
+                                   ("linked_f08_qmpi_first", "libqmpi.so", "libmpichfort.so"),
+                                   ("linked_f08_mpi_first", "libmpich.so", "libqmpi.so")):
+        names = [name.partition(".so")[0] + ".so" for name in needs(reach_program(program))]
+        assert names.index(first) < names.index(second), program
+
+
+def test_the_static_program_needs_neither_library():
+    names = needs(reach_program("exchange_static"))
+    assert not any("libmpi" in name or "libqmpi" in name for name in names)
+
+
+# Bound when it was linked: these conversions of the binding cannot be told from the program's.
+CONVERSIONS = {"MPI_File_f2c", "MPI_File_c2f"}
+
+
+def test_a_static_program_by_mpif_h_is_seen_but_for_conversions_of_files(tmp_path):
+    exchange(("exchange_static_mpif_h", (), TWO_COPIES, ()), tmp_path,
+             "count,output=%t.json:tally:count,output=%t.json")
+    for name in ("1.json", "3.json"):
+        calls = {function: numbers for function, numbers in counted(tmp_path / name).items()
+                 if function not in CONVERSIONS}
+        assert calls == in_each_rank(EXCHANGE)
+
+
+PYTHON = """
+import ctypes, os, sys
+mpi = ctypes.CDLL(os.environ["REACH_MPI"])
+world, rank = 0x44000000, ctypes.c_int(-1)
+assert mpi.MPI_Init(None, None) == 0
+assert mpi.MPI_Comm_rank(world, ctypes.byref(rank)) == 0
+assert mpi["MPI_Barrier"](world) == 0
+assert mpi.PMPI_Barrier(world) == 0
+assert mpi.MPI_Finalize() == 0
+sys.stdout.write(f"rank {rank.value}\\n")
+"""
+
+
+@outside_asan("the interpreter is not the sanitizers' business")
+def test_python_that_finds_mpi_by_ctypes_is_seen(tmp_path):
+    result = reach(sys.executable, "-c", PYTHON, tools="count,output=calls.json", cwd=tmp_path)
+    assert result.returncode == 0
+    assert sorted(result.stdout.splitlines()) == ["rank 0", "rank 1"]
+    assert counted(tmp_path / "calls.json") == in_each_rank(
+        {name: 1 for name in ("MPI_Init", "MPI_Comm_rank", "MPI_Barrier", "MPI_Finalize")})

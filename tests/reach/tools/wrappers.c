@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A PMPI tool with Fortran wrappers of its own beside its C ones, as mpiP and dumpi have them. Each
+ * notes the library or program that it was called from, the Fortran program if nothing is between.
+ */
+#define _GNU_SOURCE
+#include "trace.h"
+
+#include <mpi.h>
+
+#include <dlfcn.h>
+#include <string.h>
+
+static void note(const char *name, const void *caller)
+{
+    Dl_info info;
+    const char *file = dladdr(caller, &info) ? info.dli_fname : "nowhere";
+    const char *slash = strrchr(file, '/');
+    trace("wrappers %s from %s", name, slash ? slash + 1 : file);
+}
+
+int MPI_Barrier(MPI_Comm comm)
+{
+    note("MPI_Barrier", __builtin_return_address(0));
+    return PMPI_Barrier(comm);
+}
+
+int MPI_Comm_rank(MPI_Comm comm, int *rank)
+{
+    note("MPI_Comm_rank", __builtin_return_address(0));
+    return PMPI_Comm_rank(comm, rank);
+}
+
+void mpi_barrier_(MPI_Fint *comm, MPI_Fint *error);
+void mpi_barrier_(MPI_Fint *comm, MPI_Fint *error)
+{
+    note("mpi_barrier_", __builtin_return_address(0));
+    *error = PMPI_Barrier(MPI_Comm_f2c(*comm));
+}
