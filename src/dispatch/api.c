@@ -46,7 +46,7 @@ int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *ad
         return MPI_ERR_ARG;
     void *caller = qmpi_caller;
     if (caller == &qmpi_caller_unknown)
-        caller = qmpi_reach_caller_above_hosted();
+        caller = qmpi_reach_caller_above_hosted(__builtin_return_address(0));
     if (qmpi_binding_count())
         caller = qmpi_reach_program_caller(caller);
     memcpy(address, &caller, sizeof caller);

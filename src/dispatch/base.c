@@ -91,6 +91,8 @@ static void find(void)
     }
     library = search.best;
     library.name = qmpi_copy(library.name);
+    if (*library.name) /* a program may close it, and open it again */
+        dlopen(library.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     note_family();
     for (int number = 0; number < qmpi_name_count; number++) {
         if (!qmpi_names[number].exists)

@@ -70,6 +70,13 @@ qmpi_function *qmpi_chain_way(int number)
     return head->data ? (qmpi_function *)(uintptr_t)head->data : qmpi_ends[number].enter;
 }
 
+static bool published;
+
+bool qmpi_chain_is_open(void)
+{
+    return __atomic_load_n(&published, __ATOMIC_ACQUIRE);
+}
+
 void qmpi_chain_publish(void)
 {
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
@@ -78,4 +85,5 @@ void qmpi_chain_publish(void)
         __atomic_store_n(&qmpi_slots[number], qmpi_chain_way(number), __ATOMIC_RELEASE);
         __atomic_store_n(&qmpi_pmpi_slots[number], qmpi_bases[number], __ATOMIC_RELEASE);
     }
+    __atomic_store_n(&published, true, __ATOMIC_RELEASE);
 }

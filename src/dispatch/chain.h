@@ -68,6 +68,9 @@ void qmpi_chain_add(int tool_id, qmpi_function *const *functions, bool hosted);
 /* Where MPI_X leads in the chains as they are now. */
 qmpi_function *qmpi_chain_way(int number);
 
+/* Whether they are open. */
+bool qmpi_chain_is_open(void);
+
 /* Opens the slots: from here on calls go straight. */
 void qmpi_chain_publish(void);
 

@@ -108,9 +108,17 @@ qmpi_function *qmpi_start_call(int number, const void *caller)
 {
     if (starting)
         return way_so_far(number, caller, false);
-    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
+    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+        /* A thread of a tool that is being loaded: whoever loads it may be waiting for this thread.
+         */
+        qmpi_function *loading = qmpi_host_way(number, caller, false);
+        if (loading)
+            return loading;
         start_once();
-    return qmpi_slots[number];
+    }
+    /* Who called may have been a tool's constructor, before there was a stack. */
+    qmpi_function *hosted = qmpi_host_way(number, caller, false);
+    return hosted ? hosted : qmpi_slots[number];
 }
 
 qmpi_function *qmpi_start_base(int number, const void *caller)
@@ -120,9 +128,18 @@ qmpi_function *qmpi_start_base(int number, const void *caller)
         return way_so_far(number, caller, true);
     /* A PMPI tool that the program reaches before us passes on the program's first MPI call. */
     if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+        /* A binding that came by dlopen: what it calls is the program's call. */
+        if (qmpi_reach_is_binding(caller))
+            return qmpi_start_call(number, caller);
+        qmpi_function *loading = qmpi_host_way(number, caller, true);
+        if (loading)
+            return loading;
         const struct qmpi_resident *front = qmpi_resident_in_front(qmpi_names[number].name);
-        if (front)
+        if (front || qmpi_resident_holds(caller))
             start_once();
+        qmpi_function *hosted = qmpi_host_way(number, caller, true);
+        if (hosted)
+            return hosted;
         if (front && front->layer)
             return qmpi_below(front->layer, number);
     }

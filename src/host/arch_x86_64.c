@@ -46,3 +46,12 @@ void qmpi_arch_write_stub(unsigned char *place, QMPI_Context node, qmpi_function
     place = put(place, &target, sizeof target);
     put(place, jump, sizeof jump);
 }
+
+void qmpi_arch_write_jump(unsigned char *place, qmpi_function *const *slot)
+{
+    static const unsigned char load[] = {0x49, 0xbb};       /* movabs $…, %r11 */
+    static const unsigned char jump[] = {0x41, 0xff, 0x23}; /* jmp *(%r11) */
+    place = put(place, load, sizeof load);
+    place = put(place, &slot, sizeof slot);
+    put(place, jump, sizeof jump);
+}

@@ -5,7 +5,9 @@
 
 #include "elf_file.h"
 #include "group.h"
+#include "ld_cache.h"
 #include "message.h"
+#include "names.h"
 #include "temporary.h"
 
 #include <dlfcn.h>
@@ -23,31 +25,130 @@ static const char *file_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The file of a loaded object that a hosted layer has and that answers to this DT_NEEDED name. */
-static const char *claimed_path(const char *needed)
+/* ---- Which libraries need a copy ----------------------------------------------------------------
+ */
+
+/* Whether an object calls or defines MPI functions: only then it matters whose it is. */
+static bool refers_to_mpi(const struct qmpi_elf_image *image)
 {
-    for (struct qmpi_group *group = qmpi_group_first(); group; group = group->next) {
-        for (int i = 0; i < group->count; i++) {
-            const struct qmpi_elf_loaded *object = &group->objects[i];
-            const char *soname = qmpi_elf_soname(&object->image);
-            if (!strcmp(soname ? soname : file_part(object->name), needed))
-                return object->name;
-        }
+    for (size_t i = 0; i < image->symbol_count; i++) {
+        const char *name = qmpi_elf_string(image, image->symbols[i].st_name);
+        const char *plain = name[0] == 'P' ? name + 1 : name;
+        if (plain[0] == 'M' && plain[1] == 'P' && qmpi_name_find(plain) >= 0)
+            return true;
+    }
+    return false;
+}
+
+/* The loaded object that answers to a DT_NEEDED name. */
+struct loaded {
+    const char *needed;
+    char *path; /* NULL: none */
+    bool mpi;   /* it has to do with MPI, and is neither MPI's own nor ours */
+};
+
+static int match(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct loaded *loaded = data;
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (!info->dlpi_name || !*info->dlpi_name || !qmpi_elf_loaded_read(info, &object))
+        return 0;
+    const char *soname = qmpi_elf_soname(&object.image);
+    if (strcmp(soname ? soname : file_part(object.name), loaded->needed) != 0)
+        return 0;
+    loaded->path = qmpi_copy(object.name);
+    loaded->mpi = !qmpi_group_is_mpi(&object) && refers_to_mpi(&object.image);
+    return 1;
+}
+
+/* A name in a RUNPATH list, its $ORIGIN replaced, if the file is there. */
+static char *in_run_path(const char *list, const char *requirer, const char *needed)
+{
+    while (list && *list) {
+        const size_t length = strcspn(list, ":");
+        const int folder = (int)(file_part(requirer) - requirer);
+        const bool origin = !strncmp(list, "$ORIGIN", 7);
+        char *path = origin ? qmpi_format("%.*s.%.*s/%s", folder, requirer, (int)length - 7,
+                                          list + 7, needed)
+                            : qmpi_format("%.*s/%s", (int)length, list, needed);
+        if (access(path, F_OK) == 0)
+            return path;
+        free(path);
+        list += length + (list[length] == ':');
     }
     return NULL;
 }
 
-int qmpi_copies_needed(const char *path)
+/* Where the loader will find a dependency that is not loaded yet. */
+static char *find_needed(const struct qmpi_elf_file *file, const char *requirer, const char *needed)
 {
+    const struct qmpi_elf_image *image = &file->image;
+    const uint64_t run_path =
+        qmpi_elf_tag(image, DT_RUNPATH, qmpi_elf_tag(image, DT_RPATH, UINT64_MAX));
+    char *path = run_path == UINT64_MAX
+                     ? NULL
+                     : in_run_path(qmpi_elf_string(image, run_path), requirer, needed);
+    if (!path)
+        path = in_run_path(secure_getenv("LD_LIBRARY_PATH"), requirer, needed);
+    return path ? path : ld_cache_find(needed);
+}
+
+static bool any_needs_copy(const char *path, int depth);
+
+/*
+ * The file of a dependency that must be copied: it is loaded already, for the program or for
+ * another layer, and has to do with MPI; or one of its own dependencies is such a one. NULL: it
+ * need not be.
+ */
+static char *path_to_copy(const struct qmpi_elf_file *file, const char *requirer,
+                          const char *needed, int depth)
+{
+    struct loaded loaded = {.needed = needed};
+    dl_iterate_phdr(match, &loaded);
+    if (loaded.mpi)
+        return loaded.path;
+    char *path = loaded.path ? loaded.path : find_needed(file, requirer, needed);
+    if (path && any_needs_copy(path, depth))
+        return path;
+    free(path);
+    return NULL;
+}
+
+static bool any_needs_copy(const char *path, int depth)
+{
+    enum { DEEPEST = 16 };
     struct qmpi_elf_file file;
-    int found = 0;
-    if (qmpi_elf_file_open(path, &file))
-        return 0;
+    if (depth > DEEPEST || qmpi_elf_file_open(path, &file))
+        return false;
+    bool found = false;
     const char *needed;
-    for (int i = 0; (needed = qmpi_elf_needed(&file.image, i)); i++)
-        found |= claimed_path(needed) != NULL;
+    for (int i = 0; !found && (needed = qmpi_elf_needed(&file.image, i)); i++) {
+        char *copied = path_to_copy(&file, path, needed, depth + 1);
+        found = copied != NULL;
+        free(copied);
+    }
     qmpi_elf_file_close(&file);
     return found;
+}
+
+/* A quick answer for the usual case: no library at all could be shared. */
+static int note_shareable(struct dl_phdr_info *info, size_t size, void *data)
+{
+    bool *any = data;
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (info->dlpi_name && *info->dlpi_name && qmpi_elf_loaded_read(info, &object) &&
+        !qmpi_group_is_mpi(&object) && !qmpi_group_leads(&object) && refers_to_mpi(&object.image))
+        *any = true;
+    return *any;
+}
+
+int qmpi_copies_needed(const char *path)
+{
+    bool any = false;
+    dl_iterate_phdr(note_shareable, &any);
+    return any && any_needs_copy(path, 0);
 }
 
 /* ---- Names inside a copy ------------------------------------------------------------------------
@@ -151,11 +252,12 @@ static bool write_file(int descriptor, const char *data, size_t size)
 static char *copy_library(const char *path, const char *soname, char **problem);
 
 /* Copies and loads the dependencies of `file` that other layers have; renames them in the copy. */
-static char *copy_dependencies(const struct qmpi_elf_file *file, int descriptor)
+static char *copy_dependencies(const struct qmpi_elf_file *file, const char *requirer,
+                               int descriptor)
 {
     const char *needed;
     for (int i = 0; (needed = qmpi_elf_needed(&file->image, i)); i++) {
-        const char *path = claimed_path(needed);
+        char *path = path_to_copy(file, requirer, needed, 0);
         if (!path)
             continue;
         char *other = strlen(needed) < 6 ? qmpi_copy(needed) : other_name(needed);
@@ -167,6 +269,7 @@ static char *copy_dependencies(const struct qmpi_elf_file *file, int descriptor)
             problem = qmpi_format("a copy of its dependency cannot be loaded: %s", dlerror());
         free(copy);
         free(other);
+        free(path);
         if (problem)
             return problem;
     }
@@ -198,7 +301,7 @@ static char *copy_library(const char *path, const char *soname, char **problem)
                         "it with -Bsymbolic",
                         path);
     if (copy && !*problem)
-        *problem = copy_dependencies(&file, descriptor);
+        *problem = copy_dependencies(&file, path, descriptor);
     if (copy)
         close(descriptor);
     qmpi_elf_file_close(&file);

@@ -14,7 +14,10 @@
  */
 char *qmpi_copies_make(const char *path, char **problem);
 
-/* Whether a dependency of the library at `path` belongs to a hosted layer already. */
+/*
+ * Whether a dependency of the library at `path` that has to do with MPI is loaded already, for
+ * another layer or for the program.
+ */
 int qmpi_copies_needed(const char *path);
 
 #endif

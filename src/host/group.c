@@ -91,7 +91,7 @@ static void add_object(struct object_list *list, const struct qmpi_elf_loaded *o
 }
 
 /* A tool may be the one that brings the MPI library, or our own: they are not its parts. */
-static bool is_mpi(const struct qmpi_elf_loaded *object)
+bool qmpi_group_is_mpi(const struct qmpi_elf_loaded *object)
 {
     return qmpi_elf_loaded_find(object, "PMPI_Get_library_version") ||
            qmpi_elf_loaded_find(object, "QMPIX_Get_function") || qmpi_binding_is(object);
@@ -103,7 +103,7 @@ static int note_new(struct dl_phdr_info *info, size_t size, void *data)
     struct qmpi_elf_loaded object;
     (void)size;
     if (!qmpi_group_snapshot_has(list->without, info->dlpi_addr) &&
-        qmpi_elf_loaded_read(info, &object) && !is_mpi(&object))
+        qmpi_elf_loaded_read(info, &object) && !qmpi_group_is_mpi(&object))
         add_object(list, &object);
     return 0;
 }
@@ -117,10 +117,17 @@ static struct qmpi_group *publish(struct qmpi_layer *layer, const struct object_
 }
 
 struct qmpi_group *qmpi_group_make(struct qmpi_layer *layer,
-                                   const struct qmpi_group_snapshot *before)
+                                   const struct qmpi_group_snapshot *before, ElfW(Addr) first)
 {
     struct object_list list = {NULL, 0, before};
     dl_iterate_phdr(note_new, &list);
+    for (int i = 1; i < list.count; i++) { /* copies of its dependencies were loaded before it */
+        if (list.objects[i].base == first) {
+            const struct qmpi_elf_loaded swapped = list.objects[0];
+            list.objects[0] = list.objects[i];
+            list.objects[i] = swapped;
+        }
+    }
     return publish(layer, &list);
 }
 
@@ -156,4 +163,13 @@ void *qmpi_group_find(const struct qmpi_group *group, const char *name)
 struct qmpi_group *qmpi_group_first(void)
 {
     return __atomic_load_n(&groups, __ATOMIC_ACQUIRE);
+}
+
+bool qmpi_group_leads(const struct qmpi_elf_loaded *object)
+{
+    for (const struct qmpi_group *group = qmpi_group_first(); group; group = group->next) {
+        if (group->objects[0].base == object->base)
+            return true;
+    }
+    return false;
 }

@@ -36,9 +36,10 @@ bool qmpi_group_snapshot_has(const struct qmpi_group_snapshot *snapshot, ElfW(Ad
 /* Whether the object that holds `address` was loaded when the snapshot was taken. */
 bool qmpi_group_snapshot_holds(const struct qmpi_group_snapshot *snapshot, const void *address);
 
-/* Makes the group of all objects loaded since the snapshot, and publishes it. */
+/* Makes the group of all objects loaded since the snapshot, and publishes it; `first` is where the
+ * tool's library itself is loaded. */
 struct qmpi_group *qmpi_group_make(struct qmpi_layer *layer,
-                                   const struct qmpi_group_snapshot *before);
+                                   const struct qmpi_group_snapshot *before, ElfW(Addr) first);
 
 /* Makes the group of one object that was there already: a preloaded or linked tool. */
 struct qmpi_group *qmpi_group_adopt(struct qmpi_layer *layer, const struct qmpi_elf_loaded *object);
@@ -48,6 +49,12 @@ struct qmpi_group *qmpi_group_of(const void *address);
 
 /* The address of a function that the group defines itself; NULL: it does not. */
 void *qmpi_group_find(const struct qmpi_group *group, const char *name);
+
+/* Whether an object is an MPI library, a binding of one, or libqmpi. */
+bool qmpi_group_is_mpi(const struct qmpi_elf_loaded *object);
+
+/* Whether an object is the tool's library itself in some group. */
+bool qmpi_group_leads(const struct qmpi_elf_loaded *object);
 
 /* A NULL-terminated walk over all groups. */
 struct qmpi_group *qmpi_group_first(void);

@@ -6,6 +6,7 @@
 #include "below.h"
 #include "copies.h"
 #include "group.h"
+#include "late.h"
 #include "message.h"
 #include "names.h"
 #include "references.h"
@@ -19,20 +20,23 @@
 
 bool qmpi_host_is_used;
 
-/* The layer whose library this thread is loading, and what was loaded before. */
-static _Thread_local struct {
+/*
+ * The layer whose library is being loaded, and what was loaded before. Seen by all threads, for a
+ * constructor may wait for a thread of its own that calls MPI; kept for the run.
+ */
+struct loading {
     struct qmpi_layer *layer;
     struct qmpi_group_snapshot before;
-} loading;
+};
+static struct loading *loading; /* NULL: none */
 
 struct qmpi_layer *qmpi_host_layer_of(const void *address)
 {
     const struct qmpi_group *group = qmpi_group_of(address);
     if (group)
         return group->layer;
-    if (loading.layer && !qmpi_group_snapshot_holds(&loading.before, address))
-        return loading.layer;
-    return NULL;
+    const struct loading *now = __atomic_load_n(&loading, __ATOMIC_ACQUIRE);
+    return now && !qmpi_group_snapshot_holds(&now->before, address) ? now->layer : NULL;
 }
 
 struct own_search {
@@ -108,12 +112,19 @@ static char *path_to_load(const struct qmpi_layer *layer, char **problem)
 static char *load_library(struct qmpi_layer *layer)
 {
     char *problem = NULL;
-    loading.layer = layer;
-    qmpi_group_snapshot_take(&loading.before);
+    struct loading *now = qmpi_allocate(1, sizeof *now);
+    now->layer = layer;
+    qmpi_group_snapshot_take(&now->before);
+    layer->loading = now;
+    __atomic_store_n(&loading, now, __ATOMIC_RELEASE);
     struct qmpi_saved_environment *saved = qmpi_tool_getenv_enter(layer);
     char *path = path_to_load(layer, &problem);
     /* Lazily, as when it is preloaded: tools refer to functions that only some programs bring. */
-    if (path && !dlopen(path, RTLD_LAZY | RTLD_LOCAL))
+    void *handle = path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
+    struct link_map *map = NULL;
+    if (handle)
+        dlinfo(handle, RTLD_DI_LINKMAP, &map);
+    else if (path)
         problem =
             qmpi_format("%s cannot be loaded: %s\nmend: install what it needs%s", path, dlerror(),
                         strcmp(path, layer->path) ? ", or set TMPDIR to a folder from which "
@@ -121,9 +132,8 @@ static char *load_library(struct qmpi_layer *layer)
                                                   : "");
     qmpi_tool_getenv_leave(saved);
     free(path);
-    layer->group = problem ? NULL : qmpi_group_make(layer, &loading.before);
-    loading.layer = NULL;
-    qmpi_group_snapshot_free(&loading.before);
+    layer->group = problem ? NULL : qmpi_group_make(layer, &now->before, map ? map->l_addr : 0);
+    __atomic_store_n(&loading, NULL, __ATOMIC_RELEASE);
     return problem;
 }
 
@@ -181,6 +191,7 @@ char *qmpi_host_load(struct qmpi_layer *layer)
     if (layer->resident) {
         layer->resident->layer = layer;
         layer->group = qmpi_group_adopt(layer, &layer->resident->object);
+        qmpi_late_settle(layer->resident);
     } else {
         problem = load_library(layer);
     }

@@ -140,3 +140,13 @@ struct qmpi_resident *qmpi_resident_in_front(const char *function)
     }
     return last;
 }
+
+struct qmpi_resident *qmpi_resident_holds(const void *address)
+{
+    qmpi_resident_find();
+    for (int i = 0; i < resident_count; i++) {
+        if (!residents[i].program && qmpi_elf_loaded_contains(&residents[i].object, address))
+            return &residents[i];
+    }
+    return NULL;
+}

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+struct qmpi_late;
 struct qmpi_layer;
 
 struct qmpi_resident {
@@ -22,6 +23,7 @@ struct qmpi_resident {
     bool in_front;            /* the loader finds its functions before libqmpi's */
     bool taken;               /* it has become a layer */
     struct qmpi_layer *layer; /* that layer, once it is built */
+    struct qmpi_late *late;   /* what it found by dlsym before; NULL: nothing */
 };
 
 /* Finds them; once. */
@@ -30,6 +32,9 @@ void qmpi_resident_find(void);
 /* All of them, in the loader's order. */
 int qmpi_resident_count(void);
 struct qmpi_resident *qmpi_resident_get(int index);
+
+/* The resident tool with code at an address; NULL: none. The program itself does not count. */
+struct qmpi_resident *qmpi_resident_holds(const void *address);
 
 /* The resident tool that an entry means: by tool name, file name, soname, or the same file. */
 struct qmpi_resident *qmpi_resident_by_name(const char *name);

@@ -39,16 +39,22 @@ __attribute__((destructor)) static void remove_folder(void)
         nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Orphaned at once, so that the program has no child that it does not know. */
-static void start_janitor(void)
+/*
+ * Orphaned at once, so that the program has no child that it does not know. Returns the end of a
+ * pipe: a line with the folder goes in, and when this process is gone the folder is removed. -1:
+ * there is no janitor.
+ */
+static int start_janitor(void)
 {
-    static char script[] = "exec 3<&0; (trap '' HUP INT TERM; read -r gone <&3; rm -rf -- \"$1\") "
-                           "</dev/null >/dev/null 2>&1 &";
-    char *const arguments[] = {"sh", "-c", script, "qmpi", folder, NULL};
+    static char script[] =
+        "exec 3<&0; (trap '' HUP INT TERM; IFS= read -r folder <&3 || exit; read -r gone <&3; "
+        "rm -rf -- \"$folder\") </dev/null >/dev/null 2>&1 &";
+    char *const arguments[] = {"sh", "-c", script, NULL};
     char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return;
+        return -1;
+    bool started = false;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     pid_t shell;
@@ -62,13 +68,14 @@ static void start_janitor(void)
     if (posix_spawn(&shell, "/bin/sh", &actions, &attributes, arguments, environment) == 0) {
         while (waitpid(shell, NULL, 0) < 0 && errno == EINTR)
             continue;
-        ends[1] = -1; /* stays open until this process ends */
+        started = true;
     }
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[0]);
-    if (ends[1] >= 0)
+    if (!started)
         close(ends[1]);
+    return started ? ends[1] : -1;
 }
 
 static bool make_folder(char **problem)
@@ -76,6 +83,7 @@ static bool make_folder(char **problem)
     if (folder)
         return true;
     const char *root = secure_getenv("TMPDIR");
+    const int janitor = start_janitor(); /* first: a process can be killed at any moment */
     char *made = qmpi_format("%s/qmpi-XXXXXX", root && *root ? root : "/tmp");
     if (!mkdtemp(made)) {
         *problem = qmpi_format("a second layer of a PMPI tool needs a copy of its library, but no "
@@ -86,7 +94,8 @@ static bool make_folder(char **problem)
     }
     folder = made;
     owner = getpid();
-    start_janitor();
+    if (janitor >= 0)
+        dprintf(janitor, "%s\n", folder);
     return true;
 }
 

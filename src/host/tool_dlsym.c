@@ -10,6 +10,7 @@
 #include "below.h"
 #include "group.h"
 #include "host.h"
+#include "late.h"
 #include "names.h"
 #include "reach.h"
 
@@ -46,6 +47,20 @@ static void *answer_tool(struct qmpi_layer *layer, void *handle, const char *nam
     return (void *)(uintptr_t)qmpi_below(layer, number);
 }
 
+/* A resident tool's constructor, before there is a stack. */
+static void *answer_early(struct qmpi_resident *resident, void *handle, const char *name,
+                          int number, bool pmpi)
+{
+    const bool named = handle != RTLD_NEXT && handle != RTLD_DEFAULT;
+    void *plain = named ? qmpi_real_dlsym(handle, name) : NULL;
+    void *own = qmpi_elf_loaded_find(&resident->object, name);
+    if (named && (!plain || plain == own))
+        return plain;
+    if (!pmpi && handle == RTLD_DEFAULT && own)
+        return own;
+    return qmpi_late_find(resident, number);
+}
+
 /* A program that looks MPI_X up in the MPI library, instead of being linked with it, means to call
  * it. */
 static void *answer_program(void *handle, const char *name, int number)
@@ -71,5 +86,10 @@ EARLY void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
     struct qmpi_layer *layer = number >= 0 && qmpi_host_is_used ? qmpi_host_layer_of(caller) : NULL;
     if (layer)
         return answer_tool(layer, handle, name, number, pmpi);
-    return number < 0 || pmpi ? NULL : answer_program(handle, name, number);
+    if (number < 0 || !qmpi_entries[number])
+        return NULL;
+    struct qmpi_resident *resident = qmpi_chain_is_open() ? NULL : qmpi_resident_holds(caller);
+    if (resident)
+        return answer_early(resident, handle, name, number, pmpi);
+    return pmpi ? NULL : answer_program(handle, name, number);
 }

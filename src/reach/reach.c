@@ -11,6 +11,7 @@
 #include "host.h"
 #include "message.h"
 #include "names.h"
+#include "tool_dlsym.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -80,6 +81,15 @@ bool qmpi_reach_is_mpi_library(const void *address)
     return question.answer;
 }
 
+bool qmpi_reach_is_passed_by(void)
+{
+    /* Not our own dlsym: that answers with our entry. */
+    void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
+    const void *found = look_up(RTLD_DEFAULT, "MPI_Init");
+    return found && found != (void *)(uintptr_t)qmpi_entries[MPI_INIT_T] &&
+           qmpi_reach_is_mpi_library(found);
+}
+
 struct walk {
     struct qmpi_elf_loaded objects[512];
     int count;
@@ -94,11 +104,6 @@ static int collect(struct dl_phdr_info *info, size_t size, void *data)
         qmpi_elf_loaded_read(info, &walk->objects[walk->count]))
         walk->count++;
     return 0;
-}
-
-bool qmpi_reach_is_passed_by(void)
-{
-    return dlsym(RTLD_DEFAULT, "MPI_Init") != (void *)(uintptr_t)qmpi_entries[MPI_INIT_T];
 }
 
 static void redirect(const struct qmpi_elf_loaded *object, bool passed_by)
@@ -151,6 +156,13 @@ __attribute__((constructor)) static void begin(void)
     qmpi_fortran_begin();
 }
 
+bool qmpi_reach_is_binding(const void *address)
+{
+    if (!qmpi_binding_holds(address))
+        qmpi_reach_redirect();
+    return qmpi_binding_holds(address);
+}
+
 /* Finding the program's frame takes an unwinder, and time: only for those who ask. */
 static __attribute__((noinline)) void *unwind_to_program(void *caller)
 {
@@ -176,15 +188,16 @@ static bool is_ours(const void *address)
     return dladdr(address, &its) && dladdr(qmpi_ends, &ours) && its.dli_fbase == ours.dli_fbase;
 }
 
-/* Inwards to outwards: we, the native layers, over_X, the hosted tools, and then who called them.
+/* Inwards to outwards: we, `native` and other native layers, over_X, the hosted tools, and then who
+ * called them.
  */
-__attribute__((noinline)) void *qmpi_reach_caller_above_hosted(void)
+void *qmpi_reach_caller_above_hosted(const void *native)
 {
     enum { DEPTH = 128 };
     void *frames[DEPTH];
     const int count = backtrace(frames, DEPTH);
     int i = 0;
-    while (i < count && is_ours(frames[i]))
+    while (i < count && frames[i] != native)
         i++;
     while (i < count && !is_ours(frames[i]))
         i++;

@@ -14,14 +14,20 @@
 /* Looks at all objects that have been loaded since it last did. */
 void qmpi_reach_redirect(void);
 
+/* Whether an address lies in a language binding; one that is new is redirected. */
+bool qmpi_reach_is_binding(const void *address);
+
 /* Whether an address lies in an MPI library whose calls are ours to see. */
 bool qmpi_reach_is_mpi_library(const void *address);
 
 /* Whether the loader finds the MPI library's functions before ours, as in a program linked so. */
 bool qmpi_reach_is_passed_by(void);
 
-/* The caller of the hosted tool that called the native layer that runs, found by unwinding. */
-void *qmpi_reach_caller_above_hosted(void);
+/*
+ * The caller of the hosted tool that called the native layer that runs, found by unwinding;
+ * `native` is an address of that layer's to which the present call returns.
+ */
+void *qmpi_reach_caller_above_hosted(const void *native);
 
 /* The address in the program behind `caller`, where `caller` lies in a language binding. */
 void *qmpi_reach_program_caller(void *caller);
