@@ -128,12 +128,12 @@ qmpi_function *qmpi_start_base(int number, const void *caller)
         return way_so_far(number, caller, true);
     /* A PMPI tool that the program reaches before us passes on the program's first MPI call. */
     if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
-        /* A binding that came by dlopen: what it calls is the program's call. */
-        if (qmpi_reach_is_binding(caller))
-            return qmpi_start_call(number, caller);
         qmpi_function *loading = qmpi_host_way(number, caller, true);
         if (loading)
             return loading;
+        /* A binding that came by dlopen: what it calls is the program's call. */
+        if (qmpi_reach_is_binding(caller))
+            return qmpi_start_call(number, caller);
         const struct qmpi_resident *front = qmpi_resident_in_front(qmpi_names[number].name);
         if (front || qmpi_resident_holds(caller))
             start_once();

@@ -131,10 +131,12 @@ struct qmpi_group *qmpi_group_make(struct qmpi_layer *layer,
     return publish(layer, &list);
 }
 
-struct qmpi_group *qmpi_group_adopt(struct qmpi_layer *layer, const struct qmpi_elf_loaded *object)
+struct qmpi_group *qmpi_group_adopt(struct qmpi_layer *layer, const struct qmpi_elf_loaded *objects,
+                                    int count)
 {
     struct object_list list = {NULL, 0, NULL};
-    add_object(&list, object);
+    for (int i = 0; i < count; i++)
+        add_object(&list, &objects[i]);
     return publish(layer, &list);
 }
 

@@ -41,8 +41,9 @@ bool qmpi_group_snapshot_holds(const struct qmpi_group_snapshot *snapshot, const
 struct qmpi_group *qmpi_group_make(struct qmpi_layer *layer,
                                    const struct qmpi_group_snapshot *before, ElfW(Addr) first);
 
-/* Makes the group of one object that was there already: a preloaded or linked tool. */
-struct qmpi_group *qmpi_group_adopt(struct qmpi_layer *layer, const struct qmpi_elf_loaded *object);
+/* Makes the group of objects that were there already: a preloaded or linked tool, it first. */
+struct qmpi_group *qmpi_group_adopt(struct qmpi_layer *layer, const struct qmpi_elf_loaded *objects,
+                                    int count);
 
 /* The group with an object that holds `address`; NULL: none. Any thread, at any time. */
 struct qmpi_group *qmpi_group_of(const void *address);

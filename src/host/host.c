@@ -5,6 +5,7 @@
 
 #include "below.h"
 #include "copies.h"
+#include "family.h"
 #include "group.h"
 #include "late.h"
 #include "message.h"
@@ -94,8 +95,9 @@ static char *check_options(const struct qmpi_layer *layer)
 }
 
 /* A tool that is a layer already, or whose dependency is another layer's, is loaded from a copy. */
-static char *path_to_load(const struct qmpi_layer *layer, char **problem)
+static char *path_to_load(struct qmpi_layer *layer, char **problem)
 {
+    layer->shares = qmpi_copies_needed(layer->path);
     for (struct qmpi_group *group = qmpi_group_first(); group; group = group->next) {
         if (group->layer->path && !strcmp(group->layer->path, layer->path))
             return qmpi_copies_make(layer->path, problem);
@@ -105,8 +107,7 @@ static char *path_to_load(const struct qmpi_layer *layer, char **problem)
         dlclose(already);
         return qmpi_copies_make(layer->path, problem);
     }
-    return qmpi_copies_needed(layer->path) ? qmpi_copies_make(layer->path, problem)
-                                           : qmpi_copy(layer->path);
+    return layer->shares ? qmpi_copies_make(layer->path, problem) : qmpi_copy(layer->path);
 }
 
 static char *load_library(struct qmpi_layer *layer)
@@ -190,7 +191,11 @@ char *qmpi_host_load(struct qmpi_layer *layer)
         return problem;
     if (layer->resident) {
         layer->resident->layer = layer;
-        layer->group = qmpi_group_adopt(layer, &layer->resident->object);
+        int count = 1;
+        struct qmpi_elf_loaded *family =
+            layer->resident->program ? NULL : qmpi_family_of(&layer->resident->object, &count);
+        layer->group = qmpi_group_adopt(layer, family ? family : &layer->resident->object, count);
+        free(family);
         qmpi_late_settle(layer->resident);
     } else {
         problem = load_library(layer);

@@ -39,7 +39,8 @@ static void *target_of(const struct qmpi_group *group, const char *name, bool pr
         if (!strcmp(name, "secure_getenv") || !strcmp(name, "__secure_getenv"))
             return (void *)(uintptr_t)qmpi_tool_secure_getenv;
     }
-    return NULL;
+    /* Copies of libraries: the loader may have found the originals, in the global scope. */
+    return layer->shares ? qmpi_group_find(group, name) : NULL;
 }
 
 static void count(struct qmpi_references *counts, enum qmpi_binding binding, const char *name)

@@ -11,6 +11,7 @@
 #include "host.h"
 #include "message.h"
 #include "names.h"
+#include "resident.h"
 #include "tool_dlsym.h"
 
 #include <dlfcn.h>
@@ -41,7 +42,7 @@ static void *internal_target(void *data, const char *name, enum qmpi_binding bin
     return shown ? (void *)(uintptr_t)qmpi_entries[number] : qmpi_elf_loaded_find(object, name);
 }
 
-/* A program that the loader led past us: linked with the MPI library in front of libqmpi. */
+/* A program that the loader led past us: the MPI library, or a tool, comes before libqmpi. */
 static void *program_target(void *data, const char *name, enum qmpi_binding binding)
 {
     const int number = number_of(name);
@@ -81,13 +82,19 @@ bool qmpi_reach_is_mpi_library(const void *address)
     return question.answer;
 }
 
-bool qmpi_reach_is_passed_by(void)
+/* What the loader finds under the name of one of our entries, if that is not ours. */
+static const void *find_in_front(void)
 {
     /* Not our own dlsym: that answers with our entry. */
     void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
     const void *found = look_up(RTLD_DEFAULT, "MPI_Init");
-    return found && found != (void *)(uintptr_t)qmpi_entries[MPI_INIT_T] &&
-           qmpi_reach_is_mpi_library(found);
+    return found == (void *)(uintptr_t)qmpi_entries[MPI_INIT_T] ? NULL : found;
+}
+
+bool qmpi_reach_is_passed_by(void)
+{
+    const void *found = find_in_front();
+    return found && qmpi_reach_is_mpi_library(found);
 }
 
 struct walk {
@@ -115,7 +122,7 @@ static void redirect(const struct qmpi_elf_loaded *object, bool passed_by)
         problem = qmpi_elf_rewrite(object, internal_target, (void *)object);
     else if (qmpi_binding_is(object))
         qmpi_binding_redirect(object);
-    else if (passed_by && !qmpi_elf_loaded_find(object, "MPI_Init"))
+    else if (passed_by && !qmpi_resident_holds(object->image.dynamic))
         problem = qmpi_elf_rewrite(object, program_target, NULL);
     if (problem && qmpi_speaks())
         qmpi_sayf("some MPI calls may pass by the tools, or be seen twice: %s", problem);
@@ -127,7 +134,7 @@ void qmpi_reach_redirect(void)
     struct walk *walk = qmpi_allocate(1, sizeof *walk);
     pthread_mutex_lock(&lock);
     dl_iterate_phdr(collect, walk);
-    const bool passed_by = qmpi_reach_is_passed_by();
+    const bool passed_by = find_in_front() != NULL;
     for (int i = 0; i < walk->count; i++)
         redirect(&walk->objects[i], passed_by);
     qmpi_group_snapshot_free(&seen);
