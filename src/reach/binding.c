@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { BINDINGS_MAX = 8 };
 static struct qmpi_elf_loaded bindings[BINDINGS_MAX];
@@ -63,21 +64,22 @@ struct range {
 /* For each such function: where in the bindings it is called because the program called it. */
 struct helper {
     int number;
-    const char *procedures[2];
     struct range own[2 * BINDINGS_MAX];
     int count;
 };
 
-static struct helper helpers[] = {
-    /* in the w-variants of all-to-all */
-    {MPI_COMM_SIZE_T, {"mpi_comm_size_f08_", "pmpir_comm_size_f08_"}, {{NULL, 0}}, 0},
-    /* in MPI_Cart_sub */
-    {MPI_CARTDIM_GET_T, {"mpi_cartdim_get_f08_", "pmpir_cartdim_get_f08_"}, {{NULL, 0}}, 0},
+enum { COMM_SIZE, CARTDIM_GET, NEIGHBORS_COUNT, CONTIGUOUS, HVECTOR, COMMIT, FREE, HELPERS };
+
+static struct helper helpers[HELPERS] = {
+    [COMM_SIZE] = {.number = MPI_COMM_SIZE_T},     /* called in the w-variants of all-to-all */
+    [CARTDIM_GET] = {.number = MPI_CARTDIM_GET_T}, /* in MPI_Cart_sub */
     /* in the w-variants of neighbourhood all-to-all */
-    {MPI_DIST_GRAPH_NEIGHBORS_COUNT_T,
-     {"mpi_dist_graph_neighbors_count_f08_", "pmpir_dist_graph_neighbors_count_f08_"},
-     {{NULL, 0}},
-     0},
+    [NEIGHBORS_COUNT] = {.number = MPI_DIST_GRAPH_NEIGHBORS_COUNT_T},
+    /* for array sections that are not contiguous */
+    [CONTIGUOUS] = {.number = MPI_TYPE_CONTIGUOUS_T},
+    [HVECTOR] = {.number = MPI_TYPE_CREATE_HVECTOR_T},
+    [COMMIT] = {.number = MPI_TYPE_COMMIT_T},
+    [FREE] = {.number = MPI_TYPE_FREE_T},
 };
 
 static qmpi_function *way_of(const struct helper *helper, const void *caller)
@@ -89,33 +91,52 @@ static qmpi_function *way_of(const struct helper *helper, const void *caller)
     return qmpi_pmpi_slots[helper->number];
 }
 
-static int comm_size(MPI_Comm comm, int *size)
-{
-    return ((int (*)(MPI_Comm, int *))way_of(&helpers[0], __builtin_return_address(0)))(comm, size);
-}
+/* Stands in for helper H of the signature int (…): asks who calls, and calls on. */
+#define WAY(H, FUNCTION, PARAMETERS, ARGUMENTS)                                                    \
+    static int FUNCTION PARAMETERS                                                                 \
+    {                                                                                              \
+        return ((int(*) PARAMETERS)way_of(&helpers[H], __builtin_return_address(0)))ARGUMENTS;     \
+    }
+WAY(COMM_SIZE, comm_size, (MPI_Comm comm, int *size), (comm, size))
+WAY(CARTDIM_GET, cartdim_get, (MPI_Comm comm, int *count), (comm, count))
+WAY(NEIGHBORS_COUNT, neighbors_count, (MPI_Comm comm, int *in, int *out, int *weighted),
+    (comm, in, out, weighted))
+WAY(CONTIGUOUS, contiguous, (int count, MPI_Datatype from, MPI_Datatype *to), (count, from, to))
+WAY(HVECTOR, hvector, (int count, int length, MPI_Aint stride, MPI_Datatype from, MPI_Datatype *to),
+    (count, length, stride, from, to))
+WAY(COMMIT, commit, (MPI_Datatype * type), (type))
+WAY(FREE, free_type, (MPI_Datatype * type), (type))
 
-static int cartdim_get(MPI_Comm comm, int *count)
-{
-    return ((int (*)(MPI_Comm, int *))way_of(&helpers[1], __builtin_return_address(0)))(comm,
-                                                                                        count);
-}
+static qmpi_function *const helper_ways[HELPERS] = {
+    [COMM_SIZE] = (qmpi_function *)comm_size,
+    [CARTDIM_GET] = (qmpi_function *)cartdim_get,
+    [NEIGHBORS_COUNT] = (qmpi_function *)neighbors_count,
+    [CONTIGUOUS] = (qmpi_function *)contiguous,
+    [HVECTOR] = (qmpi_function *)hvector,
+    [COMMIT] = (qmpi_function *)commit,
+    [FREE] = (qmpi_function *)free_type,
+};
 
-static int neighbors_count(MPI_Comm comm, int *in, int *out, int *weighted)
+/* Whether `symbol` is mpi_x_f08_ or pmpir_x_f08_ for the function MPI_X. */
+static bool is_own_procedure(const char *symbol, const char *function)
 {
-    return ((int (*)(MPI_Comm, int *, int *, int *))way_of(
-        &helpers[2], __builtin_return_address(0)))(comm, in, out, weighted);
+    if (!strncmp(symbol, "pmpir_", 6))
+        symbol += 6;
+    else if (!strncmp(symbol, "mpi_", 4))
+        symbol += 4;
+    else
+        return false;
+    const size_t length = strlen(function) - 4;
+    return !strncasecmp(symbol, function + 4, length) && !strcmp(symbol + length, "_f08_");
 }
-
-static qmpi_function *const helper_ways[] = {
-    (qmpi_function *)comm_size, (qmpi_function *)cartdim_get, (qmpi_function *)neighbors_count};
 
 static void note_own_ranges(const struct qmpi_elf_loaded *object, struct helper *helper)
 {
     for (size_t i = 0; i < object->image.symbol_count; i++) {
         const ElfW(Sym) *symbol = &object->image.symbols[i];
         const char *name = qmpi_elf_string(&object->image, symbol->st_name);
-        if (!qmpi_elf_defines(symbol) ||
-            (strcmp(name, helper->procedures[0]) != 0 && strcmp(name, helper->procedures[1]) != 0))
+        if (!qmpi_elf_defines(symbol) || !is_own_procedure(name, qmpi_names[helper->number].name) ||
+            helper->count == (int)(sizeof helper->own / sizeof *helper->own))
             continue;
         helper->own[helper->count++] =
             (struct range){(const char *)(object->base + symbol->st_value), symbol->st_size + 1};

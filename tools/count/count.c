@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct layer {
     int tool_id;
@@ -27,6 +28,7 @@ struct layer {
 };
 
 static struct layer *layers;
+static pid_t owner;
 
 /* ---- Bringing the ranks together ----------------------------------------------------------------
  */
@@ -125,6 +127,8 @@ static void report_alone(struct layer *layer)
 
 __attribute__((destructor)) static void leave(void)
 {
+    if (owner != getpid())
+        return; /* a forked child: the numbers are its parent's */
     for (struct layer *layer = layers; layer; layer = layer->next) {
         if (!layer->reported)
             report_alone(layer);
@@ -254,6 +258,7 @@ static void init(int tool_id)
         free(layer);
         return;
     }
+    owner = getpid();
     layer->next = layers;
     layers = layer;
     QMPI_Register_tool_storage(tool_id, layer);
