@@ -14,6 +14,7 @@
 
 #include "binding.h"
 #include "chain.h"
+#include "host.h"
 #include "names.h"
 #include "reach.h"
 
@@ -45,9 +46,7 @@ int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *ad
     if (!context || !address || tool_id < 1 || tool_id > QMPIX_stack.layers)
         return MPI_ERR_ARG;
     void *caller = qmpi_caller;
-    if (caller == &qmpi_caller_unknown)
-        caller = qmpi_reach_caller_above_hosted(__builtin_return_address(0));
-    if (qmpi_binding_count())
+    if (qmpi_binding_count() || qmpi_host_is_used)
         caller = qmpi_reach_program_caller(caller);
     memcpy(address, &caller, sizeof caller);
     return MPI_SUCCESS;

@@ -8,7 +8,6 @@
 
 _Thread_local void *qmpi_caller;
 _Thread_local QMPI_Context qmpi_position;
-const char qmpi_caller_unknown = 0;
 QMPI_Context qmpi_heads[QMPI_FUNCTION_COUNT];
 
 /* Default visibility: the inline functions of <qmpi/qmpi.h> read it from inside tools. */

@@ -41,8 +41,9 @@ extern qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 extern QMPI_Context qmpi_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /*
- * The caller of this thread's present MPI call; NULL outside one. Below a hosted tool that the
- * program called itself nobody could note it: qmpi_caller_unknown, to be found by unwinding.
+ * The caller of this thread's present MPI call; NULL outside one. Where the program called a hosted
+ * tool on top itself, it is where that tool called on; the program's frame is found by unwinding
+ * from there.
  */
 extern _Thread_local void *qmpi_caller QMPI_HIDDEN __attribute__((tls_model("initial-exec")));
 
@@ -51,7 +52,14 @@ extern _Thread_local void *qmpi_caller QMPI_HIDDEN __attribute__((tls_model("ini
 extern _Thread_local QMPI_Context qmpi_position QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
 
-extern const char qmpi_caller_unknown QMPI_HIDDEN;
+/* Whether a native layer is the uppermost one of a chain, or has only hosted layers above it. */
+static inline bool qmpi_chain_is_first_native(int number, QMPI_Context node)
+{
+    QMPI_Context first = qmpi_heads[number];
+    while (first->data)
+        first = first->next;
+    return first == node;
+}
 
 /* Makes every chain the base alone. `layers` is the height of the stack to come. */
 void qmpi_chain_start(int layers);

@@ -170,45 +170,33 @@ bool qmpi_reach_is_binding(const void *address)
     return qmpi_binding_holds(address);
 }
 
-/* Finding the program's frame takes an unwinder, and time: only for those who ask. */
-static __attribute__((noinline)) void *unwind_to_program(void *caller)
-{
-    enum { DEPTH = 64 };
-    void *frames[DEPTH];
-    const int count = backtrace(frames, DEPTH);
-    int i = 0;
-    while (i < count && frames[i] != caller)
-        i++;
-    while (i < count && qmpi_binding_holds(frames[i]))
-        i++;
-    return i < count ? frames[i] : caller;
-}
-
-void *qmpi_reach_program_caller(void *caller)
-{
-    return caller && qmpi_binding_holds(caller) ? unwind_to_program(caller) : caller;
-}
-
 static bool is_ours(const void *address)
 {
     Dl_info its, ours;
     return dladdr(address, &its) && dladdr(qmpi_ends, &ours) && its.dli_fbase == ours.dli_fbase;
 }
 
-/* Inwards to outwards: we, `native` and other native layers, over_X, the hosted tools, and then who
- * called them.
- */
-void *qmpi_reach_caller_above_hosted(const void *native)
+/* What stands between a call of the program's and the stack. */
+static bool is_between(const void *address)
 {
-    enum { DEPTH = 128 };
+    return qmpi_binding_holds(address) || qmpi_host_layer_of(address);
+}
+
+/* Finding the program's frame takes an unwinder, and time: only for those who ask. */
+static __attribute__((noinline)) void *unwind_to_program(void *caller)
+{
+    enum { DEPTH = 256 };
     void *frames[DEPTH];
     const int count = backtrace(frames, DEPTH);
     int i = 0;
-    while (i < count && frames[i] != native)
+    while (i < count && frames[i] != caller)
         i++;
-    while (i < count && !is_ours(frames[i]))
+    while (i < count && (is_between(frames[i]) || is_ours(frames[i])))
         i++;
-    while (i < count && (is_ours(frames[i]) || qmpi_host_layer_of(frames[i])))
-        i++;
-    return i < count ? frames[i] : NULL;
+    return i < count ? frames[i] : caller;
+}
+
+void *qmpi_reach_program_caller(void *caller)
+{
+    return caller && is_between(caller) ? unwind_to_program(caller) : caller;
 }

@@ -24,12 +24,9 @@ bool qmpi_reach_is_mpi_library(const void *address);
 bool qmpi_reach_is_passed_by(void);
 
 /*
- * The caller of the hosted tool that called the native layer that runs, found by unwinding;
- * `native` is an address of that layer's to which the present call returns.
+ * The address in the program behind `caller`, where `caller` lies in a language binding or in a
+ * hosted tool. To be called below the call of which it is the caller.
  */
-void *qmpi_reach_caller_above_hosted(const void *native);
-
-/* The address in the program behind `caller`, where `caller` lies in a language binding. */
 void *qmpi_reach_program_caller(void *caller);
 
 #endif
