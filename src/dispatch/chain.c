@@ -9,6 +9,7 @@
 _Thread_local void *qmpi_caller;
 _Thread_local QMPI_Context qmpi_position;
 QMPI_Context qmpi_heads[QMPI_FUNCTION_COUNT];
+QMPI_Context qmpi_first_natives[QMPI_FUNCTION_COUNT];
 
 /* Default visibility: the inline functions of <qmpi/qmpi.h> read it from inside tools. */
 struct QMPIX_Stack QMPIX_stack;
@@ -54,6 +55,8 @@ void qmpi_chain_add(int tool_id, qmpi_function *const *functions, bool hosted)
                                 .tool_id = tool_id,
                                 .function_id = number,
                                 .data = hosted ? (const void *)(uintptr_t)functions[number] : NULL};
+        if (!hosted)
+            qmpi_first_natives[number] = node;
         qmpi_heads[number] = node++;
     }
     qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d intercepts %zu functions", tool_id, count);

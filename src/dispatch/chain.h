@@ -52,14 +52,9 @@ extern _Thread_local void *qmpi_caller QMPI_HIDDEN __attribute__((tls_model("ini
 extern _Thread_local QMPI_Context qmpi_position QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
 
-/* Whether a native layer is the uppermost one of a chain, or has only hosted layers above it. */
-static inline bool qmpi_chain_is_first_native(int number, QMPI_Context node)
-{
-    QMPI_Context first = qmpi_heads[number];
-    while (first->data)
-        first = first->next;
-    return first == node;
-}
+/* The node of the uppermost native layer of a function: all above it are hosted. NULL: there is
+ * none. */
+extern QMPI_Context qmpi_first_natives[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* Makes every chain the base alone. `layers` is the height of the stack to come. */
 void qmpi_chain_start(int layers);

@@ -112,7 +112,7 @@ def over_function(function: Function) -> str:
         "    const QMPI_Context qmpi_node = qmpi_position;\n"
         f"{collect(function)}"
         "    void *const qmpi_outer = qmpi_caller;\n"
-        f"    if (qmpi_chain_is_first_native({function.constant}, qmpi_node))\n"
+        f"    if (qmpi_first_natives[{function.constant}] == qmpi_node)\n"
         "        qmpi_caller = __builtin_return_address(0);\n"
         f"    const {function.result} qmpi_result =\n"
         f"        ((QMPI_{function.short}_t *)qmpi_node->function)"
