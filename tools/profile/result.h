@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a profile holds once it is brought together: of all ranks, or of one process that ended
+ * before it could be. The collecting side (profile.so) fills it, the writing side (text, JSON, CSV)
+ * reads it, and `qmpi report` reads it back from a file. Times are in seconds, sizes in bytes.
+ */
+#ifndef QMPI_PROFILE_RESULT_H
+#define QMPI_PROFILE_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PROFILE_SIZE_BINS = 64, PROFILE_TIME_BINS = 48 };
+
+/* A quantity that every rank has one value of; a rank without any calls has 0. */
+struct profile_spread {
+    double sum, mean, min, max, stddev; /* over ranks; stddev of the population */
+};
+
+/* Calls of one kind; `time` per rank, `shortest` and `longest` per call. */
+struct profile_calls {
+    uint64_t calls;
+    struct profile_spread time;
+    double shortest, longest; /* of one call, on any rank */
+    struct profile_spread
+        wait; /* sync=yes: waiting for the others before a collective; not in time */
+    uint64_t sent, received;
+};
+
+struct profile_function {
+    char *name;  /* "MPI_Send" */
+    char *group; /* "point-to-point" */
+    struct profile_calls calls;
+    /* Calls that moved bytes by their size (sent + received): bin 0: 1 byte, bin b: 2^b … 2^(b+1)
+     * - 1. */
+    uint64_t sizes[PROFILE_SIZE_BINS];
+    uint64_t no_bytes; /* calls that moved none */
+    /* Calls by their time: bin 0: below 2 ns, bin b: 2^b … 2^(b+1) - 1 ns. */
+    uint64_t times[PROFILE_TIME_BINS];
+};
+
+struct profile_frame {
+    uint64_t offset; /* of the return address from the module's load address */
+    char *module;    /* path of the file; "" where it is not known */
+    char *function;  /* NULL: not known */
+    char *file;      /* NULL: no debug information */
+    int line;        /* 0: not known */
+};
+
+struct profile_callsite {
+    char *name;                   /* the MPI function */
+    struct profile_frame *frames; /* the caller first */
+    int frame_count;
+    int ranks; /* how many processes called from here */
+    struct profile_calls calls;
+};
+
+/* Messages and one-sided accesses from one rank of MPI_COMM_WORLD to another. */
+struct profile_cell {
+    int from, to;
+    uint64_t messages, bytes;
+};
+
+struct profile_communicator {
+    char *name; /* as MPI_Comm_get_name has it; "" where it has none */
+    int size;   /* processes in it (both groups of an intercommunicator) */
+    int first;  /* rank in MPI_COMM_WORLD of its first process; -1: not known */
+    uint64_t
+        instances; /* how many communicators with this name and these processes, most on one rank */
+    struct profile_calls calls;
+};
+
+struct profile_file {
+    char *name;
+    uint64_t opens;         /* over all ranks */
+    uint64_t read, written; /* bytes */
+    struct profile_calls calls;
+};
+
+struct profile_region {
+    char *name;
+    uint64_t entries;           /* over all ranks */
+    struct profile_spread time; /* between begin and end, per rank */
+    struct profile_spread mpi;  /* of it in MPI */
+    struct profile_function *functions;
+    size_t function_count;
+};
+
+struct profile_process {
+    int rank;
+    char *host;
+    double application; /* from MPI_Init's end to MPI_Finalize's begin, profiling switched on */
+    double mpi;
+    uint64_t memory; /* peak resident size, bytes */
+};
+
+struct profile_result {
+    char *program; /* path */
+    char *mpi;     /* first line of MPI_Get_library_version */
+    char *begin;   /* ISO 8601, UTC */
+    int tool_id;
+    int ranks; /* how many processes there are in it */
+    /* Only in the file of one process that could not join the others, or of a checkpoint: */
+    int rank;     /* that process's; -1: it is of all ranks */
+    char *ending; /* "exit", "MPI_Abort", "signal SIGTERM", "checkpoint"; NULL: MPI_Finalize */
+    struct profile_spread application, time; /* per rank; `time` is in MPI */
+    struct profile_process *processes;
+    size_t process_count;
+    struct profile_function *functions; /* those that were called, most time first */
+    size_t function_count;
+    struct profile_callsite *callsites; /* most time first */
+    size_t callsite_count;
+    struct profile_cell *matrix; /* by from, then to */
+    size_t cell_count;
+    struct profile_communicator *communicators;
+    size_t communicator_count;
+    struct profile_file *files;
+    size_t file_count;
+    struct profile_region *regions;
+    size_t region_count;
+};
+
+/* Frees what the result holds, and it. All its strings and arrays are its own (malloc). */
+void profile_result_free(struct profile_result *result);
+
+#endif
