@@ -41,11 +41,14 @@ struct profile_function {
 };
 
 struct profile_frame {
-    uint64_t offset; /* of the return address from the module's load address */
-    char *module;    /* path of the file; "" where it is not known */
-    char *function;  /* NULL: not known */
-    char *file;      /* NULL: no debug information */
-    int line;        /* 0: not known */
+    uint64_t
+        offset;     /* the return address as the module's symbol table has addresses: less the load
+                       address of a PIE or a library, unchanged in a program with fixed addresses */
+    char *module;   /* path of the file; "" where it is not known (offset: the address itself) */
+    char *function; /* NULL: not known, or not looked up: signals and checkpoints leave that to
+                       `qmpi report` */
+    char *file;     /* NULL: no debug information */
+    int line;       /* 0: not known */
 };
 
 struct profile_callsite {
@@ -63,9 +66,12 @@ struct profile_cell {
 };
 
 struct profile_communicator {
-    char *name; /* as MPI_Comm_get_name has it; "" where it has none */
-    int size;   /* processes in it (both groups of an intercommunicator) */
-    int first;  /* rank in MPI_COMM_WORLD of its first process; -1: not known */
+    char *name;       /* as MPI_Comm_get_name has it; "" where it has none */
+    int size;         /* processes in it (both groups of an intercommunicator) */
+    int first;        /* the lowest rank in MPI_COMM_WORLD of its processes; -1: not known */
+    uint64_t members; /* a hash of its processes' ranks in MPI_COMM_WORLD: tells those of one name,
+                         size and first rank apart. To be kept in the JSON file (as a string: it has
+                         64 bits), or files of single processes cannot be brought together */
     uint64_t
         instances; /* how many communicators with this name and these processes, most on one rank */
     struct profile_calls calls;
@@ -91,7 +97,8 @@ struct profile_process {
     int rank;
     char *host;
     double application; /* from MPI_Init's end to MPI_Finalize's begin, profiling switched on */
-    double mpi;
+    double mpi; /* in MPI in that time, waiting (sync=yes) included, over all threads; a call from
+                   within a call once */
     uint64_t memory; /* peak resident size, bytes */
 };
 
@@ -103,7 +110,8 @@ struct profile_result {
     int ranks; /* how many processes there are in it */
     /* Only in the file of one process that could not join the others, or of a checkpoint: */
     int rank;     /* that process's; -1: it is of all ranks */
-    char *ending; /* "exit", "MPI_Abort", "signal SIGTERM", "checkpoint"; NULL: MPI_Finalize */
+    char *ending; /* "exit", "MPI_Abort", "signal SIGTERM", "checkpoint", "MPI_Pcontrol"; NULL:
+                     MPI_Finalize */
     struct profile_spread application, time; /* per rank; `time` is in MPI */
     struct profile_process *processes;
     size_t process_count;
