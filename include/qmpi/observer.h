@@ -82,7 +82,7 @@ typedef struct QMPIX_Parameter {
 /* The groups of functions, as the chapters of the MPI standard; a function is in one of them. */
 enum {
     QMPIX_GROUP_POINT_TO_POINT = 1 << 0,   /* with probes, cancelling and partitioned calls */
-    QMPIX_GROUP_COMPLETION = 1 << 1,       /* Wait…, Test…, Start…, requests */
+    QMPIX_GROUP_COMPLETION = 1 << 1,       /* Wait…, Test…, Start…, requests, statuses */
     QMPIX_GROUP_COLLECTIVE = 1 << 2,       /* neighbourhood collectives too */
     QMPIX_GROUP_ONE_SIDED = 1 << 3,        /* windows */
     QMPIX_GROUP_IO = 1 << 4,               /* files */
@@ -127,8 +127,9 @@ typedef struct QMPIX_Call {
     void *data;                   /* QMPIX_Observer.data */
     const void *const *arguments; /* [i]: where argument i is, of the type that parameter i has */
     const void *result;           /* where the return value is; NULL in `before` */
-    const MPI_Request *requests;  /* with QMPIX_OBSERVE_REQUESTS, in functions that complete
-                                     requests:  the handles as they were before the call; else NULL */
+    const MPI_Request
+        *requests; /* with QMPIX_OBSERVE_REQUESTS, in functions that complete
+                      requests:  the handles as they were before the call; else NULL */
     int request_count;
 } QMPIX_Call;
 

@@ -78,6 +78,11 @@ static char *check_options(const struct qmpi_layer *layer)
     return NULL;
 }
 
+bool qmpi_layer_is_initialising(const struct qmpi_layer *layer)
+{
+    return initialising == layer;
+}
+
 char *qmpi_layer_init(struct qmpi_layer *layer)
 {
     char *problem = check_options(layer);
@@ -97,6 +102,7 @@ char *qmpi_layer_init(struct qmpi_layer *layer)
 void qmpi_layer_leave_out(struct qmpi_layer *layer)
 {
     memset(layer->functions, 0, sizeof layer->functions);
+    memset(layer->observing, 0, sizeof layer->observing);
     storage[layer->tool_id] = NULL;
 }
 
@@ -198,6 +204,6 @@ int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag)
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer || (unsigned)fn >= QMPI_FUNCTION_COUNT || !flag)
         return MPI_ERR_ARG;
-    *flag = layer->functions[fn] != NULL;
+    *flag = layer->functions[fn] || layer->observing[fn];
     return MPI_SUCCESS;
 }

@@ -28,7 +28,8 @@ struct qmpi_layer {
     char *details;            /* a line about how the layer is bound; NULL: none */
     char **environment;       /* hosted: what it sees as environ; NULL: nobody asked */
     char *failure;            /* what the layer said with QMPIX_Tool_fail */
-    qmpi_function *functions[QMPI_FUNCTION_COUNT];
+    qmpi_function *functions[QMPI_FUNCTION_COUNT]; /* its interceptors */
+    qmpi_function *observing[QMPI_FUNCTION_COUNT]; /* its observer's, which stand above those */
 };
 
 /* Makes room for the layers 1 … count; the entries live for the whole run. */
@@ -39,6 +40,9 @@ struct qmpi_layer *qmpi_layer_get(int tool_id);
 
 /* The value of an option as the entry gives it; NULL: not given. */
 const char *qmpi_layer_option(const struct qmpi_layer *layer, const char *key);
+
+/* Whether its init is running, in which a layer registers what it has. */
+bool qmpi_layer_is_initialising(const struct qmpi_layer *layer);
 
 /* Runs the tool's init for this layer; NULL, or what is wrong (to be freed). */
 char *qmpi_layer_init(struct qmpi_layer *layer);

@@ -9,6 +9,9 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       enter    for each function: the way into a chain, and the base at its end
       static_base  the base of a program that is linked with libqmpi.a
       names    number -> name, and whether this MPI has it
+      observe  for each function: the wrapper of a layer that observes it
+      description  what each function and its parameters are, and what they mean
+      shapes   the kinds of calls that the descriptions tell apart
       check    every entry called with distinctive arguments (tests)
       echo     the MPI library of that test: it answers with what it was given
 """
@@ -17,6 +20,7 @@ import sys
 
 import emit_c
 import emit_header
+import emit_observe
 import emit_test
 import mpi_header
 
@@ -26,6 +30,9 @@ EMITTERS = {
     "entries": emit_c.entries,
     "enter": emit_c.enter,
     "names": emit_c.names,
+    "observe": emit_observe.observe,
+    "description": emit_observe.description,
+    "shapes": emit_observe.shapes,
     "static_base": emit_c.static_base,
     "check": emit_test.check,
     "echo": emit_test.echo,

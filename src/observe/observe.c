@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* See observe.h. */
+#include "observe.h"
+
+#include "describe.h"
+#include "layer.h"
+#include "meaning.h"
+#include "message.h"
+
+#include <string.h>
+
+enum { ALL_GROUPS = 2 * QMPIX_GROUP_TOOL_INFORMATION - 1 };
+enum { ALL_FLAGS = QMPIX_OBSERVE_REQUESTS | QMPIX_OBSERVE_STATUSES };
+
+QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1];
+
+/* [tool_id][number]: the functions that the observer asked for. */
+static unsigned char *wanted[QMPI_LAYERS_MAX + 1];
+
+static void no_callback(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    (void)call;
+    (void)word;
+}
+
+bool qmpi_observe_wanted(int tool_id, int number)
+{
+    return wanted[tool_id][number];
+}
+
+static bool chosen(const QMPIX_Observer *observer, int number)
+{
+    if (!observer->groups && !observer->function_count)
+        return true;
+    if (qmpi_described[number].group & observer->groups)
+        return true;
+    for (int i = 0; i < observer->function_count; i++) {
+        if ((int)observer->functions[i] == number)
+            return true;
+    }
+    return false;
+}
+
+/* MPI_Start tells nothing but a request: what it starts was said when the request was made. */
+static bool tracks(int number)
+{
+    return qmpi_meanings[number].persistent || number == MPI_REQUEST_FREE_T;
+}
+
+static bool is_valid(const QMPIX_Observer *observer)
+{
+    if (!observer || observer->size < sizeof *observer || observer->function_count < 0 ||
+        (observer->function_count && !observer->functions) || observer->groups & ~ALL_GROUPS ||
+        observer->flags & ~(unsigned)ALL_FLAGS)
+        return false;
+    for (int i = 0; i < observer->function_count; i++) {
+        if ((unsigned)observer->functions[i] >= QMPI_FUNCTION_COUNT)
+            return false;
+    }
+    return true;
+}
+
+int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
+{
+    struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || !is_valid(observer))
+        return MPI_ERR_ARG;
+    if (!qmpi_layer_is_initialising(layer))
+        return MPI_ERR_OTHER;
+    qmpi_describe_all();
+    bool starts = false;
+    if (!wanted[tool_id])
+        wanted[tool_id] = qmpi_allocate(QMPI_FUNCTION_COUNT, 1);
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+        wanted[tool_id][number] = qmpi_observing[number] && chosen(observer, number);
+        starts |= wanted[tool_id][number] && qmpi_meanings[number].shape == QMPI_SHAPE_START;
+    }
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+        const bool taken =
+            wanted[tool_id][number] || (starts && qmpi_observing[number] && tracks(number));
+        layer->observing[number] = taken ? qmpi_observing[number] : NULL;
+    }
+    QMPIX_Observer *mine = &qmpi_observers[tool_id];
+    *mine = *observer;
+    mine->functions = NULL; /* the caller's */
+    if (!mine->before)
+        mine->before = no_callback;
+    if (!mine->after)
+        mine->after = no_callback;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* See requests.h; and the requests that a call started or completed. */
+#include "requests.h"
+
+#include "meaning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void qmpi_requests_keep(struct qmpi_kept *kept, QMPIX_Call *call, int count,
+                        const MPI_Request *requests)
+{
+    const int tool_id = call->context->tool_id;
+    kept->many = NULL;
+    if (!(qmpi_observers[tool_id].flags & QMPIX_OBSERVE_REQUESTS) || count <= 0 || !requests)
+        return;
+    MPI_Request *copy = kept->few;
+    if ((size_t)count > sizeof kept->few / sizeof *kept->few)
+        copy = kept->many = malloc((size_t)count * sizeof *copy);
+    if (!copy)
+        return; /* the record then has none */
+    memcpy(copy, requests, (size_t)count * sizeof *copy);
+    call->requests = copy;
+    call->request_count = count;
+}
+
+void qmpi_requests_drop(struct qmpi_kept *kept)
+{
+    free(kept->many);
+}
+
+struct list {
+    MPI_Request *requests;
+    int capacity, count;
+};
+
+static void add(struct list *list, MPI_Request request)
+{
+    if (request == MPI_REQUEST_NULL)
+        return;
+    if (list->count < list->capacity)
+        list->requests[list->count] = request;
+    list->count++;
+}
+
+static bool is_valid(const QMPIX_Call *call, const struct list *list, const int *count)
+{
+    return call && count && list->capacity >= 0 && (list->requests || !list->capacity);
+}
+
+int QMPIX_Call_get_started(const QMPIX_Call *call, int capacity, MPI_Request *requests, int *count)
+{
+    struct list list = {requests, capacity, 0};
+    if (!is_valid(call, &list, count))
+        return MPI_ERR_ARG;
+    if (!call->result)
+        return MPI_ERR_OTHER;
+    const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
+    const bool starts = meaning->immediate || meaning->shape == QMPI_SHAPE_START;
+    if (starts && qmpi_meaning_succeeded(call)) {
+        const MPI_Request *given = QMPI_ARGUMENT(call, meaning->request, MPI_Request *);
+        const int given_count =
+            meaning->requests ? (int)qmpi_meaning_count(call, meaning->requests, 0) : 1;
+        for (int i = 0; i < given_count; i++)
+            add(&list, given[i]);
+    }
+    *count = list.count;
+    return MPI_SUCCESS;
+}
+
+/* With MPI_ERR_IN_STATUS those are not complete whose status says that they are pending. */
+static bool is_pending(const QMPIX_Call *call, int i)
+{
+    const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
+    if (qmpi_meaning_succeeded(call) || !meaning->statuses)
+        return false;
+    const MPI_Status *statuses = QMPI_ARGUMENT(call, meaning->statuses, MPI_Status *);
+    return statuses != MPI_STATUSES_IGNORE && statuses[i].MPI_ERROR == MPI_ERR_PENDING;
+}
+
+static bool has_completed(const QMPIX_Call *call)
+{
+    int class = MPI_SUCCESS;
+    const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
+    if (meaning->shape != QMPI_SHAPE_COMPLETE)
+        return false;
+    if (!qmpi_meaning_succeeded(call)) {
+        QMPI_PMPI(Error_class, ERROR_CLASS)(*(const int *)call->result, &class);
+        return class == MPI_ERR_IN_STATUS;
+    }
+    return !meaning->flag || *QMPI_ARGUMENT(call, meaning->flag, int *);
+}
+
+static void list_completed(const QMPIX_Call *call, struct list *list)
+{
+    const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
+    if (meaning->index) {
+        const int index = *QMPI_ARGUMENT(call, meaning->index, int *);
+        if (index >= 0 && index < call->request_count)
+            add(list, call->requests[index]);
+        return;
+    }
+    if (meaning->indices) {
+        const int *indices = QMPI_ARGUMENT(call, meaning->indices, int *);
+        const int done = *QMPI_ARGUMENT(call, meaning->outcount, int *);
+        for (int i = 0; i < done; i++)
+            add(list, call->requests[indices[i]]);
+        return;
+    }
+    for (int i = 0; i < call->request_count; i++) {
+        if (!is_pending(call, i))
+            add(list, call->requests[i]);
+    }
+}
+
+int QMPIX_Call_get_completed(const QMPIX_Call *call, int capacity, MPI_Request *requests,
+                             int *count)
+{
+    struct list list = {requests, capacity, 0};
+    if (!is_valid(call, &list, count))
+        return MPI_ERR_ARG;
+    if (!call->result)
+        return MPI_ERR_OTHER;
+    if (call->requests && has_completed(call))
+        list_completed(call, &list);
+    *count = list.count;
+    return MPI_SUCCESS;
+}
