@@ -123,8 +123,8 @@ typedef union QMPIX_Word {
 /* One call; valid until the callback returns. */
 typedef struct QMPIX_Call {
     const QMPIX_Function *function;
-    QMPI_Context context;         /* of the layer, for this function */
-    void *data;                   /* QMPIX_Observer.data */
+    QMPI_Context context;                  /* of the layer, for this function */
+    const struct QMPIX_Observer *observer; /* with its `data` */
     const void *const *arguments; /* [i]: where argument i is, of the type that parameter i has */
     const void *result;           /* where the return value is; NULL in `before` */
     const MPI_Request

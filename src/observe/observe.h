@@ -16,6 +16,18 @@
 /* By tool_id; both callbacks are set wherever the layer has an observer. */
 extern QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;
 
+/* The observer of the layer that a node is of. */
+static inline const QMPIX_Observer *qmpi_observer_of(QMPI_Context context)
+{
+    return ((const struct qmpi_node *)context)->observer;
+}
+
+/* What observe_X keeps of a call. */
+struct qmpi_observed {
+    QMPIX_Call call;
+    QMPIX_Word word;
+};
+
 /* observe_X of each function; NULL where this MPI lacks it. */
 extern qmpi_function *const qmpi_observing[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 

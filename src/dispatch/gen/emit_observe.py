@@ -51,7 +51,7 @@ def observe_function(function: Function) -> str:
         f"{attribute(function)}static {function.result} observe_{function.name}"
         f"({parameters(function, 'QMPI_Context qmpi_context')})",
         "{",
-        "    const QMPIX_Observer *const qmpi_observer = &qmpi_observers[qmpi_context->tool_id];",
+        "    const QMPIX_Observer *const qmpi_observer = qmpi_observer_of(qmpi_context);",
     ]
     if function.variadic:
         lines.append(collect(function).rstrip("\n"))
@@ -65,14 +65,15 @@ def observe_function(function: Function) -> str:
     if places:
         lines.append(f"    const void *const qmpi_arguments[] = {{{', '.join(places)}}};")
     lines += [
-        "    QMPIX_Word qmpi_word = {.number = 0};",
-        f"    QMPIX_Call qmpi_call = {{.function = &qmpi_described[{number}],",
-        "                            .context = qmpi_context,",
-        "                            .data = qmpi_observer->data,",
-        f"                            .arguments = {'qmpi_arguments' if places else 'NULL'}}};",
+        f"    struct qmpi_observed qmpi_frame = {{.call = {{.function = &qmpi_described[{number}],",
+        "                                                .context = qmpi_context,",
+        "                                                .observer = qmpi_observer,",
+        "                                                .arguments = "
+        f"{'qmpi_arguments' if places else 'NULL'}}}}};",
     ]
-    before = "qmpi_observer->before(&qmpi_call, &qmpi_word);"
-    after = "qmpi_observer->after(&qmpi_call, &qmpi_word);"
+    before = "qmpi_observer->before(&qmpi_frame.call, &qmpi_frame.word);"
+    # From the frame, not from a register kept over the call: that costs a push, a pop and two moves.
+    after = "qmpi_frame.call.observer->after(&qmpi_frame.call, &qmpi_frame.word);"
     opening, closing = [], []
     if meaning.shape == "COMPLETE":
         request = function.parameters[meaning.roles["request"]].name
@@ -80,7 +81,7 @@ def observe_function(function: Function) -> str:
         if "requests" in meaning.roles:
             count = function.parameters[meaning.roles["requests"]].name
         lines.append("    struct qmpi_kept qmpi_kept;")
-        opening.append(f"    qmpi_requests_keep(&qmpi_kept, &qmpi_call, {count}, {request});")
+        opening.append(f"    qmpi_requests_keep(&qmpi_kept, &qmpi_frame.call, {count}, {request});")
         closing.append("    qmpi_requests_drop(&qmpi_kept);")
     # These are always intercepted, for what MPI_Start starts must be known.
     tracked = meaning.persistent or function.name == "MPI_Request_free"
@@ -94,12 +95,12 @@ def observe_function(function: Function) -> str:
         lines.append("    qmpi_persistent_forget(request);")
     lines += [
         f"    const {function.result} qmpi_result =",
-        f"        ((QMPI_{function.short}_t *)qmpi_context->next->function)"
-        f"({arguments(function, 'qmpi_context->next')});",
-        "    qmpi_call.result = &qmpi_result;",
+        f"        ((QMPI_{function.short}_t *)qmpi_frame.call.context->next->function)"
+        f"({arguments(function, 'qmpi_frame.call.context->next')});",
+        "    qmpi_frame.call.result = &qmpi_result;",
     ]
     if meaning.persistent:
-        lines.append("    qmpi_persistent_note(&qmpi_call);")
+        lines.append("    qmpi_persistent_note(&qmpi_frame.call);")
     lines += [f"    {after}"] + closing + ["    return qmpi_result;", "}", ""]
     return "\n".join(lines)
 
@@ -110,7 +111,11 @@ def observe(source: Source) -> str:
         " * observe_X: the interceptor of a layer that observes MPI_X; see observe.h. */\n"
         '#include "observe.h"\n#include "persistent.h"\n#include "requests.h"\n\n'
         "#include <string.h>\n\n"
-        '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n\n'
+        '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
+        "/* Packing pairs of pointers into vector registers costs more than it saves here. */\n"
+        "#ifndef __clang__\n"
+        '#pragma GCC optimize("no-tree-slp-vectorize")\n'
+        "#endif\n\n"
     )
     for function in source.functions:
         text += observe_function(function) + "\n"
