@@ -221,6 +221,35 @@ QMPI_API int QMPIX_Tool_get_binding(int tool_id, const char **text);
 QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag);
 
 /*
+ * Switches a layer off (`enabled` 0) or on again. Off, it is not called, and its functions cost
+ * what they would cost without it. When the call returns, the stack is changed for every call that
+ * begins; calls that are under way, also in other threads, go on as they began. Layers are on at
+ * first. Any thread, at any time after start-up: not in `init`, not in a signal handler.
+ *
+ * Pointers to next functions that a layer keeps stay callable and lead on as they led; see
+ * QMPIX_Register_stack_changed. Those of a hosted PMPI tool are changed for it, but for answers of
+ * dlsym that it keeps; a message says so. A layer that is off sees no MPI_Finalize.
+ *
+ * MPI_ERR_OTHER: the stack is not built yet, or this system does not let references be changed;
+ * then nothing has changed. MPI_ERR_UNSUPPORTED_OPERATION: the tool is part of the program itself,
+ * which calls it without asking anybody.
+ */
+QMPI_API int QMPIX_Tool_set_enabled(int tool_id, int enabled);
+
+/* Whether the layer is on: 1 or 0. */
+QMPI_API int QMPIX_Tool_get_enabled(int tool_id, int *enabled);
+
+/*
+ * Has `callback` called whenever a layer, any layer, was switched off or on: with the tool_id given
+ * here, in the thread that switched, before its QMPIX_Tool_set_enabled returns. Then
+ * QMPI_Get_function gives the layer's new next functions. Layers that are off are called back too.
+ * Two threads that switch may call back at the same time. The callback may make any call, even
+ * switch a layer. To be called from `init` on, from any thread; called again, the last callback
+ * holds.
+ */
+QMPI_API int QMPIX_Register_stack_changed(int tool_id, void (*callback)(int tool_id));
+
+/*
  * The tools announced so far, in the stack or not, in the order of their announcing: 0 … count - 1.
  * `info` is set to NULL for a tool that described nothing. The strings live for the whole run.
  */

@@ -4,32 +4,41 @@
 
 #include "message.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 _Thread_local void *qmpi_caller;
 _Thread_local QMPI_Context qmpi_position;
-QMPI_Context qmpi_heads[QMPI_FUNCTION_COUNT];
-QMPI_Context qmpi_first_natives[QMPI_FUNCTION_COUNT];
+qmpi_atomic_context qmpi_heads[QMPI_FUNCTION_COUNT];
+qmpi_atomic_context qmpi_first_natives[QMPI_FUNCTION_COUNT];
 
 /* Default visibility: the inline functions of <qmpi/qmpi.h> read it from inside tools. */
 struct QMPIX_Stack QMPIX_stack;
 
-static struct QMPIX_Node base_nodes[QMPI_FUNCTION_COUNT];
+static struct qmpi_node base_nodes[QMPI_FUNCTION_COUNT];
 static QMPI_Context **rows; /* QMPIX_stack.below, writable */
 
-void qmpi_chain_start(int layers)
+/* What each layer was put there with, by tool_id; without functions where it is not there yet. */
+static struct qmpi_interceptors layers[QMPI_LAYERS_MAX + 1];
+
+struct qmpi_node *qmpi_node_of(QMPI_Context context)
+{
+    return (struct qmpi_node *)(uintptr_t)context;
+}
+
+void qmpi_chain_start(int count)
 {
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!qmpi_ends[number].base)
             continue;
-        base_nodes[number] =
+        base_nodes[number].node =
             (struct QMPIX_Node){.function = qmpi_ends[number].base, .function_id = number};
-        qmpi_heads[number] = &base_nodes[number];
+        qmpi_heads[number] = &base_nodes[number].node;
     }
-    rows = qmpi_allocate((size_t)layers + 1, sizeof *rows);
+    rows = qmpi_allocate((size_t)count + 1, sizeof *rows);
     QMPIX_stack.below = (const QMPI_Context *const *)rows;
     QMPIX_stack.functions = QMPI_FUNCTION_COUNT;
-    QMPIX_stack.layers = layers;
+    QMPIX_stack.layers = count;
 }
 
 void qmpi_chain_show(int tool_id)
@@ -40,36 +49,113 @@ void qmpi_chain_show(int tool_id)
     rows[tool_id] = row;
 }
 
-void qmpi_chain_add(int tool_id, qmpi_function *const *functions, bool hosted)
+/* Many at a time: a layer may intercept all functions. */
+static struct qmpi_node *new_node(void)
 {
-    size_t count = 0;
-    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
-        count += functions[number] && qmpi_heads[number];
-    struct QMPIX_Node *node = count ? qmpi_allocate(count, sizeof *node) : NULL;
-    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        if (!functions[number] || !qmpi_heads[number])
-            continue;
-        *node =
-            (struct QMPIX_Node){.function = hosted ? qmpi_ends[number].hosted : functions[number],
-                                .next = qmpi_heads[number],
-                                .tool_id = tool_id,
-                                .function_id = number,
-                                .data = hosted ? (const void *)(uintptr_t)functions[number] : NULL};
-        if (!hosted)
-            qmpi_first_natives[number] = node;
-        qmpi_heads[number] = node++;
+    enum { BLOCK = 128 };
+    static struct qmpi_node *block;
+    static int left;
+    if (!left) {
+        block = qmpi_allocate(BLOCK, sizeof *block);
+        left = BLOCK;
     }
-    qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d intercepts %zu functions", tool_id, count);
+    return &block[BLOCK - left--];
+}
+
+bool qmpi_chain_intercepts(int tool_id, int number)
+{
+    const struct qmpi_interceptors *layer = &layers[tool_id];
+    return (layer->functions && layer->functions[number]) ||
+           (layer->observing && layer->observing[number]);
+}
+
+static QMPI_Context stand_one(int tool_id, qmpi_function *function, QMPI_Context next)
+{
+    const bool hosted = layers[tool_id].hosted;
+    const int number = next->function_id;
+    struct qmpi_node *below = qmpi_node_of(next);
+    for (struct qmpi_node *node = below->above; node; node = node->same) {
+        if (node->node.tool_id == tool_id)
+            return &node->node;
+    }
+    struct qmpi_node *node = new_node();
+    node->node = (struct QMPIX_Node){.function = hosted ? qmpi_ends[number].hosted : function,
+                                     .next = next,
+                                     .tool_id = tool_id,
+                                     .function_id = number,
+                                     .data = hosted ? (const void *)(uintptr_t)function : NULL};
+    node->observer = layers[tool_id].observer;
+    node->same = below->above;
+    below->above = node;
+    return &node->node;
+}
+
+QMPI_Context qmpi_chain_stand(int tool_id, int number, QMPI_Context next)
+{
+    const struct qmpi_interceptors *layer = &layers[tool_id];
+    if (layer->functions[number])
+        next = stand_one(tool_id, layer->functions[number], next);
+    if (layer->observing && layer->observing[number])
+        next = stand_one(tool_id, layer->observing[number], next);
+    return next;
+}
+
+QMPI_Context qmpi_chain_below(int tool_id, int number)
+{
+    return __atomic_load_n(&rows[tool_id][number], __ATOMIC_ACQUIRE);
+}
+
+void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
+{
+    int count = 0;
+    layers[tool_id] = *layer;
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+        if (!qmpi_chain_intercepts(tool_id, number) || !qmpi_heads[number])
+            continue;
+        const QMPI_Context node = qmpi_chain_stand(tool_id, number, qmpi_heads[number]);
+        if (!layer->hosted)
+            qmpi_first_natives[number] = node;
+        qmpi_heads[number] = node;
+        count++;
+    }
+    qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d intercepts %d functions", tool_id, count);
+}
+
+qmpi_function *qmpi_chain_plain(QMPI_Context node)
+{
+    return node->next ? (qmpi_function *)(uintptr_t)node->data : qmpi_bases[node->function_id];
 }
 
 /* A hosted tool on top is called by the program itself: tools that walk the stack see its call
  * site. */
 qmpi_function *qmpi_chain_way(int number)
 {
-    const QMPI_Context head = qmpi_heads[number];
-    if (!head->next)
-        return qmpi_bases[number];
-    return head->data ? (qmpi_function *)(uintptr_t)head->data : qmpi_ends[number].enter;
+    qmpi_function *plain = qmpi_chain_plain(qmpi_heads[number]);
+    return plain ? plain : qmpi_ends[number].enter;
+}
+
+static void set_slot(int number)
+{
+    __atomic_store_n(&qmpi_slots[number], qmpi_chain_way(number), __ATOMIC_RELEASE);
+}
+
+static QMPI_Context first_native(QMPI_Context node)
+{
+    while (node->data)
+        node = node->next;
+    return node->next ? node : NULL;
+}
+
+/* The first native node before the head: it must be known in the first call that comes this way. */
+void qmpi_chain_lead(int tool_id, int number, QMPI_Context node)
+{
+    if (tool_id) {
+        __atomic_store_n(&rows[tool_id][number], node, __ATOMIC_RELEASE);
+        return;
+    }
+    atomic_store(&qmpi_first_natives[number], first_native(node));
+    atomic_store(&qmpi_heads[number], node);
+    set_slot(number);
 }
 
 static bool published;
@@ -84,7 +170,7 @@ void qmpi_chain_publish(void)
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!qmpi_ends[number].enter)
             continue;
-        __atomic_store_n(&qmpi_slots[number], qmpi_chain_way(number), __ATOMIC_RELEASE);
+        set_slot(number);
         __atomic_store_n(&qmpi_pmpi_slots[number], qmpi_bases[number], __ATOMIC_RELEASE);
     }
     __atomic_store_n(&published, true, __ATOMIC_RELEASE);

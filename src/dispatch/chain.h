@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Chains and slots: for each function the nodes of the layers that intercept it, ending in the
- * base; and the pointer that the function's entry jumps through. Built once, from the bottom up, by
- * start.c; afterwards only read.
+ * base; and the pointer that the function's entry jumps through. Built from the bottom up by
+ * start.c; afterwards only switch.c changes them, which puts other nodes in force. Nodes themselves
+ * never change and are never freed: whoever is under way in a chain goes on in it.
  */
 #ifndef QMPI_CHAIN_H
 #define QMPI_CHAIN_H
@@ -37,8 +38,11 @@ extern qmpi_function *const qmpi_entries[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 /* The MPI library's own PMPI functions. */
 extern qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
+/* A context that others read while a layer is switched. */
+typedef _Atomic(QMPI_Context) qmpi_atomic_context;
+
 /* The node of the topmost layer that intercepts a function, or the base's. */
-extern QMPI_Context qmpi_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+extern qmpi_atomic_context qmpi_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /*
  * The caller of this thread's present MPI call; NULL outside one. Where the program called a hosted
@@ -54,7 +58,19 @@ extern _Thread_local QMPI_Context qmpi_position QMPI_HIDDEN
 
 /* The node of the uppermost native layer of a function: all above it are hosted. NULL: there is
  * none. */
-extern QMPI_Context qmpi_first_natives[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+extern qmpi_atomic_context qmpi_first_natives[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* A node and what we keep beside it, out of the ABI. */
+struct qmpi_node {
+    struct QMPIX_Node node;  /* the first member: a QMPI_Context points to it and so to this */
+    struct qmpi_node *above; /* one of the nodes that have this one as their next */
+    struct qmpi_node *same;  /* another node with the same next; NULL: the last one */
+    qmpi_function *stub;     /* below.c's, for hosted layers that stand on it; NULL: none yet */
+    const void *observer;    /* of the layer; NULL: it has none */
+};
+
+/* What stands beside a context. */
+struct qmpi_node *qmpi_node_of(QMPI_Context context);
 
 /* Makes every chain the base alone. `layers` is the height of the stack to come. */
 void qmpi_chain_start(int layers);
@@ -62,19 +78,55 @@ void qmpi_chain_start(int layers);
 /* Lets layer `tool_id` find what is below it: all that has been added so far. */
 void qmpi_chain_show(int tool_id);
 
+/* What a layer intercepts. Arrays by function number; NULL where it does not. They live on. */
+struct qmpi_interceptors {
+    qmpi_function *const *functions; /* a hosted layer's have MPI's own signatures */
+    qmpi_function *const *observing; /* its observer's, which stand above those; NULL: none */
+    const void *observer;            /* the QMPIX_Observer that goes with them */
+    bool hosted;
+};
+
+/* Puts a layer on top. */
+void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer);
+
+/* Whether the layer was put there with an interceptor for the function. */
+bool qmpi_chain_intercepts(int tool_id, int number);
+
 /*
- * Puts a layer on top: functions[number] is its interceptor, or NULL. Those of a hosted layer have
- * MPI's own signatures.
+ * The layer's node on top of `next`, for a function that it intercepts: always the same one for the
+ * same `next`, made the first time. The layers that have been on together bound what is ever made.
+ * To be called in start-up or under switch.c's lock.
  */
-void qmpi_chain_add(int tool_id, qmpi_function *const *functions, bool hosted);
+QMPI_Context qmpi_chain_stand(int tool_id, int number, QMPI_Context next);
+
+/* The node on which layer `tool_id` stands now; NULL: this MPI lacks the function. */
+QMPI_Context qmpi_chain_below(int tool_id, int number);
+
+/* Lets all who ask from now on find `node` below the layer; with tool_id 0, from MPI_X itself. */
+void qmpi_chain_lead(int tool_id, int number, QMPI_Context node);
 
 /* Where MPI_X leads in the chains as they are now. */
 qmpi_function *qmpi_chain_way(int number);
 
-/* Whether they are open. */
+/*
+ * MPI_X with MPI's own signature as the chain from `node` on: the base's or a hosted tool's own
+ * function. NULL: it begins with a native layer, which must be given its context.
+ */
+qmpi_function *qmpi_chain_plain(QMPI_Context node);
+
+/* Whether the slots are open. */
 bool qmpi_chain_is_open(void);
 
 /* Opens the slots: from here on calls go straight. */
 void qmpi_chain_publish(void);
+
+/*
+ * Switches a layer off, or on again: see QMPIX_Tool_set_enabled, whose errors they are. Any thread.
+ * In switch.c.
+ */
+int qmpi_chain_set_enabled(int tool_id, bool enabled);
+
+/* Whether a layer is on; a layer that does not exist is not. Any thread. */
+bool qmpi_chain_is_enabled(int tool_id);
 
 #endif

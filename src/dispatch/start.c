@@ -14,6 +14,7 @@
 #include "load.h"
 #include "message.h"
 #include "names.h"
+#include "observe.h"
 #include "plan.h"
 #include "problem.h"
 #include "reach.h"
@@ -54,7 +55,11 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
         qmpi_layer_leave_out(layer);
         qmpi_problem_report_entry(plan->entry, problem);
     }
-    qmpi_chain_add(layer->tool_id, layer->functions, hosted);
+    qmpi_chain_add(layer->tool_id,
+                   &(struct qmpi_interceptors){.functions = layer->functions,
+                                               .observing = layer->observing,
+                                               .observer = &qmpi_observers[layer->tool_id],
+                                               .hosted = hosted});
 }
 
 static void start(void)

@@ -4,6 +4,7 @@
 #include "host.h"
 
 #include "below.h"
+#include "cells.h"
 #include "copies.h"
 #include "family.h"
 #include "group.h"
@@ -200,9 +201,12 @@ char *qmpi_host_load(struct qmpi_layer *layer)
     } else {
         problem = load_library(layer);
     }
-    for (int i = 0; !problem && i < layer->group->count; i++)
-        problem = qmpi_references_rewrite(layer->group, &layer->group->objects[i],
-                                          layer->resident && layer->resident->program, &counts);
+    const bool program = layer->resident && layer->resident->program;
+    for (int i = 0; !problem && i < layer->group->count; i++) {
+        problem =
+            qmpi_references_rewrite(layer->group, &layer->group->objects[i], program, &counts);
+        qmpi_cells_note(layer->group, &layer->group->objects[i], program);
+    }
     if (problem)
         return problem;
     find_functions(layer);

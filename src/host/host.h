@@ -5,8 +5,9 @@
  * layers, and from the last one to the base, no code of ours runs.
  *
  * Files: group (which objects a layer consists of), references (its relocations), below (where they
- * lead), tool_dlsym and tool_getenv (what a tool looks up while it runs), copies (the same library
- * twice), resident (tools that were preloaded or linked), arch_* (the processor's part).
+ * lead), cells (where they lead when a layer was switched), tool_dlsym and tool_getenv (what a tool
+ * looks up while it runs), copies (the same library twice), resident (tools that were preloaded or
+ * linked), arch_* (the processor's part).
  */
 #ifndef QMPI_HOST_H
 #define QMPI_HOST_H

@@ -14,19 +14,25 @@
 #include <dlfcn.h>
 #include <string.h>
 
+int qmpi_references_number(const struct qmpi_group *group, const char *name, bool program)
+{
+    if (!strncmp(name, "PMPI", 4))
+        return qmpi_name_find(name + 1);
+    const int number = name[0] == 'M' && !program ? qmpi_name_find(name) : -1;
+    return number >= 0 && qmpi_group_find(group, name) ? -1 : number;
+}
+
 /* Where a reference to `name` belongs; NULL: where it is. */
 static void *target_of(const struct qmpi_group *group, const char *name, bool program)
 {
     struct qmpi_layer *layer = group->layer;
-    if (name[0] == 'P' && !strncmp(name, "PMPI", 4)) {
-        const int number = qmpi_name_find(name + 1);
-        return number < 0 ? NULL : (void *)(uintptr_t)qmpi_below(layer, number);
-    }
-    if (name[0] == 'M' && !program) {
-        const int number = qmpi_name_find(name);
-        void *own = number < 0 ? NULL : qmpi_group_find(group, name);
-        return number < 0 || own ? own : (void *)(uintptr_t)qmpi_below(layer, number);
-    }
+    const int number = qmpi_references_number(group, name, program);
+    if (number >= 0)
+        return (void *)(uintptr_t)qmpi_below(layer, number);
+    if (!strncmp(name, "PMPI", 4))
+        return NULL;
+    if (name[0] == 'M' && !program)
+        return qmpi_name_find(name) < 0 ? NULL : qmpi_group_find(group, name);
     if (!strcmp(name, "dlsym"))
         return (void *)(uintptr_t)dlsym;
     if (!strcmp(name, "__cxa_atexit"))

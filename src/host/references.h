@@ -14,6 +14,12 @@ struct qmpi_references {
 };
 
 /*
+ * The number of the MPI function below the group's layer to which a reference of the group's to
+ * `name` leads; -1: it does not lead there. `program` as below.
+ */
+int qmpi_references_number(const struct qmpi_group *group, const char *name, bool program);
+
+/*
  * Points the references of one object of `group` where they belong. `program`: it is the program
  * itself, whose references to MPI_X are the application's. NULL, or what is wrong (to be freed).
  */

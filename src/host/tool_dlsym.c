@@ -35,6 +35,13 @@ EARLY static void find_real(void)
         abort(); /* no C library that we know is without it */
 }
 
+static bool told[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
+
+bool qmpi_tool_dlsym_told(int tool_id)
+{
+    return __atomic_load_n(&told[tool_id], __ATOMIC_RELAXED);
+}
+
 static void *answer_tool(struct qmpi_layer *layer, void *handle, const char *name, int number,
                          bool pmpi)
 {
@@ -44,6 +51,7 @@ static void *answer_tool(struct qmpi_layer *layer, void *handle, const char *nam
         return plain;
     if (!pmpi && !named && handle != RTLD_NEXT && layer->functions[number])
         return (void *)(uintptr_t)layer->functions[number];
+    __atomic_store_n(&told[layer->tool_id], true, __ATOMIC_RELAXED);
     return (void *)(uintptr_t)qmpi_below(layer, number);
 }
 

@@ -3,6 +3,8 @@
 #ifndef QMPI_TOOL_DLSYM_H
 #define QMPI_TOOL_DLSYM_H
 
+#include <stdbool.h>
+
 /* The C library's dlsym; NULL until it is first needed. */
 extern void *(*qmpi_real_dlsym)(void *handle, const char *name)
     __attribute__((visibility("hidden")));
@@ -13,5 +15,8 @@ extern void *(*qmpi_real_dlsym)(void *handle, const char *name)
  */
 void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
     __attribute__((visibility("hidden")));
+
+/* Whether dlsym has told a hosted layer where functions below it are; it may keep the answers. */
+bool qmpi_tool_dlsym_told(int tool_id) __attribute__((visibility("hidden")));
 
 #endif

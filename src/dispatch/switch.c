@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layers that are switched off and on while the program runs: for the functions of that layer the
+ * layers above it get other nodes, made beside those in force, and everything that leads down a
+ * chain is pointed to them. A call that is under way goes on where it is; as every pointer leads
+ * downwards only, before and after, it comes to the base once whichever it meets.
+ */
+#define _GNU_SOURCE
+#include "binding.h"
+#include "cells.h"
+#include "chain.h"
+#include "fortran.h"
+#include "host.h"
+#include "late.h"
+#include "layer.h"
+#include "message.h"
+#include "tool_dlsym.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { BINDINGS_MAX = 8 }; /* language bindings in a process; there are one or two */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool off[QMPI_LAYERS_MAX + 1]; /* [tool_id]; written under the lock */
+static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
+
+/* The nodes to come, [tool_id][number], as chain.h's below: [0] from MPI_X. NULL: no change. */
+typedef QMPI_Context row[QMPI_FUNCTION_COUNT];
+
+bool qmpi_chain_is_enabled(int tool_id)
+{
+    return qmpi_layer_get(tool_id) && !__atomic_load_n(&off[tool_id], __ATOMIC_ACQUIRE);
+}
+
+static row *build(int tool_id, bool enabled)
+{
+    row *rows = qmpi_allocate((size_t)tool_id, sizeof *rows);
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+        QMPI_Context node = qmpi_chain_below(tool_id, number);
+        if (!node || !qmpi_chain_intercepts(tool_id, number))
+            continue;
+        if (enabled)
+            node = qmpi_chain_stand(tool_id, number, node);
+        for (int above = tool_id - 1; above >= 1; above--) {
+            rows[above][number] = node;
+            if (!off[above] && qmpi_chain_intercepts(above, number))
+                node = qmpi_chain_stand(above, number, node);
+        }
+        rows[0][number] = node;
+    }
+    return rows;
+}
+
+static bool open_references(row *rows, int tool_id)
+{
+    bool good = true;
+    for (int above = tool_id - 1; good && above >= 1; above--)
+        good = qmpi_cells_open(above, rows[above]);
+    return good;
+}
+
+static void publish(row *rows, int tool_id)
+{
+    for (int above = tool_id - 1; above >= 0; above--) {
+        for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+            if (rows[above][number])
+                qmpi_chain_lead(above, number, rows[above][number]);
+        }
+    }
+    for (int above = tool_id - 1; above >= 1; above--) {
+        const struct qmpi_layer *layer = qmpi_layer_get(above);
+        qmpi_cells_point(above, rows[above]);
+        if (layer->resident)
+            qmpi_late_settle(layer->resident);
+    }
+}
+
+static int topmost(void)
+{
+    int tool_id = 1;
+    while (qmpi_layer_get(tool_id) && off[tool_id])
+        tool_id++;
+    return tool_id;
+}
+
+static int note_binding(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct qmpi_group *bindings = data;
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (bindings->count < BINDINGS_MAX && qmpi_elf_loaded_read(info, &object) &&
+        qmpi_binding_is(&object))
+        bindings->objects[bindings->count++] = object;
+    return 0;
+}
+
+/* Fortran calls that led into the tool on top lead past it, then into the one that is now on top.
+ */
+static void lead_fortran(int before, int now)
+{
+    const struct qmpi_layer *old = qmpi_layer_get(before), *top = qmpi_layer_get(now);
+    struct qmpi_elf_loaded objects[BINDINGS_MAX];
+    struct qmpi_group bindings = {.objects = objects};
+    if (before == now || !qmpi_binding_count())
+        return;
+    if (old && old->group) {
+        dl_iterate_phdr(note_binding, &bindings);
+        qmpi_fortran_lead_to(&bindings);
+    }
+    qmpi_fortran_lead_to(top ? top->group : NULL);
+}
+
+/* A tool that keeps what dlsym told it cannot be led elsewhere: who trusts its figures must know.
+ */
+static void warn_of_kept_pointers(int tool_id)
+{
+    static bool said[QMPI_LAYERS_MAX + 1];
+    for (int above = tool_id - 1; above >= 1; above--) {
+        if (said[above] || off[above] || !qmpi_tool_dlsym_told(above))
+            continue;
+        said[above] = true;
+        if (qmpi_speaks())
+            qmpi_sayf("layer %d (%s) has found functions below it by dlsym: where it keeps them, "
+                      "its calls go on as before layer %d (%s) was switched\n"
+                      "  mend: list layers that are to be switched above it",
+                      above, qmpi_layer_get(above)->name, tool_id, qmpi_layer_get(tool_id)->name);
+    }
+}
+
+static bool change(int tool_id, bool enabled)
+{
+    const int top = topmost();
+    row *rows = build(tool_id, enabled);
+    const bool good = open_references(rows, tool_id);
+    if (good) {
+        __atomic_store_n(&off[tool_id], !enabled, __ATOMIC_RELEASE);
+        publish(rows, tool_id);
+    }
+    for (int above = tool_id - 1; above >= 1; above--)
+        qmpi_cells_close(above);
+    free(rows);
+    lead_fortran(top, topmost());
+    if (good) {
+        warn_of_kept_pointers(tool_id);
+        qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d (%s) is switched %s", tool_id,
+                   qmpi_layer_get(tool_id)->name, enabled ? "on" : "off");
+    }
+    return good;
+}
+
+/* Without the lock: what is called may switch layers too. */
+static void call_back(void)
+{
+    for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++) {
+        void (*callback)(int) = __atomic_load_n(&callbacks[tool_id], __ATOMIC_ACQUIRE);
+        if (callback)
+            callback(tool_id);
+    }
+}
+
+int qmpi_chain_set_enabled(int tool_id, bool enabled)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer)
+        return MPI_ERR_ARG;
+    if (!qmpi_chain_is_open())
+        return MPI_ERR_OTHER;
+    if (layer->resident && layer->resident->program)
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    pthread_mutex_lock(&lock);
+    const bool same = off[tool_id] == !enabled;
+    const bool good = same || change(tool_id, enabled);
+    pthread_mutex_unlock(&lock);
+    if (good && !same)
+        call_back();
+    return good ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+int QMPIX_Tool_set_enabled(int tool_id, int enabled)
+{
+    return qmpi_chain_set_enabled(tool_id, enabled != 0);
+}
+
+int QMPIX_Tool_get_enabled(int tool_id, int *enabled)
+{
+    if (!qmpi_layer_get(tool_id) || !enabled)
+        return MPI_ERR_ARG;
+    *enabled = qmpi_chain_is_enabled(tool_id);
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Register_stack_changed(int tool_id, void (*callback)(int tool_id))
+{
+    if (!qmpi_layer_get(tool_id) || !callback)
+        return MPI_ERR_ARG;
+    __atomic_store_n(&callbacks[tool_id], callback, __ATOMIC_RELEASE);
+    return MPI_SUCCESS;
+}
