@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An application that switches layers while it runs. Its command line names the steps; `trace: app
+ * STEP` on stderr goes before each:
+ *   init rank barrier size finalize   MPI calls, those but the ends from functions that it exports
+ *   off=N on=N                        switches layer N
+ *   race=N   two threads call MPI_Comm_rank all the while that N switches of all layers but the
+ *            lowest are made, in no order; prints how many calls there were
+ *   repeat=N N switches of all layers, in no order; prints what memory grew in all but the first
+ *            tenth of them
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <qmpi/qmpi.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { THREADS = 2 };
+
+static atomic_bool stop;
+static int failures;
+
+/* Not as jumps: the function itself must be the caller. */
+#define CALLER(name, call)                                                                         \
+    __attribute__((noinline, visibility("default"))) int name(void);                               \
+    int name(void)                                                                                 \
+    {                                                                                              \
+        int number = 0;                                                                            \
+        const int result = call;                                                                   \
+        __asm__ volatile("" ::: "memory");                                                         \
+        return result + number;                                                                    \
+    }
+
+CALLER(caller_of_rank, MPI_Comm_rank(MPI_COMM_WORLD, &number))
+CALLER(caller_of_barrier, MPI_Barrier(MPI_COMM_WORLD))
+CALLER(caller_of_size, MPI_Comm_size(MPI_COMM_WORLD, &number))
+
+static void switch_layer(int tool_id, int enabled)
+{
+    int now = -1;
+    const int result = QMPIX_Tool_set_enabled(tool_id, enabled);
+    QMPIX_Tool_get_enabled(tool_id, &now);
+    if (result != MPI_SUCCESS || now != enabled) {
+        printf("layer %d to %d: result %d, now %d\n", tool_id, enabled, result, now);
+        failures++;
+    }
+}
+
+/* The same numbers in every run. */
+static unsigned next_number(void)
+{
+    static unsigned state = 1;
+    state = state * 1664525U + 1013904223U;
+    return state >> 8;
+}
+
+static void switch_any(int layers)
+{
+    const int tool_id = 1 + (int)(next_number() % (unsigned)layers);
+    int enabled = 0;
+    QMPIX_Tool_get_enabled(tool_id, &enabled);
+    if (QMPIX_Tool_set_enabled(tool_id, !enabled) != MPI_SUCCESS)
+        failures++;
+}
+
+static void *call_on(void *counter)
+{
+    atomic_long *calls = counter;
+    int rank;
+    for (; !stop; ++*calls) {
+        rank = -1;
+        if (MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || rank != 0)
+            abort();
+    }
+    return NULL;
+}
+
+/* However the threads are scheduled, calls and switches are to alternate. */
+static void wait_for_calls(atomic_long *calls)
+{
+    for (int i = 0; i < THREADS; i++) {
+        const long before = calls[i];
+        while (calls[i] == before)
+            sched_yield();
+    }
+}
+
+static void race(int switches)
+{
+    pthread_t threads[THREADS];
+    static atomic_long calls[THREADS];
+    long sum = 0;
+    int layers = 0;
+    QMPIX_Tool_count(&layers);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, call_on, &calls[i]);
+    for (int i = 0; i < switches; i++) {
+        switch_any(layers - 1);
+        if (i % (switches / 100 + 1) == 0)
+            wait_for_calls(calls);
+    }
+    stop = 1;
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        sum += calls[i];
+    }
+    printf("calls %ld\n", sum);
+}
+
+static long resident_kilobytes(void)
+{
+    long size = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%ld %ld", &size, &resident) != 2)
+        abort();
+    fclose(file);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void repeat(int switches)
+{
+    int layers = 0;
+    long before = 0;
+    QMPIX_Tool_count(&layers);
+    for (int i = 0; i < switches; i++) {
+        if (i == switches / 10)
+            before = resident_kilobytes();
+        switch_any(layers);
+    }
+    printf("grown %ld\n", resident_kilobytes() - before);
+}
+
+static void run_step(const char *step)
+{
+    int provided = 0;
+    if (!strcmp(step, "init"))
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    else if (!strcmp(step, "rank"))
+        caller_of_rank();
+    else if (!strcmp(step, "barrier"))
+        caller_of_barrier();
+    else if (!strcmp(step, "size"))
+        caller_of_size();
+    else if (!strcmp(step, "finalize"))
+        MPI_Finalize();
+    else if (!strncmp(step, "off=", 4))
+        switch_layer(atoi(step + 4), 0);
+    else if (!strncmp(step, "on=", 3))
+        switch_layer(atoi(step + 3), 1);
+    else if (!strncmp(step, "race=", 5))
+        race(atoi(step + 5));
+    else if (!strncmp(step, "repeat=", 7))
+        repeat(atoi(step + 7));
+    else
+        exit(99);
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        dprintf(2, "trace: app %s\n", argv[i]);
+        run_step(argv[i]);
+    }
+    fflush(stdout);
+    return failures ? 1 : 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looks its next function up once, in init, and keeps it. When it is told that the stack was
+ * changed it looks it up again; with the option told=no it does not ask to be told. Option
+ * switches=N: whenever it is told, it switches layer N off. Its init tries the calls that are for
+ * later, or wrong, and notes what they say.
+ */
+#include "trace.h"
+
+#include <qmpi/qmpi.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct kept {
+    void (*function)(void);
+    QMPI_Context context;
+    int switches;
+};
+static struct kept kept[256]; /* [tool_id] */
+
+static void look_up(int tool_id)
+{
+    struct kept *mine = &kept[tool_id];
+    if (QMPI_Get_function(tool_id, MPI_COMM_RANK_T, &mine->function, &mine->context))
+        trace("keeper %d finds no function", tool_id);
+}
+
+static void told(int tool_id)
+{
+    trace("keeper %d is told", tool_id);
+    look_up(tool_id);
+    if (kept[tool_id].switches)
+        QMPIX_Tool_set_enabled(kept[tool_id].switches, 0);
+}
+
+static int keeper_rank(QMPI_Context context, MPI_Comm comm, int *rank)
+{
+    int tool_id = 0;
+    QMPIX_Context_get_tool_id(context, &tool_id);
+    trace("keeper %d MPI_Comm_rank", tool_id);
+    return ((QMPI_Comm_rank_t *)kept[tool_id].function)(kept[tool_id].context, comm, rank);
+}
+
+static void try_in_init(int tool_id)
+{
+    int enabled = -1, count = 0, good = 1;
+    QMPIX_Tool_count(&count);
+    good &= QMPIX_Tool_get_enabled(tool_id, &enabled) == MPI_SUCCESS && enabled == 1;
+    good &= QMPIX_Tool_set_enabled(tool_id, 0) == MPI_ERR_OTHER;
+    good &= QMPIX_Tool_set_enabled(0, 0) == MPI_ERR_ARG;
+    good &= QMPIX_Tool_set_enabled(-1, 0) == MPI_ERR_ARG;
+    good &= QMPIX_Tool_set_enabled(count + 1, 0) == MPI_ERR_ARG;
+    good &= QMPIX_Tool_get_enabled(count + 1, &enabled) == MPI_ERR_ARG;
+    good &= QMPIX_Tool_get_enabled(tool_id, NULL) == MPI_ERR_ARG;
+    good &= QMPIX_Register_stack_changed(tool_id, NULL) == MPI_ERR_ARG;
+    good &= QMPIX_Register_stack_changed(count + 1, told) == MPI_ERR_ARG;
+    if (!good || enabled != 1)
+        trace("keeper %d: wrong answers in init", tool_id);
+}
+
+static void init(int tool_id)
+{
+    const char *wanted = "", *switches = "0";
+    QMPIX_Tool_get_option(tool_id, "told", &wanted);
+    QMPIX_Tool_get_option(tool_id, "switches", &switches);
+    kept[tool_id].switches = atoi(switches);
+    try_in_init(tool_id);
+    look_up(tool_id);
+    if (strcmp(wanted, "no") != 0)
+        QMPIX_Register_stack_changed(tool_id, told);
+    QMPI_Register_tool_function(tool_id, MPI_COMM_RANK_T, (void (*)(void))keeper_rank);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    QMPI_Register_tool_name("keeper", init);
+}
