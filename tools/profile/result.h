@@ -41,14 +41,13 @@ struct profile_function {
 };
 
 struct profile_frame {
-    uint64_t
-        offset;     /* the return address as the module's symbol table has addresses: less the load
-                       address of a PIE or a library, unchanged in a program with fixed addresses */
-    char *module;   /* path of the file; "" where it is not known (offset: the address itself) */
-    char *function; /* NULL: not known, or not looked up: signals and checkpoints leave that to
-                       `qmpi report` */
-    char *file;     /* NULL: no debug information */
-    int line;       /* 0: not known */
+    uint64_t offset; /* of the return address from the lowest address at which its module is
+                        mapped */
+    char *module;    /* path of the file; "" where it is not known (offset: the address itself) */
+    char *function;  /* NULL: not known, or not looked up: signals and checkpoints leave that to
+                        `qmpi report` */
+    char *file;      /* NULL: no debug information */
+    int line;        /* 0: not known */
 };
 
 struct profile_callsite {
@@ -131,5 +130,14 @@ struct profile_result {
 
 /* Frees what the result holds, and it. All its strings and arrays are its own (malloc). */
 void profile_result_free(struct profile_result *result);
+
+enum profile_sort { PROFILE_BY_TIME, PROFILE_BY_CALLS, PROFILE_BY_BYTES, PROFILE_BY_NAME };
+
+/*
+ * Puts functions (also those of regions), call sites, communicators, files and regions in order:
+ * the most first, names from a to z; equal ones by name. The matrix stays as it is. Bytes are those
+ * sent and received, of files those read and written.
+ */
+void profile_result_sort(struct profile_result *result, enum profile_sort order);
 
 #endif

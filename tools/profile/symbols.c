@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* See symbols.h. Each module is opened once, for all of its frames. */
+#define _GNU_SOURCE
+#include "symbols.h"
+
+#include "debug_file.h"
+
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Names --------------------------------------------------------------------------------------
+ */
+
+/* The C++ runtime's own, where the program or this machine has one: nothing links it for that. */
+static char *demangle(const char *name)
+{
+    typedef char *demangler(const char *name, char *buffer, size_t *length, int *status);
+    static demangler *function;
+    static bool sought;
+    if (strncmp(name, "_Z", 2) != 0)
+        return NULL;
+    if (!sought) {
+        sought = true;
+        void *found = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+        void *runtime = found ? NULL : dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+        if (runtime)
+            found = dlsym(runtime, "__cxa_demangle");
+        memcpy(&function, &found, sizeof function);
+    }
+    int status = 0;
+    return function ? function(name, NULL, NULL, &status) : NULL;
+}
+
+static void set_function(struct profile_frame *frame, const char *name)
+{
+    char *readable = name ? demangle(name) : NULL;
+    if (!readable && name)
+        readable = strdup(name);
+    if (readable) {
+        free(frame->function);
+        frame->function = readable;
+    }
+}
+
+/* ---- Debug information --------------------------------------------------------------------------
+ */
+
+/* The unit that holds an address; `bias` is what libdwfl adds to the addresses of the file. */
+static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *bias)
+{
+    Dwarf_Die *unit = dwfl_module_addrdie(module, address, bias);
+    if (unit)
+        return unit;
+    /* Compilers that write no table of addresses (clang): ask every unit. */
+    while ((unit = dwfl_module_nextcu(module, unit, bias))) {
+        if (dwarf_haspc(unit, address - *bias) > 0)
+            return unit;
+    }
+    return NULL;
+}
+
+/* The innermost function, inlined or not. C++ names are in the linkage name, with their types;
+ * those of other languages are as the source has them. */
+static void read_function(Dwarf_Die *unit, Dwarf_Addr address, struct profile_frame *frame)
+{
+    Dwarf_Die *scopes = NULL;
+    const int count = dwarf_getscopes(unit, address, &scopes);
+    for (int i = 0; i < count; i++) {
+        const int tag = dwarf_tag(&scopes[i]);
+        Dwarf_Attribute attribute;
+        const char *name = NULL;
+        if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine &&
+            tag != DW_TAG_entry_point)
+            continue;
+        if (dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &attribute) ||
+            dwarf_attr_integrate(&scopes[i], DW_AT_MIPS_linkage_name, &attribute))
+            name = dwarf_formstring(&attribute);
+        if (!name || strncmp(name, "_Z", 2) != 0)
+            name = dwarf_diename(&scopes[i]);
+        set_function(frame, name);
+        break;
+    }
+    free(scopes);
+}
+
+static void read_line(Dwarf_Die *unit, Dwarf_Addr address, struct profile_frame *frame)
+{
+    Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+    const char *source = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+    Dwarf_Attribute attribute;
+    char *path = NULL;
+    int number = 0;
+    if (!source)
+        return;
+    const char *folder = *source == '/' || !dwarf_attr(unit, DW_AT_comp_dir, &attribute)
+                             ? NULL
+                             : dwarf_formstring(&attribute);
+    if (folder) {
+        path = malloc(strlen(folder) + strlen(source) + 2);
+        if (path)
+            stpcpy(stpcpy(stpcpy(path, folder), "/"), source);
+    } else {
+        path = strdup(source);
+    }
+    if (path && dwarf_lineno(line, &number) == 0) {
+        free(frame->file);
+        frame->file = path;
+        frame->line = number;
+    } else {
+        free(path);
+    }
+}
+
+static void read_debug_information(Dwfl_Module *module, Dwarf_Addr address,
+                                   struct profile_frame *frame)
+{
+    Dwarf_Addr bias;
+    Dwarf_Die *unit = find_unit(module, address, &bias);
+    if (!unit)
+        return;
+    read_function(unit, address - bias, frame);
+    read_line(unit, address - bias, frame);
+}
+
+/* A symbol counts only where the address is inside it: the nearest one below may be anything. */
+static void read_symbol(Dwfl_Module *module, Dwarf_Addr address, struct profile_frame *frame)
+{
+    GElf_Off offset;
+    GElf_Sym symbol;
+    const char *name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
+    if (name && offset < symbol.st_size)
+        set_function(frame, name);
+}
+
+/* ---- Modules ------------------------------------------------------------------------------------
+ */
+
+static void resolve_frame(Dwfl_Module *module, struct profile_frame *frame)
+{
+    Dwarf_Addr start = 0, end = 0;
+    dwfl_module_info(module, NULL, &start, &end, NULL, NULL, NULL, NULL);
+    const Dwarf_Addr address = start + frame->offset - 1; /* in the call, not behind it */
+    if (frame->offset == 0 || address >= end)
+        return;
+    read_debug_information(module, address, frame);
+    if (!frame->function)
+        read_symbol(module, address, frame);
+}
+
+static void resolve_module(const char *path, struct profile_frame **frames, size_t count)
+{
+    static char *debug_path; /* libdwfl's default */
+    static const Dwfl_Callbacks callbacks = {
+        .find_elf = dwfl_build_id_find_elf, /* never called: the file is given */
+        .find_debuginfo = profile_debug_file_find,
+        .section_address = dwfl_offline_section_address,
+        .debuginfo_path = &debug_path,
+    };
+    Dwfl *session = dwfl_begin(&callbacks);
+    Dwfl_Module *module = session ? dwfl_report_offline(session, path, path, -1) : NULL;
+    if (module && dwfl_report_end(session, NULL, NULL) == 0) {
+        for (size_t i = 0; i < count; i++)
+            resolve_frame(module, frames[i]);
+    }
+    dwfl_end(session);
+}
+
+static int compare_modules(const void *a, const void *b)
+{
+    const struct profile_frame *mine = *(struct profile_frame *const *)a;
+    const struct profile_frame *its = *(struct profile_frame *const *)b;
+    return strcmp(mine->module, its->module);
+}
+
+void profile_symbols_resolve(struct profile_frame *frames, size_t count)
+{
+    struct profile_frame **order = malloc((count ? count : 1) * sizeof *order);
+    size_t known = 0;
+    if (!order)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (frames[i].module && *frames[i].module)
+            order[known++] = &frames[i];
+    }
+    qsort(order, known, sizeof *order, compare_modules);
+    for (size_t i = 0, same; i < known; i += same) {
+        for (same = 1; i + same < known && !compare_modules(&order[i], &order[i + same]); same++)
+            continue;
+        resolve_module(order[i]->module, order + i, same);
+    }
+    free(order);
+}
