@@ -13,6 +13,7 @@ RAW = "raw"
 WRAPPER = "wrapper"
 CHAIN = "chain"
 NO_LAYER = "no layer"
+OFF = "switched off"
 NEXT = "next"
 LOOK_UP = "look up"
 ELSEWHERE = "elsewhere"
@@ -117,6 +118,7 @@ def rows(build: Build) -> list[Row]:
         Row(NO_LAYER, "qmpi, QMPI_TOOLS empty", {0: build.with_tools("")}),
         Row(ELSEWHERE, "qmpi, layers that do not intercept it",
             {k: build.with_stack(*["elsewhere1"] * k) for k in (1, 100)}),
+        Row(OFF, "qmpi, layers that are switched off", stacks("off")),
         Row(NEXT, "qmpi, layers with QMPIX_NEXT", stacks("pass")),
         Row(LOOK_UP, "qmpi, layers that look up on each call", stacks("look_up")),
         Row(HOSTED_CHAIN, "qmpi, hosted PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
