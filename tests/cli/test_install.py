@@ -84,12 +84,16 @@ def test_the_installed_headers_stand_in_one_folder_per_mpi(prefix):
             "qmpi/mpich/wrappers.h"} <= headers
 
 
-def test_the_readmes_first_tool_is_the_example_and_works():
-    code = re.search(r"```c\n(.*?)```", (SOURCE / "README.md").read_text(), re.S).group(1)
-    example = (SOURCE / "examples/barriers.c").read_text()
+@pytest.mark.parametrize("page, name, report", [
+    ("README.md", "barriers", "layer 1: 2 barriers"),
+    ("docs/observers.md", "largest", "largest: 0 bytes, MPI_Init, called from 0x"),
+])
+def test_the_tool_in_the_documents_is_the_example_and_works(page, name, report):
+    code = re.search(r"```c\n(.*?)```", (SOURCE / page).read_text(), re.S).group(1)
+    example = (SOURCE / f"examples/{name}.c").read_text()
     assert example.endswith(code)
     result = run_command(
         [MPIEXEC, "-n", "2", BUILD / "src/cli/qmpi", "run", "-t",
-         f"{BUILD / 'examples/barriers.so'}:count", "--", PROGRAMS / "calls", "init", "barrier",
+         f"{BUILD / 'examples'}/{name}.so:count", "--", PROGRAMS / "calls", "init", "barrier",
          "barrier", "finalize"], environment())
-    assert result.stderr.count("layer 1: 2 barriers") == 2
+    assert result.stderr.count(report) == 2

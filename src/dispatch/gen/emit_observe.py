@@ -73,7 +73,10 @@ def observe_function(function: Function) -> str:
     ]
     before = "qmpi_observer->before(&qmpi_frame.call, &qmpi_frame.word);"
     # From the frame, not from a register kept over the call: that costs a push, a pop and two moves.
-    after = "qmpi_frame.call.observer->after(&qmpi_frame.call, &qmpi_frame.word);"
+    after = (
+        "qmpi_frame.call.observer->after(QMPI_ADDRESS(QMPIX_Call, qmpi_frame.call),\n"
+        "        QMPI_ADDRESS(QMPIX_Word, qmpi_frame.word));"
+    )
     opening, closing = [], []
     if meaning.shape == "COMPLETE":
         request = function.parameters[meaning.roles["request"]].name
