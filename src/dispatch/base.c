@@ -110,6 +110,11 @@ void qmpi_base_find(void)
     pthread_once(&once, find);
 }
 
+void *qmpi_base_symbol(const char *name)
+{
+    return library.name ? qmpi_elf_loaded_find(&library, name) : NULL;
+}
+
 const char *qmpi_base_mismatch(void)
 {
     return mismatch;

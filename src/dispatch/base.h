@@ -16,6 +16,12 @@
  */
 void qmpi_base_find(void);
 
+/*
+ * What the MPI library defines under a name that is not MPI's; NULL: nothing, or the library has
+ * not been found yet.
+ */
+void *qmpi_base_symbol(const char *name);
+
 /* Why the MPI library found is not the kind that this build is for; NULL: it is. */
 const char *qmpi_base_mismatch(void);
 

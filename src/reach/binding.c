@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "binding.h"
 
+#include "attributes.h"
 #include "chain.h"
 #include "elf_rewrite.h"
 #include "message.h"
@@ -153,6 +154,9 @@ static void *target_of(void *data, const char *name, enum qmpi_binding binding)
     (void)binding;
     if (strncmp(name + pmpi, "MPI", 3) != 0)
         return NULL;
+    void *attributes = qmpi_attributes_target(name);
+    if (attributes)
+        return attributes;
     const int number = qmpi_name_find(name + pmpi);
     if (number < 0 || !qmpi_entries[number])
         return NULL;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "reach.h"
 
+#include "attributes.h"
 #include "binding.h"
 #include "chain.h"
 #include "elf_rewrite.h"
@@ -137,6 +138,8 @@ void qmpi_reach_redirect(void)
     const bool passed_by = find_in_front() != NULL;
     for (int i = 0; i < walk->count; i++)
         redirect(&walk->objects[i], passed_by);
+    if (qmpi_binding_count())
+        qmpi_attributes_prepare();
     qmpi_group_snapshot_free(&seen);
     qmpi_group_snapshot_take(&seen);
     pthread_mutex_unlock(&lock);
@@ -179,7 +182,8 @@ static bool is_ours(const void *address)
 /* What stands between a call of the program's and the stack. */
 static bool is_between(const void *address)
 {
-    return qmpi_binding_holds(address) || qmpi_host_layer_of(address);
+    return qmpi_binding_holds(address) || qmpi_attributes_hold(address) ||
+           qmpi_host_layer_of(address);
 }
 
 /* Finding the program's frame takes an unwinder, and time: only for those who ask. */

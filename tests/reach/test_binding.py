@@ -59,15 +59,6 @@ def test_a_section_that_is_not_contiguous_is_one_send(tmp_path):
         "MPI_Recv": (1, 0, 1), "MPI_Finalize": (2, 1, 1)}
 
 
-@pytest.mark.xfail(strict=True, reason="MPICH's bindings have functions of their own for it")
-@every_binding
-def test_attributes_are_seen(binding, tmp_path):
-    result = reach(f"attributes_{binding}", tools="count,output=calls.json", cwd=tmp_path)
-    assert result.stdout.splitlines() == ["attribute T"] * 2
-    assert counted(tmp_path / "calls.json") == in_each_rank(
-        {"MPI_Init": 1, "MPI_Comm_get_attr": 1, "MPI_Finalize": 1})
-
-
 # ---- Tools with Fortran wrappers -----------------------------------------------------------------
 
 WRAPPERS = REACH_TOOLS / "libwrappers.so"
