@@ -15,10 +15,8 @@ static const struct {
     const char *name;
     int (*function)(int argc, char **argv);
 } commands[] = {
-    {"run", cli_run},
-    {"list", cli_list},
-    {"check", cli_check},
-    {"functions", cli_functions},
+    {"run", cli_run},       {"list", cli_list}, {"check", cli_check}, {"functions", cli_functions},
+    {"report", cli_report},
 };
 
 static const char doc[] = "Several MPI tools at once on one unmodified program.\v"
@@ -27,6 +25,7 @@ static const char doc[] = "Several MPI tools at once on one unmodified program.\
                           "  list        show the tools there are, and their options\n"
                           "  check       show what a stack would do, or what is wrong with it\n"
                           "  functions   list the MPI functions and their numbers\n"
+                          "  report      print, bring together or compare files of profile\n"
                           "\n"
                           "`qmpi COMMAND --help` tells more of each.";
 

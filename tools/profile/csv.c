@@ -10,14 +10,14 @@
 #include <string.h>
 
 /* The columns in their order. New ones go to the end: scripts may count. */
-#define COLUMNS(X)                                                                                 \
-    X(table)                                                                                       \
-    X(region)                                                                                      \
-    X(name) X(text) X(rank) X(from) X(to) X(calls) X(time_sum) X(time_mean) X(time_min)            \
-        X(time_max) X(time_stddev) X(shortest) X(longest) X(wait_sum) X(wait_mean) X(wait_min)     \
-            X(wait_max) X(wait_stddev) X(sent) X(received) X(at_least) X(messages) X(bytes)        \
-                X(size) X(first) X(instances) X(opens) X(read) X(written) X(ranks) X(entries)      \
-                    X(application) X(mpi) X(memory)
+/* clang-format off */
+#define COLUMNS(X) \
+    X(table) X(region) X(name) X(text) X(rank) X(from) X(to) X(calls) \
+    X(time_sum) X(time_mean) X(time_min) X(time_max) X(time_stddev) X(shortest) X(longest) \
+    X(wait_sum) X(wait_mean) X(wait_min) X(wait_max) X(wait_stddev) X(sent) X(received) \
+    X(at_least) X(messages) X(bytes) X(size) X(first) X(instances) X(opens) X(read) X(written) \
+    X(ranks) X(entries) X(application) X(mpi) X(memory)
+/* clang-format on */
 
 #define COLUMN_NUMBER(NAME) COLUMN_##NAME,
 enum column { COLUMNS(COLUMN_NUMBER) COLUMN_COUNT };

@@ -9,6 +9,8 @@
 
 #include "result.h"
 
+#include <stdio.h>
+
 /*
  * Writes a whole file, or none: see output.h for how. Strings that are no UTF-8 get U+FFFD for
  * every byte that does not belong. Safe in any thread; not in a signal handler.
@@ -16,6 +18,9 @@
  * False: *problem says what failed and in which file (to be freed; NULL where memory is out).
  */
 bool profile_write_json(const struct profile_result *result, const char *path, char **problem);
+
+/* Onto an open stream, whose errors are the caller's to look for. False: memory is out. */
+bool profile_print_json(FILE *stream, const struct profile_result *result);
 
 /*
  * Reads a file. Members that it does not know are ignored; what is missing, of another type or out

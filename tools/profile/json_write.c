@@ -239,21 +239,27 @@ static bool put_head(FILE *stream, const struct profile_result *result)
            put_member(stream, "time", spread(&result->time));
 }
 
-bool profile_write_json(const struct profile_result *result, const char *path, char **problem)
+bool profile_print_json(FILE *stream, const struct profile_result *result)
 {
-    struct profile_output output;
-    if (!profile_output_open(&output, path, problem))
-        return false;
 #define PUT(NAME, ARRAY, COUNT, CONVERT)                                                           \
-    put_array(output.stream, NAME, result->ARRAY, result->COUNT, sizeof *result->ARRAY, CONVERT)
+    put_array(stream, NAME, result->ARRAY, result->COUNT, sizeof *result->ARRAY, CONVERT)
     const bool good =
-        put_head(output.stream, result) && PUT("processes", processes, process_count, process) &&
+        put_head(stream, result) && PUT("processes", processes, process_count, process) &&
         PUT("functions", functions, function_count, function) &&
         PUT("callsites", callsites, callsite_count, callsite) &&
         PUT("matrix", matrix, cell_count, cell) &&
         PUT("communicators", communicators, communicator_count, communicator) &&
         PUT("files", files, file_count, file) && PUT("regions", regions, region_count, region);
 #undef PUT
-    fputs("}\n", output.stream);
+    fputs("}\n", stream);
+    return good;
+}
+
+bool profile_write_json(const struct profile_result *result, const char *path, char **problem)
+{
+    struct profile_output output;
+    if (!profile_output_open(&output, path, problem))
+        return false;
+    const bool good = profile_print_json(output.stream, result);
     return profile_output_close(&output, good, problem);
 }

@@ -15,18 +15,15 @@ static void free_functions(struct profile_function *functions, size_t count)
     free(functions);
 }
 
-static void free_callsites(struct profile_callsite *callsites, size_t count)
+void profile_callsite_clear(struct profile_callsite *callsite)
 {
-    for (size_t i = 0; i < count; i++) {
-        for (int k = 0; k < callsites[i].frame_count; k++) {
-            free(callsites[i].frames[k].module);
-            free(callsites[i].frames[k].function);
-            free(callsites[i].frames[k].file);
-        }
-        free(callsites[i].frames);
-        free(callsites[i].name);
+    for (int i = 0; i < callsite->frame_count; i++) {
+        free(callsite->frames[i].module);
+        free(callsite->frames[i].function);
+        free(callsite->frames[i].file);
     }
-    free(callsites);
+    free(callsite->frames);
+    free(callsite->name);
 }
 
 void profile_result_free(struct profile_result *result)
@@ -44,7 +41,9 @@ void profile_result_free(struct profile_result *result)
         free_functions(result->regions[i].functions, result->regions[i].function_count);
     }
     free_functions(result->functions, result->function_count);
-    free_callsites(result->callsites, result->callsite_count);
+    for (size_t i = 0; i < result->callsite_count; i++)
+        profile_callsite_clear(&result->callsites[i]);
+    free(result->callsites);
     free(result->processes);
     free(result->communicators);
     free(result->files);

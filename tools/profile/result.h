@@ -131,6 +131,9 @@ struct profile_result {
 /* Frees what the result holds, and it. All its strings and arrays are its own (malloc). */
 void profile_result_free(struct profile_result *result);
 
+/* Frees what one call site holds. */
+void profile_callsite_clear(struct profile_callsite *callsite);
+
 enum profile_sort { PROFILE_BY_TIME, PROFILE_BY_CALLS, PROFILE_BY_BYTES, PROFILE_BY_NAME };
 
 /*

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * qmpi report: prints what profile saved, again and otherwise; brings single processes' files
+ * together; compares two. Needs no MPI: it only reads files.
+ */
+#define _GNU_SOURCE
+#include "cli.h"
+
+#include "compare.h"
+#include "csv.h"
+#include "join.h"
+#include "json.h"
+#include "message.h"
+#include "output.h"
+#include "select.h"
+#include "symbols.h"
+#include "text.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { DEFAULT_TOP = 20 };
+enum { KEY_COMPARE = 256, KEY_FILTER, KEY_TOP, KEY_SECTION };
+
+static const struct argp_option options[] = {
+    {"format", 'f', "text|json|csv", 0, "what to print (default: text)", 1},
+    {"output", 'o', "FILE", 0, "write to this file instead of standard output", 1},
+    {"compare", KEY_COMPARE, NULL, 0, "print the differences between two files, as text", 1},
+    {"sort", 's', "time|calls|bytes|name", 0, "what comes first (default: the most time)", 2},
+    {"filter", KEY_FILTER, "GLOB", 0, "only MPI functions of such names, in either case: '*send*'",
+     2},
+    {"top", KEY_TOP, "N", 0, "at most N rows in a table of text (default: 20; 0: all)", 2},
+    {NULL, 0, NULL, 0, "Tables of text (default: all):", 3},
+    {"functions", KEY_SECTION + 0, NULL, 0, "time, calls and bytes by function", 3},
+    {"callsites", KEY_SECTION + 1, NULL, 0, "by place in the program", 3},
+    {"histograms", KEY_SECTION + 2, NULL, 0, "calls by size and by time", 3},
+    {"matrix", KEY_SECTION + 3, NULL, 0, "who sent how much to whom", 3},
+    {"waits", KEY_SECTION + 4, NULL, 0, "waiting before collectives (sync=yes)", 3},
+    {"communicators", KEY_SECTION + 5, NULL, 0, "by communicator", 3},
+    {"files", KEY_SECTION + 6, NULL, 0, "MPI-IO by file", 3},
+    {"regions", KEY_SECTION + 7, NULL, 0, "by region that the program named", 3},
+    {"processes", KEY_SECTION + 8, NULL, 0, "by rank: times, host, memory", 3},
+    {0},
+};
+
+static const char doc[] =
+    "Print files that the tool profile saved with format=json.\v"
+    "Files that single processes of one run left are brought together: the same program, MPI and "
+    "layer, begun within a minute, every rank once. Other files are printed one after the other.\n"
+    "\n"
+    "  qmpi report profile.json\n"
+    "  qmpi report --filter='*allreduce*' --callsites profile.json\n"
+    "  qmpi report --compare before.json after.json\n"
+    "\n"
+    "The exit status is 2 if a file cannot be read or written, else 0.";
+
+struct request {
+    enum { TEXT, JSON, CSV } format;
+    const char *output;
+    bool compare;
+    enum profile_sort sort;
+    const char *filter;
+    int top;
+    unsigned sections; /* 0: none was named */
+    char **files;      /* ends with NULL */
+};
+
+/* ---- The command line ---------------------------------------------------------------------------
+ */
+
+/* The place of a word in a list that ends with NULL, or an error of use. */
+static int choose(const char *option, const char *word, const char *const *words,
+                  struct argp_state *state)
+{
+    for (int i = 0; words[i]; i++) {
+        if (!strcmp(word, words[i]))
+            return i;
+    }
+    char *choices = qmpi_copy(words[0]);
+    for (int i = 1; words[i]; i++) {
+        char *more = qmpi_format("%s%s%s", choices, words[i + 1] ? ", " : " or ", words[i]);
+        free(choices);
+        choices = more;
+    }
+    argp_error(state, "--%s is %s, not '%s'", option, choices, word);
+    free(choices);
+    return 0;
+}
+
+static int read_top(const char *text, struct argp_state *state)
+{
+    char *end;
+    errno = 0;
+    const long value = strtol(text, &end, 10);
+    if (end == text || *end || errno || value < 0 || value > INT_MAX)
+        argp_error(state, "--top is a number of rows, 0 or more, not '%s'", text);
+    return (int)value;
+}
+
+static void check(const struct request *request, struct argp_state *state)
+{
+    int count = 0;
+    while (request->files && request->files[count])
+        count++;
+    if (!count)
+        argp_error(state, "no file: qmpi report [OPTION...] FILE...");
+    if (request->compare && count != 2)
+        argp_error(state, "--compare takes two files, not %d", count);
+    if (request->compare && request->format != TEXT)
+        argp_error(state, "--compare prints text only");
+    if (request->compare && request->sections)
+        argp_error(state, "--compare has no tables to choose from");
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    static const char *const formats[] = {"text", "json", "csv", NULL};
+    static const char *const orders[] = {"time", "calls", "bytes", "name", NULL};
+    struct request *request = state->input;
+    switch (key) {
+    case 'f':
+        request->format = choose("format", argument, formats, state);
+        return 0;
+    case 'o':
+        request->output = argument;
+        return 0;
+    case KEY_COMPARE:
+        request->compare = true;
+        return 0;
+    case 's':
+        request->sort = (enum profile_sort)choose("sort", argument, orders, state);
+        return 0;
+    case KEY_FILTER:
+        request->filter = argument;
+        return 0;
+    case KEY_TOP:
+        request->top = read_top(argument, state);
+        return 0;
+    case ARGP_KEY_ARGS:
+        request->files = state->argv + state->next;
+        return 0;
+    case ARGP_KEY_END:
+        check(request, state);
+        return 0;
+    default:
+        if (key < KEY_SECTION || key > KEY_SECTION + 8)
+            return ARGP_ERR_UNKNOWN;
+        request->sections |= 1u << (key - KEY_SECTION);
+        return 0;
+    }
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------
+ */
+
+/* What a program was when the run began, not what has been built since. */
+static bool is_unchanged(const char *module, const char *begin)
+{
+    struct tm parts = {0};
+    struct stat status;
+    return stat(module, &status) == 0 && S_ISREG(status.st_mode) &&
+           strptime(begin, "%Y-%m-%dT%H:%M:%S", &parts) && status.st_mtime <= timegm(&parts);
+}
+
+/* Processes that end by a signal leave looking up addresses to us. */
+static void resolve(struct profile_result *result)
+{
+    for (size_t i = 0; i < result->callsite_count; i++) {
+        struct profile_callsite *site = &result->callsites[i];
+        for (int k = 0; k < site->frame_count; k++) {
+            struct profile_frame *frame = &site->frames[k];
+            if (!frame->function && is_unchanged(frame->module, result->begin))
+                profile_symbols_resolve(frame, 1);
+        }
+    }
+}
+
+/* NULL: it has been said why not. */
+static struct profile_result *read_file(const char *path)
+{
+    char *problem;
+    struct profile_result *result = profile_read_json(path, &problem);
+    if (!result)
+        qmpi_sayf("%s", problem);
+    free(problem);
+    return result;
+}
+
+/* Of each result that is left over, the one that it went into is at the place of its first file. */
+static void join_all(struct profile_result **results, int count)
+{
+    for (int i = 0; i < count; i++) {
+        for (int k = i + 1; k < count && results[i]; k++) {
+            if (!results[k] || !profile_join_fits(results[i], results[k]))
+                continue;
+            profile_join(results[i], results[k]);
+            results[k] = NULL;
+        }
+    }
+}
+
+/* ---- Printing -----------------------------------------------------------------------------------
+ */
+
+static bool print(FILE *stream, const struct request *request, struct profile_result **results,
+                  int count)
+{
+    bool good = true, first = true;
+    if (request->compare)
+        return profile_print_comparison(
+            stream, (struct profile_named){request->files[0], results[0]},
+            (struct profile_named){request->files[1], results[1]}, request->sort, request->top);
+    for (int i = 0; i < count && good; i++) {
+        if (!results[i])
+            continue;
+        if (!first)
+            fputc('\n', stream);
+        first = false;
+        if (request->format == CSV)
+            good = profile_print_csv(stream, results[i]);
+        else if (request->format == JSON)
+            good = profile_print_json(stream, results[i]);
+        else
+            good = profile_print_text(stream, results[i],
+                                      request->sections ? request->sections : PROFILE_EVERYTHING,
+                                      request->top);
+    }
+    return good;
+}
+
+static int write_output(const struct request *request, struct profile_result **results, int count)
+{
+    struct profile_output output;
+    char *problem = NULL;
+    bool good;
+    if (request->output) {
+        good =
+            profile_output_open(&output, request->output, &problem) &&
+            profile_output_close(&output, print(output.stream, request, results, count), &problem);
+    } else {
+        errno = 0;
+        good = print(stdout, request, results, count) && fflush(stdout) == 0 && !ferror(stdout);
+        if (!good)
+            problem = qmpi_format("cannot write: %s", strerror(errno ? errno : EIO));
+    }
+    if (!good)
+        qmpi_sayf("%s%s", problem ? problem : "out of memory",
+                  request->output ? "\nmend: name another file with --output" : "");
+    free(problem);
+    return good ? 0 : 2;
+}
+
+/* Returns how many results there are. */
+static int prepare(const struct request *request, struct profile_result **results, int count)
+{
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        if (!results[i])
+            continue;
+        left++;
+        resolve(results[i]);
+        if (request->filter && !profile_select(results[i], request->filter))
+            qmpi_sayf("%s: no function matches '%s'", request->files[i], request->filter);
+        profile_result_sort(results[i], request->sort);
+    }
+    return left;
+}
+
+int cli_report(int argc, char **argv)
+{
+    static const struct argp argp = {options, parse, "FILE...", doc, NULL, NULL, NULL};
+    struct request request = {.top = DEFAULT_TOP};
+    argp_parse(&argp, argc, argv, 0, NULL, &request);
+    int count = 0, status = 0;
+    while (request.files[count])
+        count++;
+    struct profile_result **results = qmpi_allocate((size_t)count, sizeof *results);
+    for (int i = 0; i < count; i++) {
+        results[i] = read_file(request.files[i]);
+        if (!results[i])
+            status = 2;
+    }
+    if (!request.compare)
+        join_all(results, count);
+    const int left = prepare(&request, results, count);
+    if (left > 1 && request.format != TEXT && !request.compare) {
+        qmpi_sayf("the files are of %d runs, and a file of JSON or CSV holds one\n"
+                  "mend: give the files of one run only",
+                  left);
+        status = 2;
+    } else if (left && !(request.compare && status) && write_output(&request, results, count)) {
+        status = 2;
+    }
+    for (int i = 0; i < count; i++)
+        profile_result_free(results[i]);
+    free(results);
+    return status;
+}
