@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What this process has noted so far, of all its threads, as a result of one rank. */
+#ifndef QMPI_PROFILE_BUILD_H
+#define QMPI_PROFILE_BUILD_H
+
+#include "layer.h"
+#include "result.h"
+
+/*
+ * Any thread, at any time; makes no MPI call. Calls that end meanwhile may be in some of its
+ * figures and not in others. `ending` is the result's; `crashed`: locks that are held are passed
+ * by. To be freed with profile_result_free; NULL: memory is out.
+ */
+struct profile_result *build_result(struct layer *layer, const char *ending, bool crashed);
+
+#endif

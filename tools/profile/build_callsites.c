@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* See build_parts.h: call sites. */
+#define _GNU_SOURCE
+#include "build_parts.h"
+
+#include "merge.h"
+#include "modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool add_thread(struct table *sum, const struct thread *thread, size_t depth)
+{
+    struct table_place place = {0};
+    for (uint64_t *its; (its = table_next(&thread->sites, &place));) {
+        uint64_t *site = table_get(sum, its, 1 + depth);
+        if (!site)
+            return false;
+        stats_add(site_stats(site, depth), site_stats(its, depth));
+    }
+    return true;
+}
+
+static bool fill(struct profile_callsite *callsite, uint64_t *site, size_t depth, double tick)
+{
+    const char *name = QMPIX_Function_name((enum QMPI_Functions_enum)site[0]);
+    callsite->name = strdup(name ? name : "");
+    callsite->frames = calloc(depth, sizeof *callsite->frames);
+    callsite->ranks = 1;
+    build_calls(&callsite->calls, site_stats(site, depth), tick);
+    for (size_t i = 0; callsite->frames && i < depth && (site[1 + i] || i == 0); i++) {
+        struct profile_frame *frame = &callsite->frames[callsite->frame_count++];
+        const char *module = modules_find(site[1 + i], &frame->offset);
+        frame->module = strdup(module);
+        if (!frame->module)
+            return false;
+    }
+    return callsite->name && callsite->frames;
+}
+
+/* ---- One place that was seen at two addresses: its module was loaded again ----------------------
+ */
+
+static void add_spread(struct profile_spread *sum, double more)
+{
+    sum->sum = sum->mean = sum->min = sum->max = sum->sum + more;
+}
+
+static void add_same(struct profile_callsite *into, struct profile_callsite *from)
+{
+    into->calls.calls += from->calls.calls;
+    add_spread(&into->calls.time, from->calls.time.sum);
+    add_spread(&into->calls.wait, from->calls.wait.sum);
+    if (from->calls.shortest < into->calls.shortest)
+        into->calls.shortest = from->calls.shortest;
+    if (from->calls.longest > into->calls.longest)
+        into->calls.longest = from->calls.longest;
+    into->calls.sent += from->calls.sent;
+    into->calls.received += from->calls.received;
+    for (int i = 0; i < from->frame_count; i++)
+        free(from->frames[i].module);
+    free(from->frames);
+    free(from->name);
+}
+
+static void join_same(struct profile_result *result)
+{
+    struct profile_callsite *all = result->callsites;
+    size_t kept = 0;
+    qsort(all, result->callsite_count, sizeof *all, profile_callsite_compare);
+    for (size_t i = 0; i < result->callsite_count; i++) {
+        if (kept && !profile_callsite_compare(&all[kept - 1], &all[i]))
+            add_same(&all[kept - 1], &all[i]);
+        else
+            all[kept++] = all[i];
+    }
+    result->callsite_count = kept;
+}
+
+bool build_callsites(struct profile_result *result, const struct layer *layer, double tick)
+{
+    const size_t depth = (size_t)layer->options.depth;
+    struct table sum = {0};
+    struct table_place place = {0};
+    bool good = table_make(&sum, 1 + depth, SITE_SIZE(depth));
+    for (const struct thread *thread = threads_first(layer->tool_id); good && thread;
+         thread = thread->next)
+        good = add_thread(&sum, thread, depth);
+    result->callsites = good ? calloc(sum.count + 1, sizeof *result->callsites) : NULL;
+    good = result->callsites != NULL;
+    for (uint64_t *site; good && (site = table_next(&sum, &place));)
+        good = fill(&result->callsites[result->callsite_count++], site, depth, tick);
+    if (good)
+        join_same(result);
+    table_free(&sum);
+    return good;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* See checkpoint.h. */
+#define _GNU_SOURCE
+#include "checkpoint.h"
+
+#include "layer.h"
+#include "message.h"
+#include "own.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+/* Waits until `when` or until it is to stop: then false. */
+static bool wait_until(struct saving *saving, const struct timespec *when)
+{
+    int result = 0;
+    pthread_mutex_lock(&saving->lock);
+    while (!saving->stop && result != ETIMEDOUT)
+        result = pthread_cond_timedwait(&saving->changed, &saving->lock, when);
+    const bool go_on = !saving->stop;
+    pthread_mutex_unlock(&saving->lock);
+    return go_on;
+}
+
+static void *run(void *data)
+{
+    struct layer *layer = data;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    for (;;) {
+        when.tv_sec += layer->options.checkpoint;
+        if (!wait_until(&layer->saving, &when))
+            return NULL;
+        own_checkpoint(layer);
+    }
+}
+
+/* The application's signals are for its own threads. */
+static int create(struct layer *layer)
+{
+    sigset_t all, before;
+    pthread_condattr_t attributes;
+    pthread_mutex_init(&layer->saving.lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&layer->saving.changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int problem = pthread_create(&layer->saving.thread, NULL, run, layer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return problem;
+}
+
+void checkpoint_start(struct layer *layer)
+{
+    if (!layer->options.checkpoint || layer->saving.runs)
+        return;
+    layer->saving.stop = false;
+    const int problem = create(layer);
+    layer->saving.runs = !problem;
+    if (problem)
+        qmpi_sayf("profile (layer %d): rank %d: no checkpoints: no thread for them: %s",
+                  layer->tool_id, layer->rank, strerror(problem));
+}
+
+void checkpoint_stop(struct layer *layer)
+{
+    if (!layer->saving.runs)
+        return;
+    pthread_mutex_lock(&layer->saving.lock);
+    layer->saving.stop = true;
+    pthread_cond_signal(&layer->saving.changed);
+    pthread_mutex_unlock(&layer->saving.lock);
+    pthread_join(layer->saving.thread, NULL);
+    layer->saving.runs = false;
+}

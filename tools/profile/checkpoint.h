@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * checkpoint=SECONDS: what a process has is saved now and then, against ends that nobody is told
+ * of. By a thread of ours, so that a process in a long computation is saved, too; it makes no MPI
+ * call and takes no signal.
+ */
+#ifndef QMPI_PROFILE_CHECKPOINT_H
+#define QMPI_PROFILE_CHECKPOINT_H
+
+struct layer;
+
+/* Begins, where the option asks for it; again: does nothing. */
+void checkpoint_start(struct layer *layer);
+
+/* Ends; waits for a checkpoint that is being written. */
+void checkpoint_stop(struct layer *layer);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ends without MPI_Finalize: exit, and the signals that end a process and can be caught. MPI_Abort
+ * is in steer.c.
+ *
+ * A signal is watched where its action is the default one when MPI begins. A handler that the
+ * application installed before is left alone; one that it installs later takes our place. After
+ * ours the signal takes its default action, so that the process ends as it would have without us.
+ */
+#ifndef QMPI_PROFILE_ENDING_H
+#define QMPI_PROFILE_ENDING_H
+
+/* Begins to watch; again: does nothing. In the thread that begins MPI. */
+void ending_watch(void);
+
+/* Ends, when every layer has reported. */
+void ending_unwatch(void);
+
+#endif

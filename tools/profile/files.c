@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* See files.h. */
+#define _GNU_SOURCE
+#include "files.h"
+
+#include "layer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* From a name to its number. */
+struct name_entry {
+    uint64_t key[2];
+    int64_t number_after; /* the number + 1; 0: none yet */
+};
+
+bool files_make(struct files *files)
+{
+    *files = (struct files){0};
+    return table_make(&files->numbers, 2, sizeof(struct name_entry));
+}
+
+/* Two words of hash: no two names of one run share them. */
+static void hash_name(const char *name, uint64_t key[2])
+{
+    key[0] = UINT64_C(0xcbf29ce484222325);
+    key[1] = UINT64_C(0x9e3779b97f4a7c15);
+    for (; *name; name++) {
+        key[0] = (key[0] ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+        key[1] = (key[1] ^ key[1] >> 31 ^ (unsigned char)*name) * UINT64_C(0xbf58476d1ce4e5b9);
+    }
+}
+
+static int add_name(struct files *files, const char *name)
+{
+    if (files->count == files->capacity) {
+        const int capacity = files->capacity ? 2 * files->capacity : 16;
+        struct file_name *all = realloc(files->all, (size_t)capacity * sizeof *all);
+        if (!all)
+            return -1;
+        files->all = all;
+        files->capacity = capacity;
+    }
+    char *copy = strdup(name);
+    if (!copy)
+        return -1;
+    files->all[files->count] = (struct file_name){.name = copy};
+    return files->count++;
+}
+
+static int number_of(struct files *files, const char *name)
+{
+    uint64_t key[2];
+    hash_name(name, key);
+    struct name_entry *entry = table_get(&files->numbers, key, 2);
+    if (!entry)
+        return -1;
+    if (!entry->number_after)
+        entry->number_after = add_name(files, name) + 1;
+    return (int)entry->number_after - 1;
+}
+
+void files_open(struct layer *layer, MPI_File handle, const char *name, bool counted)
+{
+    struct files *files = &layer->files;
+    pthread_mutex_lock(&layer->lock);
+    const int number = number_of(files, name);
+    const bool good = number >= 0 && handles_set(&files->handles, HANDLE_WORD(handle), number);
+    if (good && counted)
+        files->all[number].opens++;
+    pthread_mutex_unlock(&layer->lock);
+    if (!good)
+        threads_out_of_memory(layer->tool_id);
+}
+
+int files_begin_close(struct layer *layer, MPI_File file)
+{
+    const int number = files_find(&layer->files, file);
+    if (number < 0)
+        return -1;
+    pthread_mutex_lock(&layer->lock);
+    handles_remove(&layer->files.handles, HANDLE_WORD(file));
+    pthread_mutex_unlock(&layer->lock);
+    return number;
+}
+
+void files_sum(const struct layer *layer, int number, struct stats *sum)
+{
+    for (const struct thread *thread = threads_first(layer->tool_id); thread;
+         thread = thread->next) {
+        struct table_place place = {0};
+        for (const struct numbered_entry *entry; (entry = table_next(&thread->files, &place));) {
+            if (entry->key == (uint64_t)number)
+                stats_add(sum, &entry->stats);
+        }
+    }
+}

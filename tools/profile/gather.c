@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See gather.h. A binomial tree: each rank merges one child's result after the other into its own
+ * and passes on the sum, so that no rank has more than its own part of the tree and one child's.
+ */
+#include "gather.h"
+
+#include "build.h"
+#include "merge.h"
+#include "message.h"
+#include "own.h"
+#include "wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TAG = 1, PART = 1 << 30 };
+
+/* What goes ahead of a result. */
+struct head {
+    unsigned long long size; /* 0: memory is out, there is no result */
+    unsigned long long lost; /* ranks below whose data are missing */
+};
+
+/* A message may hold no more than an int counts. */
+static bool pass(char *bytes, unsigned long long size, int other, bool sending, MPI_Comm comm)
+{
+    bool good = true;
+    for (unsigned long long at = 0; at < size && good; at += PART) {
+        const int part = size - at < PART ? (int)(size - at) : PART;
+        good = sending ? PMPI_Send(bytes + at, part, MPI_BYTE, other, TAG, comm) == MPI_SUCCESS
+                       : PMPI_Recv(bytes + at, part, MPI_BYTE, other, TAG, comm,
+                                   MPI_STATUS_IGNORE) == MPI_SUCCESS;
+    }
+    return good;
+}
+
+/* Sends the result when the other side says that it has room for it. */
+static bool send_result(struct profile_result *result, unsigned long long lost, int parent,
+                        MPI_Comm comm)
+{
+    size_t size = 0;
+    int room = 0;
+    char *bytes = result ? profile_wire_pack(result, &size) : NULL;
+    struct head head = {size, lost};
+    if (result && !bytes)
+        head.lost += (unsigned long long)result->ranks;
+    bool good = PMPI_Send(&head, sizeof head, MPI_BYTE, parent, TAG, comm) == MPI_SUCCESS;
+    if (good && bytes)
+        good = PMPI_Recv(&room, 1, MPI_INT, parent, TAG, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+    if (good && room)
+        good = pass(bytes, size, parent, true, comm);
+    free(bytes);
+    return good;
+}
+
+/* Merges a child's result into *result. */
+static bool take_result(struct profile_result **result, unsigned long long *lost, int child,
+                        MPI_Comm comm)
+{
+    struct head head;
+    if (PMPI_Recv(&head, sizeof head, MPI_BYTE, child, TAG, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        return false;
+    *lost += head.lost;
+    if (!head.size)
+        return true;
+    char *bytes = malloc(head.size);
+    const int room = bytes != NULL;
+    bool good = PMPI_Send(&room, 1, MPI_INT, child, TAG, comm) == MPI_SUCCESS;
+    if (good && room)
+        good = pass(bytes, head.size, child, false, comm);
+    struct profile_result *its = good && room ? profile_wire_unpack(bytes, head.size) : NULL;
+    free(bytes);
+    const int ranks = its ? its->ranks : 0;
+    if (its && !*result)
+        *result = its;
+    else if (!its || !profile_merge(*result, its))
+        *lost += ranks ? (unsigned long long)ranks : 1;
+    return good;
+}
+
+/* False: MPI would not. */
+static bool gather(struct layer *layer, MPI_Comm comm)
+{
+    int rank, size;
+    unsigned long long lost = 0;
+    if (PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+        PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS)
+        return false;
+    struct profile_result *result = build_result(layer, NULL, false);
+    bool good = true;
+    lost += result == NULL;
+    for (int distance = 1; distance < size && good; distance *= 2) {
+        if (rank & distance) {
+            good = send_result(result, lost, rank - distance, comm);
+            break;
+        }
+        if (rank + distance < size)
+            good = take_result(&result, &lost, rank + distance, comm);
+    }
+    if (good && rank == 0 && lost)
+        qmpi_sayf("profile (layer %d): out of memory: the data of %llu ranks or more are missing",
+                  layer->tool_id, lost);
+    if (good && rank == 0 && result) {
+        own_remove_checkpoint(layer); /* first: with %r in output= it may have the result's name */
+        own_write_all(layer, result);
+        result = NULL;
+    }
+    profile_result_free(result);
+    return good;
+}
+
+static void finish(struct layer *layer, bool good)
+{
+    if (!good)
+        return; /* this process reports for itself when it exits */
+    atomic_store(&layer->reported, true);
+    own_remove_checkpoint(layer);
+}
+
+/* A communicator of our own: MPI_Comm_split runs none of the application's attribute callbacks. */
+void gather_world(struct layer *layer)
+{
+    MPI_Comm comm;
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (PMPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm) != MPI_SUCCESS)
+        return;
+    finish(layer, gather(layer, comm));
+    PMPI_Comm_free(&comm);
+}
+
+void gather_session(struct layer *layer, MPI_Session session)
+{
+    MPI_Group group;
+    MPI_Comm comm;
+    char tag[64];
+    snprintf(tag, sizeof tag, "qmpi.profile.%d", layer->tool_id);
+    if (PMPI_Group_from_session_pset(session, "mpi://WORLD", &group) != MPI_SUCCESS)
+        return;
+    if (PMPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) ==
+        MPI_SUCCESS) {
+        finish(layer, gather(layer, comm));
+        PMPI_Comm_free(&comm);
+    }
+    PMPI_Group_free(&group);
+}

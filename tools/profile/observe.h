@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The callbacks around every call: what it costs and carries, noted in this thread's tables. */
+#ifndef QMPI_PROFILE_OBSERVE_H
+#define QMPI_PROFILE_OBSERVE_H
+
+#include "layer.h"
+
+#include <qmpi/observer.h>
+
+void observe_before(const QMPIX_Call *call, QMPIX_Word *word);
+void observe_after(const QMPIX_Call *call, QMPIX_Word *word);
+
+/* Notes a call that has no `after` in time for the result: MPI_Finalize and the like. */
+void observe_at_once(struct layer *layer, const QMPIX_Call *call);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* See options.h. */
+#define _GNU_SOURCE
+#include "options.h"
+
+#include "file_name.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const QMPIX_Tool_option profile_options[] = {
+    {"output", NULL, "write to this file instead of stderr (%r %p %t %h)"},
+    {"format", "text", "what output= holds: text, json or csv"},
+    {"top", "20", "call sites in the table, those with most time"},
+    {"depth", "1", "frames that make a call site, 1 to 32"},
+    {"sync", "no", "yes: a barrier before each collective, to tell waiting from working"},
+    {"checkpoint", NULL, "seconds after which each process saves what it has, again and again"},
+    {NULL, NULL, NULL},
+};
+
+static void fail(int tool_id, const char *key, const char *value, const char *mend)
+{
+    char message[512];
+    snprintf(message, sizeof message, "%s=%.100s is not what the option takes\nmend: %s", key,
+             value, mend);
+    QMPIX_Tool_fail(tool_id, message);
+}
+
+static bool read_number(int tool_id, const char *key, int least, int most, int *number)
+{
+    const char *value;
+    if (QMPIX_Tool_get_option(tool_id, key, &value) != MPI_SUCCESS)
+        return true;
+    char *end;
+    errno = 0;
+    const long long given = strtoll(value, &end, 10);
+    if (*value >= '0' && *value <= '9' && !*end && !errno && given >= least && given <= most) {
+        *number = (int)given;
+        return true;
+    }
+    char mend[128];
+    snprintf(mend, sizeof mend, "give a whole number from %d to %d", least, most);
+    fail(tool_id, key, value, mend);
+    return false;
+}
+
+/* The place of the value in `words`, which ends in NULL. */
+static bool read_word(int tool_id, const char *key, const char *const *words, const char *mend,
+                      int *place)
+{
+    const char *value = words[0];
+    QMPIX_Tool_get_option(tool_id, key, &value);
+    for (*place = 0; words[*place]; ++*place) {
+        if (!strcmp(value, words[*place]))
+            return true;
+    }
+    fail(tool_id, key, value, mend);
+    return false;
+}
+
+static bool read_output(int tool_id, struct options *options)
+{
+    QMPIX_Tool_get_option(tool_id, "output", &options->output);
+    if (options->output) {
+        char *name = *options->output ? tool_file_name(options->output, tool_id, 0) : NULL;
+        if (!name)
+            fail(tool_id, "output", options->output,
+                 "give a file name; %r %p %t %h in it are replaced, and %% is a percent sign");
+        free(name);
+        return name != NULL;
+    }
+    if (options->format == PROFILE_TEXT)
+        return true;
+    QMPIX_Tool_fail(tool_id, "format= says what a file holds, but no file is named; what goes to "
+                             "stderr is the table\nmend: name one with output=FILE");
+    return false;
+}
+
+bool profile_options_read(int tool_id, struct options *options)
+{
+    static const char *const formats[] = {"text", "json", "csv", NULL};
+    static const char *const answers[] = {"no", "yes", NULL};
+    int format = 0, sync = 0;
+    *options = (struct options){.top = 20, .depth = 1};
+    if (!read_word(tool_id, "format", formats, "give text, json or csv", &format) ||
+        !read_word(tool_id, "sync", answers, "give yes or no", &sync) ||
+        !read_number(tool_id, "top", 0, 1000000, &options->top) ||
+        !read_number(tool_id, "depth", 1, PROFILE_DEPTH_MAX, &options->depth) ||
+        !read_number(tool_id, "checkpoint", 1, 1000000, &options->checkpoint))
+        return false;
+    options->format = (enum profile_format)format;
+    options->sync = sync == 1;
+    return read_output(tool_id, options);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of a layer of profile, checked. */
+#ifndef QMPI_PROFILE_OPTIONS_H
+#define QMPI_PROFILE_OPTIONS_H
+
+#include <qmpi/qmpi.h>
+
+#include <stdbool.h>
+
+enum profile_format { PROFILE_TEXT, PROFILE_JSON, PROFILE_CSV };
+enum { PROFILE_DEPTH_MAX = 32 };
+
+struct options {
+    const char *output; /* pattern of the file's name; NULL: the table goes to stderr */
+    enum profile_format format;
+    int top;        /* call sites in the table */
+    int depth;      /* frames of a call site */
+    bool sync;      /* a barrier before collectives */
+    int checkpoint; /* seconds; 0: none */
+};
+
+/* All that profile knows, for QMPIX_Tool_info. */
+extern const QMPIX_Tool_option profile_options[];
+
+/* Reads the options of layer `tool_id`. False: one is bad; the layer has failed with a message. */
+bool profile_options_read(int tool_id, struct options *options);
+
+#endif

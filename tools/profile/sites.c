@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* See sites.h. */
+#define UNW_LOCAL_ONLY
+#include "sites.h"
+
+#include "modules.h"
+
+#include <libunwind.h>
+#include <string.h>
+
+/* How many frames the tools and the library may have between the program's call and us. */
+enum { BETWEEN_USUAL = 12, BETWEEN_MAX = 160 };
+
+void sites_start(void)
+{
+    /* Otherwise all threads share one cache, under a lock. */
+    unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_PER_THREAD);
+}
+
+static struct stats *add(struct thread *thread, const uint64_t *key, size_t depth)
+{
+    uint64_t *site = table_add(&thread->sites, key);
+    for (size_t i = 0; i < depth && key[1 + i]; i++)
+        modules_note(key[1 + i]);
+    return site ? site_stats(site, depth) : NULL;
+}
+
+/* Where the caller is among the frames; -1: it is not there. */
+static int place_of(void *const *frames, int count, const void *caller)
+{
+    for (int i = 0; i < count; i++) {
+        if (frames[i] == caller)
+            return i;
+    }
+    return -1;
+}
+
+/* The caller's callers. Unwinding goes no further than the frames that are asked for. */
+static void unwind(uint64_t *to, void *caller, int depth)
+{
+    void *frames[PROFILE_DEPTH_MAX + BETWEEN_MAX];
+    int count = unw_backtrace(frames, depth + BETWEEN_USUAL);
+    int place = place_of(frames, count, caller);
+    if ((place < 0 && count == depth + BETWEEN_USUAL) || place > BETWEEN_USUAL) {
+        count = unw_backtrace(frames, depth + BETWEEN_MAX);
+        place = place_of(frames, count, caller);
+    }
+    for (int i = 1; i < depth && place >= 0 && place + i < count; i++)
+        to[i] = (uint64_t)(uintptr_t)frames[place + i];
+}
+
+struct stats *sites_find(struct thread *thread, const QMPIX_Call *call, int depth)
+{
+    uint64_t key[1 + PROFILE_DEPTH_MAX];
+    void *caller = NULL;
+    QMPIX_Call_get_caller(call, &caller);
+    key[0] = (uint64_t)call->function->number;
+    key[1] = (uint64_t)(uintptr_t)caller;
+    if (__builtin_expect(depth == 1, 1)) {
+        uint64_t *site = table_find(&thread->sites, key, 2);
+        return __builtin_expect(site != NULL, 1) ? site_stats(site, 1) : add(thread, key, 1);
+    }
+    memset(key + 2, 0, sizeof key - 2 * sizeof *key);
+    if (caller)
+        unwind(key + 1, caller, depth);
+    const size_t words = 1 + (size_t)depth;
+    uint64_t *site = table_find(&thread->sites, key, words);
+    return site ? site_stats(site, words - 1) : add(thread, key, words - 1);
+}
