@@ -26,11 +26,10 @@ struct request {
     int keyval;     /* as layers see it */
     enum type type; /* of Fortran's value */
     void *value;    /* set: the value; get: where the entry was told to store C's */
-    bool answered;  /* get: the MPI library has been asked */
-    bool
-        answered_for_own; /* by the program's call itself, not by one that a layer made beside it */
-    void *c_value;        /* what it answered to C */
-    void *fortran_value;  /* and to Fortran */
+    /* get: what the MPI library answered, to a call that stores at `value` (`here`), or to one that
+     * a layer made in its place or beside it */
+    bool answered, answered_here;
+    void *c_value, *fortran_value;
 };
 static _Thread_local struct request request;
 
@@ -108,13 +107,13 @@ static bool is_noted(const struct request *noted, enum call call, int keyval)
 
 static bool wants_answer(const struct request *noted, enum call call, int keyval, const void *value)
 {
-    return is_noted(noted, call, keyval) && (!noted->answered_for_own || noted->value == value);
+    return is_noted(noted, call, keyval) && (!noted->answered_here || noted->value == value);
 }
 
 static void note_answer(struct request *noted, const void *value, void *fortran_value)
 {
     noted->answered = true;
-    noted->answered_for_own = noted->value == value;
+    noted->answered_here = noted->value == value;
     memcpy(&noted->c_value, value, sizeof noted->c_value);
     noted->fortran_value = fortran_value;
 }

@@ -9,6 +9,7 @@
 #include "message.h"
 #include "names.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,8 @@ void qmpi_binding_redirect(const struct qmpi_elf_loaded *object)
         return;
     bindings[binding_count] = *object;
     bindings[binding_count].name = qmpi_copy(object->name);
+    if (*object->name) /* a program may close it, but we go on looking into it */
+        dlopen(object->name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     __atomic_store_n(&binding_count, binding_count + 1, __ATOMIC_RELEASE);
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
         note_own_ranges(object, &helpers[i]);

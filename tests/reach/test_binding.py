@@ -3,7 +3,7 @@
 wrappers of their own."""
 import pytest
 
-from reach_support import REACH_TOOLS, counted, in_each_rank, reach
+from reach_support import REACH_TOOLS, counted, needs, reach, reach_program
 from support import LIBQMPI
 
 BINDINGS = ["mpif_h", "mpi", "f08"]
@@ -57,6 +57,20 @@ def test_a_section_that_is_not_contiguous_is_one_send(tmp_path):
     assert counted(tmp_path / "calls.json") == {
         "MPI_Init": (2, 1, 1), "MPI_Comm_rank": (2, 1, 1), "MPI_Send": (1, 0, 1),
         "MPI_Recv": (1, 0, 1), "MPI_Finalize": (2, 1, 1)}
+
+
+# ---- Bindings that come and go -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tools", [None, "site", "site:tally:site"])
+def test_a_program_may_unload_the_binding_and_load_it_again(tools):
+    """Layers that ask for the caller make us look into it, also while it is closed."""
+    binding = next(name for name in needs(reach_program("exchange_f08")) if "fort.so" in name)
+    result = reach("reload", 3, ranks=1, tools=tools,
+                   env={"REACH_BINDING": binding, "REACH_TALLY": "/nowhere"})
+    assert result.returncode == 0
+    assert len(result.stdout.splitlines()) == 3
+    assert len(result.trace) == 3 * (tools or "").count("site")
 
 
 # ---- Tools with Fortran wrappers -----------------------------------------------------------------
