@@ -22,7 +22,7 @@ void *(*qmpi_real_dlsym)(void *handle, const char *name);
 
 /* A sanitizer asks dlsym before its own memory is there: nothing on that way may be instrumented.
  */
-#define EARLY __attribute__((no_sanitize("address", "undefined")))
+#define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
 
 /* dlvsym is not ours, so it finds the real one. The version changed when libdl went into libc. */
 EARLY static void find_real(void)
