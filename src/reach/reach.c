@@ -14,9 +14,9 @@
 #include "names.h"
 #include "resident.h"
 #include "tool_dlsym.h"
+#include "unwind.h"
 
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct qmpi_group_snapshot seen;
 static bool idle;
+static struct qmpi_elf_loaded ours; /* the object that we are in */
 
 static int number_of(const char *name)
 {
@@ -117,8 +118,10 @@ static int collect(struct dl_phdr_info *info, size_t size, void *data)
 static void redirect(const struct qmpi_elf_loaded *object, bool passed_by)
 {
     char *problem = NULL;
-    if (qmpi_elf_loaded_contains(object, qmpi_ends))
+    if (qmpi_elf_loaded_contains(object, qmpi_ends)) {
+        ours = *object;
         return;
+    }
     if (is_mpi_library(object))
         problem = qmpi_elf_rewrite(object, internal_target, (void *)object);
     else if (qmpi_binding_is(object))
@@ -151,9 +154,9 @@ void qmpi_reach_redirect(void)
 static bool is_idle(void)
 {
     const void *found = dlsym(RTLD_DEFAULT, "QMPIX_Get_function");
-    Dl_info its, ours;
-    return found && dladdr(found, &its) && dladdr(qmpi_ends, &ours) &&
-           its.dli_fbase != ours.dli_fbase;
+    Dl_info its, mine;
+    return found && dladdr(found, &its) && dladdr(qmpi_ends, &mine) &&
+           its.dli_fbase != mine.dli_fbase;
 }
 
 /* Before the program's first call: a binding's may be of PMPI_Init. */
@@ -173,12 +176,6 @@ bool qmpi_reach_is_binding(const void *address)
     return qmpi_binding_holds(address);
 }
 
-static bool is_ours(const void *address)
-{
-    Dl_info its, ours;
-    return dladdr(address, &its) && dladdr(qmpi_ends, &ours) && its.dli_fbase == ours.dli_fbase;
-}
-
 /* What stands between a call of the program's and the stack. */
 static bool is_between(const void *address)
 {
@@ -186,18 +183,32 @@ static bool is_between(const void *address)
            qmpi_host_layer_of(address);
 }
 
-/* Finding the program's frame takes an unwinder, and time: only for those who ask. */
-static __attribute__((noinline)) void *unwind_to_program(void *caller)
+/* The frame of the program's call among those from `caller` on; -1: they do not reach that far. */
+static int find_program(void *const *frames, int count, const void *caller)
 {
-    enum { DEPTH = 256 };
-    void *frames[DEPTH];
-    const int count = backtrace(frames, DEPTH);
     int i = 0;
     while (i < count && frames[i] != caller)
         i++;
-    while (i < count && (is_between(frames[i]) || is_ours(frames[i])))
+    while (i < count && (is_between(frames[i]) || qmpi_elf_loaded_contains(&ours, frames[i])))
         i++;
-    return i < count ? frames[i] : caller;
+    return i < count ? i : -1;
+}
+
+/* Finding the program's frame takes an unwinder, and time: only for those who ask. The frame is
+ * near: few stacks are walked to their end. */
+static __attribute__((noinline)) void *unwind_to_program(void *caller)
+{
+    static const int depths[] = {10, 32, 256};
+    void *frames[256];
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+        const int count = qmpi_unwind(frames, depths[i]);
+        const int at = find_program(frames, count, caller);
+        if (at >= 0)
+            return frames[at];
+        if (count < depths[i])
+            break;
+    }
+    return caller;
 }
 
 void *qmpi_reach_program_caller(void *caller)
