@@ -223,8 +223,8 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
 /*
  * Switches a layer off (`enabled` 0) or on again. Off, it is not called, and its functions cost
  * what they would cost without it. When the call returns, the stack is changed for every call that
- * begins; calls that are under way, also in other threads, go on as they began. Layers are on at
- * first. Any thread, at any time after start-up: not in `init`, not in a signal handler.
+ * begins; calls that are under way, also in other threads, may go on in the old one. Layers are on
+ * at first. Any thread, at any time after start-up: not in `init`, not in a signal handler.
  *
  * Pointers to next functions that a layer keeps stay callable and lead on as they led; see
  * QMPIX_Register_stack_changed. Those of a hosted PMPI tool are changed for it, but for answers of

@@ -182,6 +182,15 @@ def test_what_is_not_possible_is_refused():
     assert not [line for line in result.trace if "wrong answers" in line]
 
 
+def test_wrappers_that_are_part_of_the_program_cannot_be_switched_but_layers_below_them_can():
+    result = run_mpi("switch_own", "init", "off=1", "rank", "off=2", "rank", "finalize", ranks=1,
+                     tools="alpha", preload=())
+    assert result.returncode == 1  # as it says where an answer is another than MPI_SUCCESS
+    assert re.fullmatch(r"layer 1 to 0: result [1-9]\d*, now 1\n", result.stdout)
+    assert [call for call in without_counts(result.calls) if "Comm_rank" in call] == [
+        "own MPI_Comm_rank", "alpha 2 MPI_Comm_rank", "own MPI_Comm_rank"]
+
+
 def test_a_hosted_tool_that_keeps_what_dlsym_told_it_is_named():
     result = succeed("init", "rank", "off=2", "rank", "on=2", "off=2", "rank", "finalize",
                      tools="hosted_keeps:alpha")
