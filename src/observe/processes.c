@@ -150,6 +150,16 @@ static struct qmpi_processes *find_window(MPI_Win window)
     return processes;
 }
 
+/* Whether MPI may be asked about a communicator. Outside MPI_Init and MPI_Finalize any other than
+ * the predefined ones can only be a session's. */
+static bool may_exist(MPI_Comm comm)
+{
+    int initialized = 0, finalized = 0;
+    QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
+    QMPI_PMPI(Finalized, FINALIZED)(&finalized);
+    return !finalized && (initialized || (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF));
+}
+
 /* ---- Kept with the handle -----------------------------------------------------------------------
  */
 
@@ -193,7 +203,7 @@ const struct qmpi_processes *qmpi_processes_of_comm(MPI_Comm comm)
     const unsigned now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
     if (last.generation == now && last.comm == comm)
         return last.processes;
-    const struct qmpi_processes *processes = comm_processes(comm);
+    const struct qmpi_processes *processes = may_exist(comm) ? comm_processes(comm) : NULL;
     if (processes) {
         last.comm = comm;
         last.generation = now;
@@ -234,8 +244,8 @@ int QMPIX_Comm_world_rank(MPI_Comm comm, int rank, int *world)
     if (comm == MPI_COMM_NULL || !world)
         return MPI_ERR_ARG;
     processes = qmpi_processes_of_comm(comm);
-    if (!processes || rank < 0 || rank >= processes->peers)
-        return MPI_ERR_ARG;
+    if (!processes)
+        return MPI_ERR_OTHER;
     *world = qmpi_processes_world(processes, rank);
     return MPI_SUCCESS;
 }
