@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Runs a program of this folder under the witness, and holds what was seen against the truth.
+
+A program writes what it did (`expected.RANK`, programs/expect.h), the witness what it saw
+(`witness.RANK`, tools/witness.c). Both are one line for each call.
+"""
+from collections import Counter
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from support import BUILD, TOOLS, program, run_mpi
+
+OBSERVE = BUILD / "tests" / "observe"
+OBSERVE_TOOLS = OBSERVE / "tools"
+OBSERVE_PROGRAMS = OBSERVE / "programs"
+HOST_TOOLS = BUILD / "tests" / "host" / "tools"
+
+# What a line of the program means that leaves the field out.
+DEFAULTS = {
+    "result": "0", "sent": "0", "received": "0", "transfers": "-", "comm": "-", "root": "-",
+    "started": "-", "completed": "-", "fault": "-",
+}
+# And those that are as another field where they are left out.
+SAME_AS = {
+    "sent_before": "sent", "received_before": "received", "transfers_before": "transfers",
+    "comm_after": "comm", "root_before": "root",
+}
+UNORDERED = ("started", "completed")
+
+
+def observe_program(name) -> Path:
+    return OBSERVE_PROGRAMS / name
+
+
+def run_observed(name, *args, env=None, **kwargs):
+    """run_mpi with this folder's tools in the tool path, the hosted ones after them."""
+    path = observe_program(name)
+    environment = {"QMPI_TOOL_PATH": f"{OBSERVE_TOOLS}:{HOST_TOOLS}:{TOOLS}", **(env or {})}
+    return run_mpi(path if path.exists() else program(name), *args, env=environment, **kwargs)
+
+
+def fields_of(line: str) -> dict[str, str]:
+    function, *words = line.split()
+    fields = {"function": function}
+    for word in words:
+        name, _, value = word.partition("=")
+        if name in fields:
+            value = f"{fields[name]},{value}"
+        if name in UNORDERED:
+            value = ",".join(sorted(value.split(",")))
+        fields[name] = value
+    return fields
+
+
+def read(folder, what, rank) -> list[dict[str, str]]:
+    path = Path(folder) / f"{what}.{rank}"
+    return [fields_of(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def completed(expected: dict[str, str]) -> dict[str, str]:
+    whole = DEFAULTS | expected
+    for name, other in SAME_AS.items():
+        whole.setdefault(name, whole[other])
+    return whole
+
+
+def differences(expected: dict[str, str], seen: dict[str, str]) -> list[str]:
+    seen = {"fault": "-"} | seen
+    return [f"{name}: seen {seen.get(name)}, true {value}"
+            for name, value in completed(expected).items()
+            if not fnmatchcase(seen.get(name, "(none)"), value)]
+
+
+def plain(line: dict[str, str]) -> str:
+    """Without the arguments, for messages."""
+    return " ".join(f"{name}={value}" for name, value in line.items()
+                    if not name.startswith("a.") and name != "function")
+
+
+def check_rank(folder, rank) -> list[dict[str, str]]:
+    """Every call was seen once, in order, and every figure is exact. Returns what was seen."""
+    expected, seen = read(folder, "expected", rank), read(folder, "witness", rank)
+    wrong = []
+    for number, (true, got) in enumerate(zip(expected, seen), 1):
+        if true["function"] != got["function"]:
+            wrong.append(f"rank {rank}, call {number}: {got['function']} was seen, "
+                         f"{true['function']} was called")
+            break
+        found = differences(true, got)
+        if found:
+            wrong.append(f"rank {rank}, call {number}, {true['function']}: {'; '.join(found)}\n"
+                         f"    program: {plain(true)}\n    witness: {plain(got)}")
+    if not wrong and len(expected) != len(seen):
+        wrong.append(f"rank {rank}: {len(expected)} calls, {len(seen)} seen")
+    assert not wrong, f"{len(wrong)} wrong\n" + "\n".join(wrong[:12])
+    return seen
+
+
+def check_unordered(folder, rank) -> None:
+    """Every call was seen once; for threads, whose calls come in any order."""
+    keys = ["function", *DEFAULTS, *SAME_AS]
+    for free in ("root", "root_before", "comm_after"):  # with `*` in these programs
+        keys.remove(free)
+
+    def key(line):
+        return tuple(line.get(name, "-") for name in keys)
+
+    expected = Counter(key(completed(line)) for line in read(folder, "expected", rank))
+    seen = Counter(key(line) for line in read(folder, "witness", rank))
+    assert expected - seen == Counter() and seen - expected == Counter()
+
+
+def witness(folder, more="") -> str:
+    """The entry of QMPI_TOOLS for the witness that writes into `folder`."""
+    return f"witness,folder={folder}{more}"
+
+
+def check_program(name, folder, *args, ranks=2, more="", above=(), below=(), check=check_rank,
+                  **kwargs):
+    """Runs the program under the witness, other layers above and below it, and checks each rank."""
+    tools = ":".join([*above, witness(folder, more), *below])
+    result = run_observed(name, folder, *args, ranks=ranks, tools=tools, **kwargs)
+    assert result.returncode == 0
+    assert result.messages == []
+    for rank in range(ranks):
+        check(folder, rank)
+    return result

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What Wait… and Test… complete: requests of which it is known when they are done. Two ranks; rank
+ * 0 sends, rank 1 receives.
+ */
+#include "expect.h"
+
+static int rank, peer;
+static int numbers[64];
+
+/* Three receives on rank 1, three sends on rank 0; complete at the barrier at the latest. */
+static void begin(MPI_Request requests[3])
+{
+    for (int i = 0; i < 3; i++) {
+        if (rank == 0)
+            DO(Isend, (numbers, i + 1, MPI_INT, peer, i, MPI_COMM_WORLD, &requests[i]),
+               says("@ sent=%d transfers=>1/1/%d/%d started=%s", 4 * i + 4, i, 4 * i + 4,
+                    REQUEST(requests[i])));
+        else
+            DO(Irecv, (numbers + 4 * i, 4, MPI_INT, peer, i, MPI_COMM_WORLD, &requests[i]),
+               says("@ received=16 transfers=<0/0/%d/16 started=%s", i, REQUEST(requests[i])));
+    }
+}
+
+static const char *done(int count, const MPI_Request *requests)
+{
+    const char *text = count ? "completed=" : "";
+    for (int i = 0; i < count; i++)
+        text = says("%s%s%s", text, i ? "," : "", REQUEST(requests[i]));
+    return text;
+}
+
+static void copy(MPI_Request *to, const MPI_Request *from)
+{
+    for (int i = 0; i < 3; i++)
+        to[i] = from[i];
+}
+
+static void all_of_them(void)
+{
+    MPI_Request requests[5], kept[3];
+    MPI_Status statuses[5];
+    int flag = 0;
+    begin(requests);
+    copy(kept, requests);
+    DO(Waitall, (3, requests, MPI_STATUSES_IGNORE), done(3, kept));
+    begin(requests);
+    copy(kept, requests);
+    requests[3] = requests[2]; /* null handles among them are left out */
+    requests[2] = MPI_REQUEST_NULL;
+    requests[4] = MPI_REQUEST_NULL;
+    DO(Waitall, (5, requests, statuses), done(3, kept));
+    EXPECT_TRUE(rank == 0 || (statuses[3].MPI_SOURCE == 0 && statuses[3].MPI_TAG == 2));
+    DO(Waitall, (5, requests, statuses), "");
+    DO(Waitall, (0, NULL, MPI_STATUSES_IGNORE), "");
+    begin(requests);
+    copy(kept, requests);
+    while (!flag)
+        DO(Testall, (3, requests, &flag, MPI_STATUSES_IGNORE), flag ? done(3, kept) : "");
+    /* Not yet: rank 1's message is sent after the test. */
+    if (rank == 1) {
+        MPI_Request late;
+        PMPI_Irecv(numbers, 1, MPI_INT, peer, 50, MPI_COMM_WORLD, &late);
+        DO(Testall, (1, &late, &flag, MPI_STATUSES_IGNORE), "");
+        DO(Test, (&late, &flag, MPI_STATUS_IGNORE), "");
+        int index, count, indices[1];
+        DO(Testany, (1, &late, &index, &flag, MPI_STATUS_IGNORE), "");
+        DO(Testsome, (1, &late, &count, indices, MPI_STATUSES_IGNORE), "");
+        DO(Request_get_status, (late, &flag, MPI_STATUS_IGNORE), "");
+        PMPI_Barrier(MPI_COMM_WORLD);
+        const MPI_Request kept_late = late;
+        DO(Wait, (&late, MPI_STATUS_IGNORE), done(1, &kept_late));
+    } else {
+        PMPI_Barrier(MPI_COMM_WORLD);
+        PMPI_Send(numbers, 1, MPI_INT, peer, 50, MPI_COMM_WORLD);
+    }
+}
+
+static void one_of_them(void)
+{
+    MPI_Request requests[3], kept[3];
+    MPI_Status status;
+    int index = 0, flag = 0;
+    begin(requests);
+    copy(kept, requests);
+    for (int i = 0; i < 3; i++)
+        DO(Waitany, (3, requests, &index, MPI_STATUS_IGNORE), done(1, &kept[index]));
+    DO(Waitany, (3, requests, &index, MPI_STATUS_IGNORE), "");
+    EXPECT_TRUE(index == MPI_UNDEFINED);
+    begin(requests);
+    copy(kept, requests);
+    for (int finished = 0; finished < 3; finished += flag)
+        DO(Testany, (3, requests, &index, &flag, &status), flag ? done(1, &kept[index]) : "");
+    DO(Testany, (3, requests, &index, &flag, MPI_STATUS_IGNORE), "");
+    EXPECT_TRUE(flag && index == MPI_UNDEFINED);
+    begin(requests);
+    copy(kept, requests);
+    for (int i = 0; i < 3; i++) {
+        DO(Wait, (&requests[i], &status), done(1, &kept[i]));
+        EXPECT_TRUE(rank == 0 || (status.MPI_SOURCE == 0 && status.MPI_TAG == i));
+    }
+    DO(Wait, (&requests[0], MPI_STATUS_IGNORE), "");
+    begin(requests);
+    copy(kept, requests);
+    for (int i = 0; i < 3; i++) {
+        for (flag = 0; !flag;)
+            DO(Test, (&requests[i], &flag, MPI_STATUS_IGNORE), flag ? done(1, &kept[i]) : "");
+    }
+    DO(Test, (&requests[0], &flag, MPI_STATUS_IGNORE), "");
+    EXPECT_TRUE(flag);
+}
+
+static void some_of_them(void)
+{
+    MPI_Request requests[3], kept[3], finished[3];
+    int indices[3], count = 0;
+    for (int waits = 0; waits < 2; waits++) {
+        begin(requests);
+        copy(kept, requests);
+        for (int all = 0; all < 3; all += count) {
+            const char *fields = "";
+            int error;
+            if (waits)
+                error = MPI_Waitsome(3, requests, &count, indices, MPI_STATUSES_IGNORE);
+            else
+                error = MPI_Testsome(3, requests, &count, indices, MPI_STATUSES_IGNORE);
+            EXPECT_TRUE(count >= 0 && count <= 3);
+            for (int i = 0; i < count; i++)
+                finished[i] = kept[indices[i]];
+            fields = done(count, finished);
+            expect_call(waits ? "MPI_Waitsome" : "MPI_Testsome", error, fields);
+        }
+    }
+    DO(Waitsome, (3, requests, &count, indices, MPI_STATUSES_IGNORE), "");
+    EXPECT_TRUE(count == MPI_UNDEFINED);
+    DO(Testsome, (3, requests, &count, indices, MPI_STATUSES_IGNORE), "");
+}
+
+/* ---- Generalized requests -----------------------------------------------------------------------
+ */
+
+static int query(void *state, MPI_Status *status)
+{
+    (void)state;
+    PMPI_Status_set_elements(status, MPI_INT, 0);
+    PMPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+static int free_state(void *state)
+{
+    (void)state;
+    return MPI_SUCCESS;
+}
+
+static int cancel(void *state, int complete)
+{
+    (void)state;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+static void generalized(void)
+{
+    MPI_Request request;
+    DO(Grequest_start, (query, free_state, cancel, NULL, &request),
+       says("started=%s", REQUEST(request)));
+    DO(Grequest_complete, (request), "");
+    const MPI_Request kept = request;
+    DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &kept));
+}
+
+int main(int argc, char **argv)
+{
+    int size;
+    expect_init(argc, argv, &rank, &size);
+    EXPECT_TRUE(size == 2);
+    peer = 1 - rank;
+    all_of_them();
+    one_of_them();
+    some_of_them();
+    generalized();
+    expect_finalize();
+    return 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One collective in its six forms: blocking, nonblocking and persistent, each with int and with
+ * MPI_Count counts. Persistent ones are started once: at the second start MPICH 4.0 loses the
+ * communicator and the datatypes of some. ARGS(PICK) is the list of arguments up to the
+ * communicator; PICK(counts) takes the array of the right type out of a `struct counts`,
+ * PICK(displacements) likewise.
+ */
+#ifndef TEST_EVERY_WAY_H
+#define TEST_EVERY_WAY_H
+
+#include "expect.h"
+
+#define MOST 4
+
+struct counts {
+    int small[MOST];
+    MPI_Count large[MOST];
+};
+struct displacements {
+    int small[MOST];
+    MPI_Aint large[MOST];
+};
+#define COUNTS(...)                                                                                \
+    {                                                                                              \
+        {__VA_ARGS__},                                                                             \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+#define SMALL(array) (array).small
+#define LARGE(array) (array).large
+
+/* What the call reads and writes of this process's data; `root`: fields for it, or "". */
+static inline const char *amount(long sent, long received, const char *root)
+{
+    return says("@ sent=%ld received=%ld %s", sent, received, root);
+}
+
+#define ONE_PERSISTENT(X, ARGUMENTS, sent, received, root)                                         \
+    do {                                                                                           \
+        MPI_Request request_of;                                                                    \
+        DO(X, ARGUMENTS, says("@ %s", root));                                                      \
+        const MPI_Request kept_of = request_of;                                                    \
+        DO(Start, (&request_of),                                                                   \
+           says("%s root=* started=%s", amount(sent, received, ""), REQUEST(kept_of)));            \
+        DO(Wait, (&request_of, MPI_STATUS_IGNORE), says("completed=%s", REQUEST(kept_of)));        \
+        DO(Request_free, (&request_of), "");                                                       \
+    } while (0)
+
+#define ONE_NONBLOCKING(X, ARGUMENTS, sent, received, root)                                        \
+    do {                                                                                           \
+        MPI_Request request_of;                                                                    \
+        DO_AND_WAIT(X, ARGUMENTS, request_of, amount(sent, received, root));                       \
+    } while (0)
+
+#define BLOCKING_AND_NONBLOCKING(X, x, ARGS, sent, received, root)                                 \
+    do {                                                                                           \
+        DO(X, (ARGS(SMALL)), amount(sent, received, root));                                        \
+        DO(X##_c, (ARGS(LARGE)), amount(sent, received, root));                                    \
+        ONE_NONBLOCKING(I##x, (ARGS(SMALL), &request_of), sent, received, root);                   \
+        ONE_NONBLOCKING(I##x##_c, (ARGS(LARGE), &request_of), sent, received, root);               \
+    } while (0)
+
+#define EVERY_WAY(X, x, ARGS, sent, received, root)                                                \
+    do {                                                                                           \
+        BLOCKING_AND_NONBLOCKING(X, x, ARGS, sent, received, root);                                \
+        ONE_PERSISTENT(X##_init, (ARGS(SMALL), MPI_INFO_NULL, &request_of), sent, received, root); \
+        ONE_PERSISTENT(X##_init_c, (ARGS(LARGE), MPI_INFO_NULL, &request_of), sent, received,      \
+                       root);                                                                      \
+    } while (0)
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a program knows of its own calls, written beside it: one line for each call into
+ * FOLDER/expected.RANK. These programs are the truth that observers are held against, so nothing
+ * here comes from libqmpi: the figures stand in the program's text.
+ *
+ * A line is the function and fields NAME=VALUE; observe_support.py holds it against what the test
+ * tool `witness` saw and says what a field left out means (no bytes, no transfer, no root, …).
+ * `@` is the communicator that expect_on() named last, `@world` and `@self` are those. A transfer
+ * is
+ * `>peer/world/tag/bytes` where it is sent, `<…` where it is received. `*` matches anything.
+ *
+ * All calls that the witness is to see are made with DO; setting up is done by PMPI calls.
+ */
+#ifndef TEST_EXPECT_H
+#define TEST_EXPECT_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+/* argv[1] is the folder. To be called first. */
+void expect_begin(int argc, char **argv);
+/* Ends the program with a message unless `good`. */
+void expect_true(int good, const char *what);
+#define EXPECT_TRUE(condition) expect_true((condition) != 0, #condition)
+
+/* The communicator for `@`, in this thread. */
+void expect_on(MPI_Comm comm);
+/* Writes a line; ends the program if the call failed. */
+void expect_call(const char *function, int error, const char *fields);
+
+/* Formatted text that lives until this thread has made 255 more. */
+#ifdef __GNUC__
+__attribute__((format(printf, 1, 2)))
+#endif
+const char *
+says(const char *format, ...);
+/* The bytes of a handle. */
+const char *expect_hex(const void *object, size_t size);
+#define COMM(value) expect_hex(&(MPI_Comm){value}, sizeof(MPI_Comm))
+#define REQUEST(value) expect_hex(&(MPI_Request){value}, sizeof(MPI_Request))
+#define DATATYPE(value) expect_hex(&(MPI_Datatype){value}, sizeof(MPI_Datatype))
+
+/* One call, and what is to be seen of it; `fields` is evaluated after the call. */
+#define DO(X, ARGUMENTS, fields)                                                                   \
+    do {                                                                                           \
+        const int error_of_call = MPI_##X ARGUMENTS;                                               \
+        expect_call("MPI_" #X, error_of_call, fields);                                             \
+    } while (0)
+
+/* A call that gives a request, and the wait for it. */
+#define DO_AND_WAIT(X, ARGUMENTS, request, fields)                                                 \
+    do {                                                                                           \
+        DO(X, ARGUMENTS, says("%s started=%s", fields, REQUEST(request)));                         \
+        const MPI_Request kept_request = request;                                                  \
+        DO(Wait, (&(request), MPI_STATUS_IGNORE), says("completed=%s", REQUEST(kept_request)));    \
+    } while (0)
+
+/* MPI_Init, and the others' beginning and end. */
+void expect_init(int argc, char **argv, int *rank, int *size);
+void expect_finalize(void);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Neighbourhood collectives, in all forms, on two ranks: a line (with no neighbour beyond its
+ * ends), a ring (with the other process on both sides), a graph, a directed graph with more edges
+ * one way than the other, and one without any. Every sent block is counted once for each process
+ * that it is for, but what all neighbours get alike only once, for it is read from one place.
+ */
+#include "every_way.h"
+
+static int rank, sources, destinations; /* that there are */
+static MPI_Comm comm;
+static int out[256], in[256];
+
+/* Block i is i + 1 ints; in a line or ring those of the missing neighbours must not count. */
+static struct counts counts_out, counts_in;
+static const struct displacements places = COUNTS(0, 10, 20, 30);
+static const MPI_Aint bytes[MOST] = {0, 40, 80, 120};
+static const MPI_Datatype ints[MOST] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
+
+#define ALLGATHER(PICK) out, 3, MPI_INT, in, 3, MPI_INT, comm
+#define ALLTOALL(PICK) out, 3, MPI_INT, in, 3, MPI_INT, comm
+#define ALLGATHERV(PICK) out, 3, MPI_INT, in, PICK(counts_in), PICK(places), MPI_INT, comm
+#define ALLTOALLV(PICK)                                                                            \
+    out, PICK(counts_out), PICK(places), MPI_INT, in, PICK(counts_in), PICK(places), MPI_INT, comm
+#define ALLTOALLW(PICK) out, PICK(counts_out), bytes, ints, in, PICK(counts_in), bytes, ints, comm
+
+static void set(struct counts *counts, int at, int value)
+{
+    counts->small[at] = value;
+    counts->large[at] = value;
+}
+
+/* `together`: the ints of the blocks that do go out and come in. */
+static void everything(int together_out, int together_in)
+{
+    const int once = destinations ? 12 : 0;
+    EVERY_WAY(Neighbor_allgather, neighbor_allgather, ALLGATHER, once, 12 * sources, "");
+    EVERY_WAY(Neighbor_alltoall, neighbor_alltoall, ALLTOALL, 12 * destinations, 12 * sources, "");
+    EVERY_WAY(Neighbor_alltoallv, neighbor_alltoallv, ALLTOALLV, 4 * together_out, 4 * together_in,
+              "");
+    EVERY_WAY(Neighbor_alltoallw, neighbor_alltoallw, ALLTOALLW, 4 * together_out, 4 * together_in,
+              "");
+    for (int i = 0; i < MOST; i++)
+        set(&counts_in, i, 3);
+    EVERY_WAY(Neighbor_allgatherv, neighbor_allgatherv, ALLGATHERV, once, 12 * sources, "");
+}
+
+static void line(void)
+{
+    DO(Cart_create, (MPI_COMM_WORLD, 1, (int[]){2}, (int[]){0}, 0, &comm), "@world");
+    expect_on(comm);
+    sources = destinations = 1;
+    /* Before and after each process: rank 0's block 1 goes to rank 1's block 0. The blocks for
+     * nobody have counts too. */
+    set(&counts_out, 0, rank == 0 ? 9 : 5);
+    set(&counts_out, 1, rank == 0 ? 7 : 9);
+    set(&counts_in, 0, rank == 0 ? 9 : 7);
+    set(&counts_in, 1, rank == 0 ? 5 : 9);
+    everything(rank == 0 ? 7 : 5, rank == 0 ? 5 : 7);
+    PMPI_Comm_free(&comm);
+}
+
+/* Two dimensions, of which one is periodic with one process: it is its own neighbour. */
+static void ring(void)
+{
+    DO(Cart_create, (MPI_COMM_WORLD, 2, ((int[]){2, 1}), ((int[]){0, 1}), 0, &comm), "@world");
+    expect_on(comm);
+    sources = destinations = 3;
+    for (int i = 0; i < MOST; i++) {
+        set(&counts_out, i, 2);
+        set(&counts_in, i, 2);
+    }
+    everything(6, 6);
+    PMPI_Comm_free(&comm);
+}
+
+static void graph(void)
+{
+    /* Each is the other's neighbour, and rank 1 its own. */
+    DO(Graph_create, (MPI_COMM_WORLD, 2, (int[]){1, 3}, (int[]){1, 0, 1}, 0, &comm), "@world");
+    expect_on(comm);
+    sources = destinations = rank == 0 ? 1 : 2;
+    for (int i = 0; i < MOST; i++) {
+        set(&counts_out, i, 4);
+        set(&counts_in, i, 4);
+    }
+    everything(4 * destinations, 4 * sources);
+    PMPI_Comm_free(&comm);
+}
+
+static void directed(void)
+{
+    /* From rank 0 two edges to rank 1; from rank 1 one to itself, none to rank 0. */
+    static const int from_zero[] = {1, 1}, from_one[] = {1}, to_one[] = {0, 0, 1};
+    sources = rank == 0 ? 0 : 3;
+    destinations = rank == 0 ? 2 : 1;
+    DO(Dist_graph_create_adjacent,
+       (MPI_COMM_WORLD, sources, to_one, MPI_UNWEIGHTED, destinations,
+        rank == 0 ? from_zero : from_one, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm),
+       "@world");
+    expect_on(comm);
+    for (int i = 0; i < MOST; i++) {
+        set(&counts_out, i, 4);
+        set(&counts_in, i, 4);
+    }
+    everything(4 * destinations, 4 * sources);
+    PMPI_Comm_free(&comm);
+}
+
+static void alone(void)
+{
+    DO(Dist_graph_create,
+       (MPI_COMM_WORLD, 0, NULL, NULL, NULL, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm), "@world");
+    expect_on(comm);
+    sources = destinations = 0;
+    everything(0, 0);
+    PMPI_Comm_free(&comm);
+}
+
+int main(int argc, char **argv)
+{
+    int size;
+    expect_init(argc, argv, &rank, &size);
+    EXPECT_TRUE(size == 2);
+    line();
+    ring();
+    graph();
+    directed();
+    alone();
+    expect_finalize();
+    return 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What MPI_Start and MPI_Startall start, on two ranks; rank 0 sends, rank 1 receives. Persistent
+ * and partitioned requests are started twice, freed, and their handles used again for others.
+ */
+#include "expect.h"
+
+static int rank, peer;
+static int numbers[64];
+
+static const char *done(int count, const MPI_Request *requests)
+{
+    const char *text = count ? "completed=" : "";
+    for (int i = 0; i < count; i++)
+        text = says("%s%s%s", text, i ? "," : "", REQUEST(requests[i]));
+    return text;
+}
+
+static const char *transfer(int bytes, int tag)
+{
+    return says("%s=%d transfers=%c%d/%d/%d/%d", rank == 0 ? "sent" : "received", bytes,
+                rank == 0 ? '>' : '<', peer, peer, tag, bytes);
+}
+
+static void start_and_wait(MPI_Request *request, const char *fields)
+{
+    DO(Start, (request), says("@ root=* %s started=%s", fields, REQUEST(*request)));
+    DO(Wait, (request, MPI_STATUS_IGNORE), done(1, request));
+}
+
+#define PERSISTENT(X, COUNT)                                                                       \
+    do {                                                                                           \
+        MPI_Request request;                                                                       \
+        DO(X, (numbers, COUNT, MPI_INT, peer, COUNT, MPI_COMM_WORLD, &request), "@");              \
+        for (int i = 0; i < 2; i++) {                                                              \
+            PMPI_Barrier(MPI_COMM_WORLD);                                                          \
+            start_and_wait(&request, transfer(4 * (COUNT), COUNT));                                \
+        }                                                                                          \
+        DO(Request_free, (&request), "");                                                          \
+    } while (0)
+
+/* The send must find its receive: a ready send may otherwise fail. */
+static void ready_persistent(int large)
+{
+    MPI_Request request;
+    if (rank == 1) {
+        DO(Recv_init, (numbers, 6, MPI_INT, peer, 6, MPI_COMM_WORLD, &request), "@");
+        DO(Start, (&request), says("@ root=* %s started=%s", transfer(24, 6), REQUEST(request)));
+        PMPI_Barrier(MPI_COMM_WORLD);
+        DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &request));
+    } else {
+        if (large)
+            DO(Rsend_init_c, (numbers, 6, MPI_INT, peer, 6, MPI_COMM_WORLD, &request), "@");
+        else
+            DO(Rsend_init, (numbers, 6, MPI_INT, peer, 6, MPI_COMM_WORLD, &request), "@");
+        PMPI_Barrier(MPI_COMM_WORLD);
+        start_and_wait(&request, transfer(24, 6));
+    }
+    DO(Request_free, (&request), "");
+}
+
+static void persistent(void)
+{
+    static char room[4096];
+    void *detached;
+    int size;
+    PMPI_Buffer_attach(room, sizeof room);
+    /* The handle is one after the other's: what it starts must be its own. */
+    if (rank == 0) {
+        PERSISTENT(Send_init, 1);
+        PERSISTENT(Send_init_c, 2);
+        PERSISTENT(Ssend_init, 3);
+        PERSISTENT(Ssend_init_c, 4);
+        PERSISTENT(Bsend_init, 5);
+        PERSISTENT(Bsend_init_c, 6);
+    } else {
+        PERSISTENT(Recv_init, 1);
+        PERSISTENT(Recv_init_c, 2);
+        PERSISTENT(Recv_init, 3);
+        PERSISTENT(Recv_init_c, 4);
+        PERSISTENT(Recv_init, 5);
+        PERSISTENT(Recv_init_c, 6);
+    }
+    PMPI_Buffer_detach(&detached, &size);
+    ready_persistent(0);
+    ready_persistent(1);
+}
+
+/* Freed by a call that no observer sees, or while it runs; room that the message does not fill; the
+ * communicator freed before the start. */
+static void persistent_otherwise(void)
+{
+    MPI_Request request, kept;
+    MPI_Comm comm;
+    PMPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
+    for (int i = 0; i < 2; i++) {
+        if (rank == 0)
+            DO(Send_init, (numbers, 2, MPI_INT, peer, 8 + i, MPI_COMM_WORLD, &request), "@");
+        else
+            DO(Recv_init, (numbers, 5, MPI_INT, peer, 8 + i, MPI_COMM_WORLD, &request), "@");
+        DO(Start, (&request),
+           says("@ root=* %s started=%s", transfer(rank == 0 ? 8 : 20, 8 + i), REQUEST(request)));
+        kept = request;
+        if (rank == 0 && i == 1) {
+            DO(Request_free, (&request), ""); /* it is sent all the same */
+            continue;
+        }
+        DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &kept));
+        PMPI_Request_free(&request);
+    }
+    PMPI_Barrier(MPI_COMM_WORLD);
+    /* Rank 1 - rank in `comm` is this rank. */
+    expect_on(comm);
+    const MPI_Comm freed = comm;
+    if (rank == 0)
+        DO(Send_init, (numbers, 2, MPI_INT, 0, 9, comm, &request), "@");
+    else
+        DO(Recv_init, (numbers, 2, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &request), "@");
+    DO(Comm_free, (&comm), says("comm=%s comm_after=*", COMM(freed)));
+    DO(Start, (&request),
+       says("@ root=* %s started=%s",
+            rank == 0 ? "sent=8 transfers=>0/1/9/8" : "received=8 transfers=<any/-/any/8",
+            REQUEST(request)));
+    expect_on(MPI_COMM_WORLD);
+    DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &request));
+    DO(Request_free, (&request), "");
+}
+
+static void all_started(void)
+{
+    MPI_Request requests[3];
+    for (int i = 0; i < 2; i++) {
+        if (rank == 0)
+            DO(Send_init, (numbers, i + 1, MPI_INT, peer, i, MPI_COMM_WORLD, &requests[i]), "@");
+        else
+            DO(Recv_init, (numbers, i + 1, MPI_INT, peer, i, MPI_COMM_WORLD, &requests[i]), "@");
+    }
+    DO(Send_init, (numbers, 4, MPI_INT, MPI_PROC_NULL, 2, MPI_COMM_WORLD, &requests[2]), "@");
+    for (int i = 0; i < 2; i++) {
+        const char direction = rank == 0 ? '>' : '<';
+        DO(Startall, (3, requests),
+           says("@ root=* %s=12 transfers=%c%d/%d/0/4,%c%d/%d/1/8,>null/-/2/0 started=%s,%s,%s",
+                rank == 0 ? "sent" : "received", direction, peer, peer, direction, peer, peer,
+                REQUEST(requests[0]), REQUEST(requests[1]), REQUEST(requests[2])));
+        DO(Waitall, (3, requests, MPI_STATUSES_IGNORE), done(3, requests));
+    }
+    DO(Startall, (0, requests), "comm=* comm_after=* root=*");
+    for (int i = 0; i < 3; i++)
+        DO(Request_free, (&requests[i]), "");
+}
+
+/* Each partition of 3 ints is made ready by itself; all of them count at the start. */
+static void partitioned(void)
+{
+    MPI_Request request;
+    int flag = 0;
+    if (rank == 0)
+        DO(Psend_init, (numbers, 5, 3, MPI_INT, peer, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request),
+           "@");
+    else
+        DO(Precv_init, (numbers, 5, 3, MPI_INT, peer, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request),
+           "@");
+    for (int i = 0; i < 2; i++) {
+        DO(Start, (&request), says("@ root=* %s started=%s", transfer(60, 7), REQUEST(request)));
+        if (rank == 0) {
+            DO(Pready, (0, request), "");
+            DO(Pready_range, (1, 2, request), "");
+            DO(Pready_list, (2, ((int[]){4, 3}), request), "");
+        } else {
+            for (flag = 0; !flag;)
+                DO(Parrived, (request, 4, &flag), "");
+        }
+        DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &request));
+    }
+    DO(Request_free, (&request), "");
+}
+
+int main(int argc, char **argv)
+{
+    int size;
+    expect_init(argc, argv, &rank, &size);
+    EXPECT_TRUE(size == 2);
+    peer = 1 - rank;
+    persistent();
+    persistent_otherwise();
+    all_started();
+    partitioned();
+    expect_finalize();
+    return 0;
+}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Every call of a program is seen once, in order, and every figure that is told of it is exact."""
+import pytest
+
+from observe_support import check_program, check_unordered, observe_program
+
+
+def test_point_to_point(tmp_path):
+    check_program("observe_point_to_point", tmp_path)
+
+
+def test_completion(tmp_path):
+    check_program("observe_completion", tmp_path)
+
+
+def test_persistent_and_partitioned_operations(tmp_path):
+    check_program("observe_persistent", tmp_path)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_collectives(tmp_path, ranks):
+    check_program("observe_collectives", tmp_path, ranks=ranks)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_collectives_in_place(tmp_path, ranks):
+    check_program("observe_in_place", tmp_path, ranks=ranks)
+
+
+def test_collectives_and_messages_on_intercommunicators(tmp_path):
+    check_program("observe_intercommunicators", tmp_path, ranks=3, more=",ranks=yes")
+
+
+def test_collectives_among_neighbours(tmp_path):
+    check_program("observe_neighbours", tmp_path)
+
+
+def test_one_sided(tmp_path):
+    check_program("observe_one_sided", tmp_path)
+
+
+def test_files(tmp_path):
+    check_program("observe_files", tmp_path)
+
+
+def test_world_ranks_in_communicators_of_every_making(tmp_path):
+    check_program("observe_communicators", tmp_path, ranks=3, more=",ranks=yes")
+
+
+def test_a_program_with_sessions_alone(tmp_path):
+    check_program("observe_sessions", tmp_path, more=",ranks=yes")
+
+
+def test_calls_before_init_and_after_finalize_and_pcontrol(tmp_path):
+    check_program("observe_outside", tmp_path, ranks=1)
+
+
+def test_arguments_and_results_are_as_given(tmp_path):
+    check_program("observe_arguments", tmp_path, ranks=1)
+
+
+def test_four_threads_at_once(tmp_path):
+    check_program("observe_threaded", tmp_path, check=check_unordered)
+
+
+@pytest.mark.parametrize("module", ["mpi", "f08"])
+def test_a_fortran_program(tmp_path, module):
+    path = observe_program(f"observe_fortran_{module}")
+    if not path.exists():
+        pytest.skip("no Fortran compiler")
+    check_program(path.name, tmp_path)

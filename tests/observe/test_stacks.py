@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""The figures are the same wherever the observer stands, and with whatever above and below it."""
+import pytest
+
+from observe_support import check_program, check_rank, run_observed, witness
+
+# Hosted PMPI tools of tests/host and native layers of tests/mpi, above and below.
+PLACES = [
+    (["now"], []), ([], ["now"]), (["lazy"], ["next_pmpi"]), (["counter"], ["counter"]),
+    (["empty", "now"], ["lazy", "counter"]),
+]
+
+
+@pytest.mark.parametrize("above, below", PLACES)
+def test_messages(tmp_path, above, below):
+    check_program("observe_point_to_point", tmp_path, above=above, below=below)
+
+
+@pytest.mark.parametrize("above, below", PLACES[:3])
+@pytest.mark.parametrize("name", ["completion", "persistent", "one_sided"])
+def test_requests_and_windows(tmp_path, name, above, below):
+    check_program(f"observe_{name}", tmp_path, above=above, below=below)
+
+
+@pytest.mark.parametrize("above, below", PLACES[:2])
+def test_collectives(tmp_path, above, below):
+    check_program("observe_in_place", tmp_path, above=above, below=below)
+
+
+def test_three_observers_agree(tmp_path):
+    """Of two the upper gives the lower a status in place of MPI_STATUS_IGNORE."""
+    folders = [tmp_path / name for name in ("first", "second", "third")]
+    for folder in folders:
+        folder.mkdir()
+    first, second, third = map(witness, folders)
+    result = run_observed("observe_point_to_point", folders[0],
+                          tools=f"{first}:{second}:now:{third}")
+    assert (result.returncode, result.messages) == (0, [])
+    for folder in folders[1:]:
+        for rank in (0, 1):
+            truth = folders[0] / f"expected.{rank}"
+            (folder / truth.name).write_bytes(truth.read_bytes())
+    for folder in folders:
+        check_rank(folder, 0)
+        check_rank(folder, 1)

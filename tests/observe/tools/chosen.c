@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An observer of a chosen set. Options: functions=MPI_Send+MPI_Barrier, groups=NUMBER (of
+ * QMPIX_GROUP_…), only=before or only=after: no other callback; twice=yes: first all are asked for.
+ * Notes `chosen TOOL_ID MPI_X` in each callback.
+ */
+#define _GNU_SOURCE
+#include "trace.h"
+
+#include <qmpi/observer.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static void callback(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    (void)word;
+    trace("chosen %d %s", call->context->tool_id, call->function->name);
+}
+
+static int read_functions(const char *list, enum QMPI_Functions_enum *functions)
+{
+    char text[512];
+    int count = 0;
+    snprintf(text, sizeof text, "%s", list);
+    for (char *name = strtok(text, "+"); name; name = strtok(NULL, "+")) {
+        if (!strcmp(name, "lacking")) { /* a function that this MPI lacks */
+            int exists = 1, number = 0;
+            while (QMPIX_Function_exists((enum QMPI_Functions_enum)number, &exists) ==
+                       MPI_SUCCESS &&
+                   exists)
+                number++;
+            functions[count++] = (enum QMPI_Functions_enum)number;
+        } else if (QMPIX_Function_id(name, &functions[count]) == MPI_SUCCESS) {
+            count++;
+        }
+    }
+    return count;
+}
+
+static void init(int tool_id)
+{
+    const char *functions = NULL, *groups = NULL, *only = NULL, *twice = NULL;
+    QMPIX_Tool_get_option(tool_id, "functions", &functions);
+    QMPIX_Tool_get_option(tool_id, "groups", &groups);
+    QMPIX_Tool_get_option(tool_id, "only", &only);
+    QMPIX_Tool_get_option(tool_id, "twice", &twice);
+    /* Gone when init returns, as the observer is. */
+    enum QMPI_Functions_enum numbers[64];
+    QMPIX_Observer observer = {.size = sizeof observer, .before = callback, .after = callback};
+    if (twice && QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS)
+        QMPIX_Tool_fail(tool_id, "no observer\nmend: none");
+    if (functions) {
+        observer.function_count = read_functions(functions, numbers);
+        observer.functions = numbers;
+    }
+    if (groups)
+        observer.groups = (unsigned)strtoul(groups, NULL, 0);
+    if (only)
+        *(strcmp(only, "before") ? &observer.before : &observer.after) = NULL;
+    if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS)
+        QMPIX_Tool_fail(tool_id, "no observer\nmend: none");
+    memset(numbers, 0xff, sizeof numbers);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    QMPI_Register_tool_name("chosen", init);
+}
