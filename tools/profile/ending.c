@@ -10,6 +10,7 @@
 
 #include "checkpoint.h"
 #include "layer.h"
+#include "mpi_library.h"
 #include "own.h"
 
 #include <errno.h>
@@ -38,6 +39,10 @@ static const struct {
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
 static atomic_bool watching;
+
+/* What was there before us, and is put back. */
+static struct sigaction before[SIGNALS];
+static bool watched[SIGNALS];
 
 static const char *name_of(int number)
 {
@@ -72,8 +77,10 @@ static void write_in_child(int number)
 {
     char ending[32];
     sigset_t none;
-    for (int i = 0; i < SIGNALS; i++)
-        set_default(signals[i].number);
+    for (int i = 0; i < SIGNALS; i++) {
+        if (watched[i])
+            set_default(signals[i].number);
+    }
     signal(SIGXFSZ, SIG_IGN); /* too large a file is an error of its writing */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -119,12 +126,26 @@ static bool all_reported(void)
     return all;
 }
 
+static bool is_fault(int number)
+{
+    return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
+           number == SIGABRT;
+}
+
 /* A fault that the processor raised happens again on return; another signal must be sent again. */
 static bool comes_again(int number, const siginfo_t *info)
 {
     const bool fault =
         number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE;
     return fault && info->si_code > 0;
+}
+
+static void put_back(int number)
+{
+    for (int i = 0; i < SIGNALS; i++) {
+        if (signals[i].number == number)
+            sigaction(number, &before[i], NULL);
+    }
 }
 
 static void struck(int number, siginfo_t *info, void *context)
@@ -145,7 +166,7 @@ static void struck(int number, siginfo_t *info, void *context)
                 wait_for_child(child);
         }
     }
-    set_default(number);
+    put_back(number);
     if (!comes_again(number, info))
         raise(number);
     errno = error;
@@ -165,20 +186,35 @@ static void make_stack(void)
         free(stack.ss_sp);
 }
 
+static bool is_default(const struct sigaction *action)
+{
+    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
+}
+
+/* Communication libraries (UCX) have handlers that print where a fault was and end the process. */
+static bool is_libraries(int number, const struct sigaction *action)
+{
+    const bool has_info = action->sa_flags & SA_SIGINFO;
+    return is_fault(number) && (has_info || action->sa_handler != SIG_IGN) &&
+           mpi_library_holds(has_info ? (const void *)(uintptr_t)action->sa_sigaction
+                                      : (const void *)(uintptr_t)action->sa_handler);
+}
+
 void ending_watch(void)
 {
     if (atomic_exchange(&watching, true))
         return;
-    struct sigaction ours, before;
+    struct sigaction ours;
     memset(&ours, 0, sizeof ours);
     ours.sa_sigaction = struck;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigfillset(&ours.sa_mask);
     make_stack();
     for (int i = 0; i < SIGNALS; i++) {
-        if (!sigaction(signals[i].number, NULL, &before) && !(before.sa_flags & SA_SIGINFO) &&
-            before.sa_handler == SIG_DFL)
-            sigaction(signals[i].number, &ours, NULL);
+        const int number = signals[i].number;
+        watched[i] = !sigaction(number, NULL, &before[i]) &&
+                     (is_default(&before[i]) || is_libraries(number, &before[i])) &&
+                     !sigaction(number, &ours, NULL);
     }
 }
 
@@ -188,9 +224,10 @@ void ending_unwatch(void)
     if (!all_reported() || !atomic_exchange(&watching, false))
         return;
     for (int i = 0; i < SIGNALS; i++) {
-        if (!sigaction(signals[i].number, NULL, &now) && now.sa_flags & SA_SIGINFO &&
+        if (watched[i] && !sigaction(signals[i].number, NULL, &now) && now.sa_flags & SA_SIGINFO &&
             now.sa_sigaction == struck)
-            set_default(signals[i].number);
+            put_back(signals[i].number);
+        watched[i] = false;
     }
 }
 

@@ -3,9 +3,10 @@
  * Ends without MPI_Finalize: exit, and the signals that end a process and can be caught. MPI_Abort
  * is in steer.c.
  *
- * A signal is watched where its action is the default one when MPI begins. A handler that the
- * application installed before is left alone; one that it installs later takes our place. After
- * ours the signal takes its default action, so that the process ends as it would have without us.
+ * A signal is watched where its action is the default one when MPI begins, a fault also where the
+ * handler is one of the MPI library's own dependencies. A handler that the application installed
+ * before is left alone; one that it installs later takes our place. After ours the signal takes the
+ * action that it had before, so that the process ends as it would have without us.
  */
 #ifndef QMPI_PROFILE_ENDING_H
 #define QMPI_PROFILE_ENDING_H

@@ -13,14 +13,53 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { TAG = 1, PART = 1 << 30 };
+
+/* What is to be said at the end, of all ranks at once. */
+struct notice {
+    unsigned long long lost;      /* ranks whose data are missing */
+    unsigned long long unmatched; /* ends of regions that were not open */
+    int unmatched_rank;           /* the lowest rank of one, and the first it had */
+    char unmatched_name[128];
+};
 
 /* What goes ahead of a result. */
 struct head {
     unsigned long long size; /* 0: memory is out, there is no result */
-    unsigned long long lost; /* ranks below whose data are missing */
+    struct notice notice;
 };
+
+static void add_notice(struct notice *sum, const struct notice *more)
+{
+    sum->lost += more->lost;
+    if (more->unmatched && (!sum->unmatched || more->unmatched_rank < sum->unmatched_rank)) {
+        sum->unmatched_rank = more->unmatched_rank;
+        memcpy(sum->unmatched_name, more->unmatched_name, sizeof sum->unmatched_name);
+    }
+    sum->unmatched += more->unmatched;
+}
+
+static struct notice own_notice(const struct layer *layer)
+{
+    struct notice notice = {.unmatched = layer->regions.unmatched, .unmatched_rank = layer->rank};
+    memcpy(notice.unmatched_name, layer->regions.first_unmatched, sizeof notice.unmatched_name);
+    return notice;
+}
+
+static void say(const struct layer *layer, const struct notice *notice)
+{
+    if (notice->lost)
+        qmpi_sayf("profile (layer %d): out of memory: the data of %llu ranks or more are missing",
+                  layer->tool_id, notice->lost);
+    if (notice->unmatched)
+        qmpi_sayf("profile (layer %d): %llu times MPI_Pcontrol(-1, name) ended a region that was "
+                  "not open: \"%s\" on rank %d first; ignored\n"
+                  "  mend: begin it with MPI_Pcontrol(1, name) in the same process",
+                  layer->tool_id, notice->unmatched, notice->unmatched_name,
+                  notice->unmatched_rank);
+}
 
 /* A message may hold no more than an int counts. */
 static bool pass(char *bytes, unsigned long long size, int other, bool sending, MPI_Comm comm)
@@ -36,15 +75,15 @@ static bool pass(char *bytes, unsigned long long size, int other, bool sending, 
 }
 
 /* Sends the result when the other side says that it has room for it. */
-static bool send_result(struct profile_result *result, unsigned long long lost, int parent,
+static bool send_result(struct profile_result *result, const struct notice *notice, int parent,
                         MPI_Comm comm)
 {
     size_t size = 0;
     int room = 0;
     char *bytes = result ? profile_wire_pack(result, &size) : NULL;
-    struct head head = {size, lost};
+    struct head head = {size, *notice};
     if (result && !bytes)
-        head.lost += (unsigned long long)result->ranks;
+        head.notice.lost += (unsigned long long)result->ranks;
     bool good = PMPI_Send(&head, sizeof head, MPI_BYTE, parent, TAG, comm) == MPI_SUCCESS;
     if (good && bytes)
         good = PMPI_Recv(&room, 1, MPI_INT, parent, TAG, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS;
@@ -55,13 +94,13 @@ static bool send_result(struct profile_result *result, unsigned long long lost, 
 }
 
 /* Merges a child's result into *result. */
-static bool take_result(struct profile_result **result, unsigned long long *lost, int child,
+static bool take_result(struct profile_result **result, struct notice *notice, int child,
                         MPI_Comm comm)
 {
     struct head head;
     if (PMPI_Recv(&head, sizeof head, MPI_BYTE, child, TAG, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return false;
-    *lost += head.lost;
+    add_notice(notice, &head.notice);
     if (!head.size)
         return true;
     char *bytes = malloc(head.size);
@@ -75,7 +114,7 @@ static bool take_result(struct profile_result **result, unsigned long long *lost
     if (its && !*result)
         *result = its;
     else if (!its || !profile_merge(*result, its))
-        *lost += ranks ? (unsigned long long)ranks : 1;
+        notice->lost += ranks ? (unsigned long long)ranks : 1;
     return good;
 }
 
@@ -83,24 +122,23 @@ static bool take_result(struct profile_result **result, unsigned long long *lost
 static bool gather(struct layer *layer, MPI_Comm comm)
 {
     int rank, size;
-    unsigned long long lost = 0;
+    struct notice notice = own_notice(layer);
     if (PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
         PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS)
         return false;
     struct profile_result *result = build_result(layer, NULL, false);
     bool good = true;
-    lost += result == NULL;
+    notice.lost = result == NULL;
     for (int distance = 1; distance < size && good; distance *= 2) {
         if (rank & distance) {
-            good = send_result(result, lost, rank - distance, comm);
+            good = send_result(result, &notice, rank - distance, comm);
             break;
         }
         if (rank + distance < size)
-            good = take_result(&result, &lost, rank + distance, comm);
+            good = take_result(&result, &notice, rank + distance, comm);
     }
-    if (good && rank == 0 && lost)
-        qmpi_sayf("profile (layer %d): out of memory: the data of %llu ranks or more are missing",
-                  layer->tool_id, lost);
+    if (good && rank == 0)
+        say(layer, &notice);
     if (good && rank == 0 && result) {
         own_remove_checkpoint(layer); /* first: with %r in output= it may have the result's name */
         own_write_all(layer, result);

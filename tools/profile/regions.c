@@ -5,7 +5,6 @@
 
 #include "clock.h"
 #include "layer.h"
-#include "message.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,22 +152,17 @@ static void take_out(struct regions *regions, int number)
 
 void regions_close(struct layer *layer, const char *name)
 {
-    static atomic_bool said;
     struct regions *regions = &layer->regions;
     pthread_mutex_lock(&layer->lock);
     const int number = find_region(regions, name);
-    const bool is_open = number >= 0 && regions->all[number].open;
-    if (is_open) {
+    if (number >= 0 && regions->all[number].open) {
         struct region *region = &regions->all[number];
         if (!--region->open)
             region->time += regions_time(regions) - region->since;
         take_out(regions, number);
         set_node(regions);
+    } else if (!regions->unmatched++) {
+        strncpy(regions->first_unmatched, name, sizeof regions->first_unmatched - 1);
     }
     pthread_mutex_unlock(&layer->lock);
-    if (!is_open && !atomic_exchange(&said, true))
-        qmpi_sayf("profile (layer %d): rank %d: MPI_Pcontrol(-1, \"%s\") ends a region that is not "
-                  "open; it is ignored, as further ones will be without a message\n"
-                  "  mend: begin it with MPI_Pcontrol(1, \"%s\")",
-                  layer->tool_id, layer->rank, name, name);
 }

@@ -36,6 +36,8 @@ struct regions {
     int node_count;
     int *open; /* regions, in the order in which they were opened */
     int open_count;
+    uint64_t unmatched;        /* ends of regions that were not open */
+    char first_unmatched[128]; /* the first one's name */
     uint64_t on_time;  /* ticks between MPI_Init's end and now, switched on, up to `on_since` */
     uint64_t on_since; /* 0: off, or not begun */
     atomic_bool begun; /* MPI_Init has ended */
@@ -52,7 +54,7 @@ uint64_t regions_time(const struct regions *regions);
 /* MPI_Pcontrol(0), (1). */
 void regions_switch(struct layer *layer, bool on);
 
-/* Opens and closes a region. An end without a begin is said once. */
+/* Opens and closes a region. An end without a begin is counted. */
 void regions_open(struct layer *layer, const char *name);
 void regions_close(struct layer *layer, const char *name);
 

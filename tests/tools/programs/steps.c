@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An application that does what its command line says, in that order: `steps init region=a barrier
+ * end=a finalize`. Steps that end it otherwise than by MPI_Finalize are among them, and handlers of
+ * its own. An unknown step ends it with status 99.
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static MPI_Session session;
+
+static void sleep_ms(int ms)
+{
+    const struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
+    nanosleep(&time, NULL);
+}
+
+static int rank_of(void)
+{
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+/* ---- Calls --------------------------------------------------------------------------------------
+ */
+
+static void own_pcontrol(const char *level)
+{
+    MPI_Pcontrol(atoi(level), (char *)NULL);
+}
+
+static void send_to_next(int bytes)
+{
+    int rank, size;
+    char *to = calloc((size_t)bytes + 1, 1), *from = calloc((size_t)bytes + 1, 1);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Sendrecv(to, bytes, MPI_BYTE, (rank + 1) % size, 0, from, bytes, MPI_BYTE,
+                 (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    free(to);
+    free(from);
+}
+
+/* From rank 0 to rank 1. */
+static void send(int bytes)
+{
+    char *data = calloc((size_t)bytes + 1, 1);
+    if (rank_of() == 0)
+        MPI_Send(data, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    else if (rank_of() == 1)
+        MPI_Recv(data, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    free(data);
+}
+
+/* Communicators with a name set late, freed, and with their handles used again. */
+static void use_comms(void)
+{
+    MPI_Comm comm;
+    for (int i = 0; i < 3; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Barrier(comm);
+        MPI_Comm_set_name(comm, i < 2 ? "twice" : "once");
+        MPI_Comm_free(&comm);
+    }
+    MPI_Comm_split(MPI_COMM_WORLD, rank_of(), 0, &comm);
+    MPI_Barrier(comm);
+    MPI_Comm_set_name(comm, "kept");
+}
+
+static void use_file(const char *name)
+{
+    MPI_File file;
+    char bytes[100] = "";
+    MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    MPI_File_write_at(file, 0, bytes, 100, MPI_BYTE, MPI_STATUS_IGNORE);
+    MPI_File_read_at(file, 90, bytes, 100, MPI_BYTE, MPI_STATUS_IGNORE); /* 10 are there */
+    MPI_File_close(&file);
+}
+
+static void use_window(void)
+{
+    MPI_Win window;
+    char *memory, bytes[64] = "";
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    MPI_Win_fence(0, window);
+    MPI_Put(bytes, 16, MPI_BYTE, (rank + 1) % size, 0, 16, MPI_BYTE, window);
+    MPI_Win_fence(0, window);
+    MPI_Get(bytes, 64, MPI_BYTE, (rank + 1) % size, 0, 64, MPI_BYTE, window);
+    MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
+}
+
+/* A call from within a call: an attribute's copy function. */
+static int copy_slowly(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *flag)
+{
+    (void)keyval;
+    (void)state;
+    (void)value;
+    (void)copy;
+    MPI_Barrier(comm);
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static void nest(void)
+{
+    int keyval;
+    MPI_Comm comm;
+    MPI_Comm_create_keyval(copy_slowly, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_free(&comm);
+    MPI_Comm_delete_attr(MPI_COMM_SELF, keyval);
+}
+
+static void *call_often(void *count)
+{
+    for (int i = 0; i < *(int *)count; i++)
+        rank_of();
+    return NULL;
+}
+
+static void use_threads(int count)
+{
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, call_often, &count);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* ---- Ends ---------------------------------------------------------------------------------------
+ */
+
+static void own_handler(int number)
+{
+    dprintf(2, "trace: own handler %d\n", number);
+}
+
+static void own_handler_that_exits(int number)
+{
+    dprintf(2, "trace: own handler %d\n", number);
+    exit(7);
+}
+
+static void handle(int number, void (*handler)(int))
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    sigaction(number, &action, NULL);
+}
+
+static void fault(void)
+{
+    volatile int *volatile nowhere = NULL;
+    *nowhere = 1;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winfinite-recursion"
+static int fall(volatile char *above)
+{
+    volatile char frame[4096];
+    frame[0] = above[0];
+    return fall(frame) + frame[0];
+}
+#pragma GCC diagnostic pop
+
+static void break_heap(void)
+{
+    char *volatile block = malloc(100);
+    free(block);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wuse-after-free"
+    free(block);
+#pragma GCC diagnostic pop
+}
+
+static void fork_and_exit(int how)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        if (how)
+            raise(how);
+        exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+/* ---- Steps --------------------------------------------------------------------------------------
+ */
+
+static int mpi_step(const char *step, const char *value)
+{
+    int flag;
+    if (!strcmp(step, "init"))
+        MPI_Init(NULL, NULL);
+    else if (!strcmp(step, "init_threads"))
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &flag);
+    else if (!strcmp(step, "initialized"))
+        MPI_Initialized(&flag);
+    else if (!strcmp(step, "session_init"))
+        MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    else if (!strcmp(step, "session_finalize"))
+        MPI_Session_finalize(&session);
+    else if (!strcmp(step, "barrier"))
+        MPI_Barrier(MPI_COMM_WORLD);
+    else if (!strcmp(step, "bcast"))
+        MPI_Bcast(&flag, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    else if (!strcmp(step, "rank"))
+        rank_of();
+    else if (!strcmp(step, "on_without_string"))
+        MPI_Pcontrol(1);
+    else if (!strcmp(step, "on_with_bad_pointer"))
+        MPI_Pcontrol(1, (char *)0x1234567890);
+    else if (!strcmp(step, "level"))
+        own_pcontrol(value);
+    else if (!strcmp(step, "region"))
+        MPI_Pcontrol(1, value);
+    else if (!strcmp(step, "end"))
+        MPI_Pcontrol(-1, value);
+    else if (!strcmp(step, "shift"))
+        send_to_next(atoi(value));
+    else if (!strcmp(step, "send"))
+        send(atoi(value));
+    else if (!strcmp(step, "comms"))
+        use_comms();
+    else if (!strcmp(step, "file"))
+        use_file(value);
+    else if (!strcmp(step, "window"))
+        use_window();
+    else if (!strcmp(step, "nest"))
+        nest();
+    else if (!strcmp(step, "threads"))
+        use_threads(atoi(value));
+    else if (!strcmp(step, "finalize"))
+        MPI_Finalize();
+    else if (!strcmp(step, "abort"))
+        MPI_Abort(MPI_COMM_WORLD, atoi(value));
+    else
+        return 0;
+    return 1;
+}
+
+static int other_step(const char *step, const char *value)
+{
+    if (!strcmp(step, "sleep"))
+        sleep_ms(atoi(value));
+    else if (!strcmp(step, "late")) /* rank 1 alone */
+        sleep_ms(rank_of() == 1 ? atoi(value) : 0);
+    else if (!strcmp(step, "handler"))
+        handle(atoi(value), own_handler);
+    else if (!strcmp(step, "exiting_handler"))
+        handle(atoi(value), own_handler_that_exits);
+    else if (!strcmp(step, "raise"))
+        raise(atoi(value));
+    else if (!strcmp(step, "fault"))
+        fault();
+    else if (!strcmp(step, "fall"))
+        fall((volatile char *)"");
+    else if (!strcmp(step, "break_heap"))
+        break_heap();
+    else if (!strcmp(step, "fork"))
+        fork_and_exit(atoi(value));
+    else if (!strcmp(step, "chdir"))
+        return !chdir(value);
+    else if (!strcmp(step, "exit"))
+        exit(atoi(value));
+    else
+        return 0;
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    int only = -1; /* the rank that takes the next steps; -1: all */
+    for (int i = 1; i < argc; i++) {
+        char *value = strchr(argv[i], '=');
+        if (value)
+            *value++ = '\0';
+        if (!strcmp(argv[i], "only")) {
+            only = atoi(value ? value : "-1");
+            continue;
+        }
+        if (only >= 0 && only != rank_of())
+            continue;
+        if (!mpi_step(argv[i], value ? value : "") && !other_step(argv[i], value ? value : ""))
+            exit(99);
+    }
+    return 0;
+}

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: MIT
+"""profile: options, exact figures over ranks and threads, regions, waiting, and several layers."""
+import pytest
+from profile_support import (JSON, calls, functions, load, named, names, profile, profile_slowly,
+                             report, run_steps)
+
+PLAIN = ["init", "barrier", "barrier", "rank", "finalize"]
+
+
+def near(value, expected, part=0.05):
+    return abs(value - expected) <= part * expected
+
+
+# ---- what comes out --------------------------------------------------------------------------------
+
+
+def test_calls_are_summed_over_the_ranks(tmp_path):
+    result = profile(tmp_path, *PLAIN)
+    assert result["ranks"] == 2
+    assert calls(result) == {"MPI_Init": 2, "MPI_Barrier": 4, "MPI_Comm_rank": 2, "MPI_Finalize": 2}
+
+
+def test_by_default_rank_0_prints_one_table(tmp_path):
+    result = run_steps(*PLAIN, cwd=tmp_path)
+    assert sum("2 ranks" in line for line in result.messages) == 1
+    assert sum(line.startswith("MPI_Barrier") for line in result.messages) == 2  # and its call site
+    assert names(tmp_path) == []
+
+
+def test_stdout_is_the_programs_alone(tmp_path):
+    assert run_steps(*PLAIN, cwd=tmp_path).stdout == ""
+
+
+@pytest.mark.parametrize("form, begin", [("text", "profile (layer 1)"), ("csv", "table,"),
+                                         ("json", "{")])
+def test_format_says_what_the_file_holds(tmp_path, form, begin):
+    result = run_steps(*PLAIN, cwd=tmp_path, tools=f"profile,output=out,format={form}")
+    assert result.messages == []
+    assert names(tmp_path) == ["out"]
+    assert (tmp_path / "out").read_text().lstrip("# ").startswith(begin)
+
+
+def test_names_of_files_take_rank_layer_and_host(tmp_path):
+    run_steps(*PLAIN, cwd=tmp_path, tools="empty:profile,output=%t-%r.json,format=json")
+    assert names(tmp_path) == ["2-0.json"]
+
+
+def test_files_stay_where_the_program_was_started(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    profile(tmp_path, "init", "chdir=elsewhere", "finalize")
+
+
+@pytest.mark.parametrize("option, mend", [
+    ("format=xml", "text, json or csv"),
+    ("format=json", "output=FILE"),
+    ("top=few", "whole number"),
+    ("top=-1", "whole number"),
+    ("depth=0", "from 1 to 32"),
+    ("depth=33", "from 1 to 32"),
+    ("depth=1x", "from 1 to 32"),
+    ("sync=maybe", "yes or no"),
+    ("checkpoint=0", "whole number"),
+    ("checkpoint=99999999999999999999", "whole number"),
+    ("output=x%q", "%r %p %t %h"),
+    ("output=", "file name"),
+])
+def test_a_bad_value_is_refused_with_a_mend(tmp_path, option, mend):
+    result = run_steps("init", "finalize", cwd=tmp_path, ranks=1, tools=f"profile,{option}")
+    assert result.returncode == 2
+    assert any("mend: " in line and mend in line for line in result.messages), result.messages
+
+
+def test_two_layers_with_one_file_are_refused(tmp_path):
+    result = run_steps("init", cwd=tmp_path, ranks=1, tools="profile,output=x:profile,output=x")
+    assert result.returncode == 2
+    assert any("%t" in line for line in result.messages)
+
+
+@pytest.mark.parametrize("path", ["/dev/full", "/no/such/folder/x.json"])
+@pytest.mark.parametrize("form", ["json", "csv", "text"])
+def test_where_the_file_cannot_be_written_the_table_goes_to_stderr(tmp_path, path, form):
+    result = run_steps(*PLAIN, "exit=3", cwd=tmp_path, tools=f"profile,output={path},format={form}")
+    assert result.returncode == 3
+    assert any(f"cannot write {path}" in line for line in result.messages)
+    assert any(line.startswith("MPI_Barrier") for line in result.messages)
+
+
+# ---- figures ---------------------------------------------------------------------------------------
+
+
+def test_times_are_those_that_a_layer_below_takes(tmp_path):
+    result, spent = profile_slowly(tmp_path, "init", *["send=8"] * 10, "finalize",
+                                   options=":slow,ms=20")
+    send = functions(result)["MPI_Send"]
+    total = spent[0]
+    assert send["calls"] == 10 and spent[1] == 0
+    assert near(send["time"]["sum"], total)
+    assert near(send["time"]["max"], total) and send["time"]["min"] == 0
+    assert near(send["time"]["mean"], total / 2) and near(send["time"]["stddev"], total / 2)
+    assert near(send["shortest"], 0.02, 0.2)
+    site, = (site for site in result["callsites"] if site["name"] == "MPI_Send")
+    assert site["time"] == pytest.approx(send["time"])
+    assert site["frames"][0]["function"] == "send"
+    assert site["frames"][0]["file"].endswith("steps.c")
+
+
+def test_application_time_runs_from_init_to_finalize_while_it_is_on(tmp_path):
+    result = profile(tmp_path, "sleep=300", "init", "sleep=200", "level=0", "sleep=300", "level=1",
+                     "finalize", "sleep=300", ranks=1)
+    assert 0.2 <= result["application"]["sum"] < 0.29
+
+
+def test_a_call_from_within_a_call_is_in_mpi_time_once(tmp_path):
+    result, spent = profile_slowly(tmp_path, "init", "nest", "finalize", ranks=1,
+                                   options=":slow,ms=100")
+    assert near(functions(result)["MPI_Barrier"]["time"]["sum"], spent[0])
+    assert near(functions(result)["MPI_Comm_dup"]["time"]["sum"], spent[0])
+    assert near(result["time"]["sum"], spent[0])
+
+
+def test_messages_and_accesses_make_the_matrix(tmp_path):
+    result = profile(tmp_path, "init", "send=1000", "send=0", "window", "finalize")
+    # Rank 1 puts 16 bytes to rank 0 and gets 64 from it, and the other way round.
+    assert result["matrix"] == [{"from": 0, "to": 1, "messages": 4, "bytes": 1080},
+                                {"from": 1, "to": 0, "messages": 2, "bytes": 80}]
+
+
+def test_a_rank_that_sends_to_itself_and_reads_from_itself_has_one_cell(tmp_path):
+    result = profile(tmp_path, "init", "shift=10", "window", "finalize", ranks=1)
+    assert result["matrix"] == [{"from": 0, "to": 0, "messages": 3, "bytes": 90}]
+
+
+def test_sizes_and_times_of_calls_are_in_their_bins(tmp_path):
+    result = profile(tmp_path, "init", "send=1000", "send=1024", "send=0", "finalize",
+                     options=":slow,ms=20")
+    send = functions(result)["MPI_Send"]
+    assert send["no_bytes"] == 1
+    assert send["sizes"] == [[9, 1], [10, 1]]
+    assert sum(number for _, number in send["times"]) == 3
+    assert all(2 ** place <= 40e6 and 2 ** (place + 1) > 20e6 for place, _ in send["times"])
+
+
+def test_communicators_are_told_apart_by_name_and_processes(tmp_path):
+    result = profile(tmp_path, "init", "comms", "finalize")
+    rows = [(comm["name"], comm["size"], comm["first"], comm["instances"], comm["calls"])
+            for comm in result["communicators"]]
+    # Each communicator: a barrier, its name, and where it is freed that.
+    assert sorted(row for row in rows if "WORLD" not in row[0]) == [
+        ("kept", 1, 0, 1, 2), ("kept", 1, 1, 1, 2), ("once", 2, 0, 1, 6), ("twice", 2, 0, 2, 12)]
+
+
+def test_files_have_their_bytes(tmp_path):
+    result = profile(tmp_path, "init", "file=data", "file=data", "finalize", ranks=1)
+    file, = result["files"]
+    assert (file["name"], file["opens"], file["written"], file["read"]) == ("data", 2, 200, 20)
+    assert file["calls"] == 8  # open, write, read, close
+
+
+def test_peak_memory_is_that_of_the_process(tmp_path):
+    result = profile(tmp_path, "init", "finalize")
+    assert [process["rank"] for process in result["processes"]] == [0, 1]
+    assert all(1 << 20 < process["memory"] < 1 << 34 for process in result["processes"])
+
+
+def test_four_threads_are_counted_exactly(tmp_path):
+    result = profile(tmp_path, "init_threads", "threads=2000", "threads=500", "finalize", ranks=1)
+    assert calls(result)["MPI_Comm_rank"] == 4 * 2500
+    assert sum(site["calls"] for site in result["callsites"]
+               if site["name"] == "MPI_Comm_rank") == 4 * 2500
+
+
+def test_depth_takes_the_callers_of_the_caller(tmp_path):
+    result = profile(tmp_path, "init", "send=8", "finalize", options=",depth=4")
+    site, = (site for site in result["callsites"] if site["name"] == "MPI_Send")
+    assert [frame["function"] for frame in site["frames"]][:3] == ["send", "mpi_step", "main"]
+    assert len(site["frames"]) == 4
+    inits = [site for site in result["callsites"] if site["name"] == "MPI_Init"]
+    assert [frame["function"] for frame in inits[0]["frames"]][:2] == ["mpi_step", "main"]
+
+
+def test_depth_skips_the_layers_above(tmp_path):
+    result = profile(tmp_path, "init", "send=8", "finalize", options=",depth=3",
+                     env={"QMPI_TOOLS": f"{':'.join(['empty'] * 30)}:{JSON},depth=3"})
+    site, = (site for site in result["callsites"] if site["name"] == "MPI_Send")
+    assert [frame["function"] for frame in site["frames"]] == ["send", "mpi_step", "main"]
+
+
+# ---- regions ---------------------------------------------------------------------------------------
+
+
+def test_what_is_switched_off_is_not_counted(tmp_path):
+    result = profile(tmp_path, "init", "barrier", "level=0", "barrier", "comms", "level=1",
+                     "barrier", "finalize")
+    assert calls(result)["MPI_Barrier"] == 4
+    # That which begins off is followed all the same.
+    assert [comm["name"] for comm in result["communicators"]] == ["MPI_COMM_WORLD"]
+
+
+def test_regions_hold_what_happens_between_begin_and_end(tmp_path):
+    result = profile(tmp_path, "init", "region=solve", "barrier", "sleep=50", "end=solve", "barrier",
+                     "region=solve", "bcast", "sleep=50", "end=solve", "finalize")
+    region, = result["regions"]
+    assert region["name"] == "solve" and region["entries"] == 4
+    assert region["time"]["sum"] >= 0.2
+    assert {name: number for name, number in calls(region).items() if "Pcontrol" not in name} == {
+        "MPI_Barrier": 2, "MPI_Bcast": 2}
+    assert region["mpi"]["sum"] == pytest.approx(
+        sum(function["time"]["sum"] for function in region["functions"]))
+
+
+def test_nested_regions_count_in_both_and_overlapping_ones_too(tmp_path):
+    result = profile(tmp_path, "init", "region=a", "barrier", "region=b", "barrier", "end=a",
+                     "barrier", "end=b", "barrier", "finalize")
+    counts = {name: calls(region)["MPI_Barrier"] for name, region in named(result["regions"]).items()}
+    assert counts == {"a": 4, "b": 4}
+
+
+def test_a_region_within_itself_is_one(tmp_path):
+    result = profile(tmp_path, "init", "region=a", "region=a", "barrier", "sleep=50", "end=a",
+                     "barrier", "end=a", "barrier", "finalize", ranks=1)
+    region, = result["regions"]
+    assert region["entries"] == 2
+    assert calls(region)["MPI_Barrier"] == 2
+    assert near(region["time"]["sum"], 0.05, 0.5)
+
+
+def test_a_region_on_one_rank_alone_has_the_others_as_zero(tmp_path):
+    result = profile(tmp_path, "init", "only=1", "region=r", "sleep=100", "rank", "end=r",
+                     "only=-1", "finalize")
+    region, = result["regions"]
+    assert region["entries"] == 1
+    assert region["time"]["min"] == 0 and near(region["time"]["max"], 0.1, 0.2)
+    assert region["time"]["mean"] == pytest.approx(region["time"]["max"] / 2)
+    rank = functions(region)["MPI_Comm_rank"]
+    assert rank["time"]["min"] == 0 and rank["time"]["stddev"] == pytest.approx(
+        rank["time"]["max"] / 2)
+
+
+def test_ends_without_begins_are_one_message_of_the_job(tmp_path):
+    result = run_steps("init", "end=x", "end=x", "finalize", cwd=tmp_path, tools=JSON)
+    heads = [line for line in result.messages if not line.startswith(" ")]
+    assert len(heads) == 1 and "4 times" in heads[0] and '"x"' in heads[0]
+
+
+def test_level_1_without_a_string_never_faults(tmp_path):
+    result = profile(tmp_path, "init", "level=0", "on_without_string", "on_with_bad_pointer",
+                     "barrier", "finalize", ranks=1)
+    assert calls(result)["MPI_Barrier"] == 1
+
+
+def test_level_2_writes_what_there_is_now(tmp_path):
+    result = run_steps("init", "barrier", "level=2", "barrier", "level=2", "finalize", cwd=tmp_path,
+                       tools=JSON)
+    assert names(tmp_path) == ["out.json", "out.json.0.snapshot-1", "out.json.0.snapshot-2",
+                               "out.json.1.snapshot-1", "out.json.1.snapshot-2"]
+    first, second = (load(tmp_path / f"out.json.1.snapshot-{number}") for number in (1, 2))
+    assert (calls(first)["MPI_Barrier"], calls(second)["MPI_Barrier"]) == (1, 2)
+    assert first["rank"] == 1 and first["ending"] == "MPI_Pcontrol"
+    assert calls(load(tmp_path / "out.json"))["MPI_Barrier"] == 4
+    assert sum("snapshot-1" in line for line in result.messages) == 2
+    assert "MPI_Barrier" in report(tmp_path / "out.json.0.snapshot-1")
+
+
+# ---- waiting ---------------------------------------------------------------------------------------
+
+
+def test_sync_tells_waiting_from_the_operation(tmp_path):
+    result = profile(tmp_path, "init", "barrier", "late=200", "bcast", "finalize",
+                     options=",sync=yes")
+    bcast = functions(result)["MPI_Bcast"]
+    assert bcast["wait"]["max"] >= 0.19
+    assert bcast["time"]["max"] < 0.1
+    assert functions(result)["MPI_Barrier"].get("wait", {"sum": 0})["sum"] == 0
+    assert calls(result)["MPI_Barrier"] == 2  # the barriers in front are nobody's calls
+
+
+def test_sync_waits_alike_on_ranks_that_are_switched_off(tmp_path):
+    """Also where a rank counts nothing the others' barrier needs it."""
+    result = profile(tmp_path, "init", "only=1", "level=0", "only=-1", "bcast", "bcast", "finalize",
+                     options=",sync=yes")
+    assert calls(result)["MPI_Bcast"] == 2
+
+
+# ---- several layers --------------------------------------------------------------------------------
+
+
+def test_three_layers_have_three_right_results(tmp_path):
+    tools = "profile,output=%t.json,format=json:profile,depth=4,output=%t.json,format=json:" \
+            "count,output=%t.json"
+    result = run_steps(*PLAIN, "exit=0", cwd=tmp_path, tools=tools)
+    assert result.returncode == 0 and result.messages == []
+    upper, lower, count = (load(tmp_path / f"{layer}.json") for layer in (1, 2, 3))
+    assert calls(upper) == calls(lower) == {name: function["calls"] for name, function
+                                            in count["functions"].items()}
+    assert [upper["layer"], lower["layer"]] == [1, 2]
+    assert {len(site["frames"]) for site in upper["callsites"]} == {1}
+    assert {len(site["frames"]) for site in lower["callsites"]} == {4}
+    for name, function in functions(lower).items():
+        assert function["time"]["sum"] <= functions(upper)[name]["time"]["sum"]
+
+
+def test_two_layers_without_files_print_two_tables_and_leave_two_files(tmp_path):
+    result = run_steps(*PLAIN, cwd=tmp_path, tools="profile:profile,depth=4:count")
+    heads = [line for line in result.messages if "2 ranks" in line]
+    assert [line.split(":")[0] for line in heads] == [
+        "profile (layer 1)", "profile (layer 2)", "count (layer 3)"]
+    run_steps("init", "exit=0", cwd=tmp_path, ranks=1, tools="profile:profile")
+    assert names(tmp_path) == ["qmpi-profile.1.0.json", "qmpi-profile.2.0.json"]
+
+
+@pytest.mark.parametrize("tools", [f"libtally.so:{JSON}", f"{JSON}:libtally.so"])
+def test_above_and_below_a_hosted_tool(tmp_path, tools):
+    result = run_steps("init_threads", "threads=100", "barrier", "finalize", cwd=tmp_path,
+                       tools=tools)
+    assert result.returncode == 0
+    result = load(tmp_path / "out.json")
+    assert calls(result) == {"MPI_Init_thread": 2, "MPI_Comm_rank": 800, "MPI_Barrier": 2,
+                             "MPI_Finalize": 2}
+    site, = (site for site in result["callsites"] if site["name"] == "MPI_Comm_rank")
+    assert site["frames"][0]["function"] == "rank_of"
+
+
+def test_a_program_with_sessions_alone_is_profiled(tmp_path):
+    result = profile(tmp_path, "session_init", "session_finalize")
+    assert calls(result) == {"MPI_Session_init": 2, "MPI_Session_finalize": 2}
+    assert [process["rank"] for process in result["processes"]] == [0, 1]
+
+
+def test_calls_before_init_are_counted(tmp_path):
+    result = profile(tmp_path, "initialized", "init", "finalize", ranks=1)
+    assert calls(result)["MPI_Initialized"] == 1

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""profile where a process ends without MPI_Finalize: its file is there, and it ends as without us."""
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from profile_support import JSON, STEPS, calls, load, names, report, run_steps
+from support import LIBQMPI, clean_environment
+
+WORK = ["init", "barrier", "rank"]
+
+
+def own(tmp_path, *steps, ending, status, options="", env=None):
+    """One process that ends in its own way leaves a file that `qmpi report` reads."""
+    result = run_steps(*WORK, *steps, cwd=tmp_path, ranks=1, tools=f"profile{options}", env=env or {})
+    assert result.returncode == status
+    assert names(tmp_path) == ["qmpi-profile.0.json"]
+    saved = load(tmp_path / "qmpi-profile.0.json")
+    assert (saved["rank"], saved["ranks"], saved["ending"]) == (0, 1, ending)
+    assert calls(saved)["MPI_Barrier"] == 1
+    assert any("qmpi-profile.0.json" in line and ending in line for line in result.messages)
+    assert "MPI_Barrier" in report(tmp_path / "qmpi-profile.0.json")
+    return result
+
+
+def test_exit(tmp_path):
+    own(tmp_path, "exit=3", ending="exit", status=3)
+
+
+def test_the_end_of_main(tmp_path):
+    own(tmp_path, ending="exit", status=0)
+
+
+def test_abort(tmp_path):
+    own(tmp_path, "abort=5", ending="MPI_Abort", status=5)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT", "SIGABRT", "SIGFPE", "SIGSEGV",
+                                  "SIGBUS", "SIGTERM", "SIGUSR2", "SIGXCPU", "SIGALRM", "SIGPIPE"])
+def test_a_signal_that_ends_the_process(tmp_path, name):
+    number = getattr(signal, name)
+    own(tmp_path, f"raise={int(number)}", ending=f"signal {name}", status=-number)
+
+
+def test_a_fault(tmp_path):
+    own(tmp_path, "fault", ending="signal SIGSEGV", status=-signal.SIGSEGV)
+
+
+def test_a_stack_that_overflows(tmp_path):
+    own(tmp_path, "fall", ending="signal SIGSEGV", status=-signal.SIGSEGV)
+
+
+def test_a_heap_that_is_broken(tmp_path):
+    own(tmp_path, "break_heap", ending="signal SIGABRT", status=-signal.SIGABRT)
+
+
+def test_a_signal_while_a_checkpoint_thread_runs(tmp_path):
+    own(tmp_path, "raise=15", ending="signal SIGTERM", status=-15, options=",checkpoint=1")
+
+
+def test_the_applications_own_handlers_see_their_signals(tmp_path):
+    for number in (signal.SIGTERM, signal.SIGSEGV):
+        result = run_steps(f"handler={int(number)}", *WORK, f"raise={int(number)}", "finalize",
+                           cwd=tmp_path, ranks=1)
+        assert result.returncode == 0
+        assert result.trace == [f"own handler {int(number)}"]
+    assert names(tmp_path) == []
+
+
+def test_handlers_installed_after_init_take_our_place(tmp_path):
+    result = own(tmp_path, "exiting_handler=15", "raise=15", ending="exit", status=7)
+    assert result.trace == ["own handler 15"]
+
+
+def test_signals_after_finalize_are_nobodys(tmp_path):
+    result = run_steps(*WORK, "finalize", "raise=15", cwd=tmp_path, ranks=1)
+    assert result.returncode == -15
+    assert names(tmp_path) == []
+
+
+def test_a_forked_child_reports_nothing(tmp_path):
+    for how in ("", f"={int(signal.SIGTERM)}"):
+        result = run_steps(*WORK, f"fork{how}", "finalize", cwd=tmp_path, ranks=1)
+        assert result.returncode == 0
+        assert names(tmp_path) == []
+        assert sum("1 rank" in line for line in result.messages) == 1
+
+
+def test_a_process_that_only_asks_reports_too(tmp_path):
+    run_steps("initialized", cwd=tmp_path, ranks=1)
+    assert calls(load(tmp_path / "qmpi-profile.0.json")) == {"MPI_Initialized": 1}
+
+
+def test_each_rank_leaves_a_file_of_its_own(tmp_path):
+    run_steps("initialized", cwd=tmp_path, tools=JSON)
+    assert names(tmp_path) == ["out.json.0", "out.json.1"]
+    assert [load(tmp_path / f"out.json.{rank}")["rank"] for rank in (0, 1)] == [0, 1]
+
+
+def test_own_files_are_json_whatever_the_format(tmp_path):
+    run_steps("initialized", cwd=tmp_path, ranks=1, tools="profile,output=out.csv,format=csv")
+    assert names(tmp_path) == ["out.csv.0.json"]
+    load(tmp_path / "out.csv.0.json")
+
+
+def test_both_layers_leave_their_files(tmp_path):
+    result = run_steps(*WORK, "raise=15", cwd=tmp_path, ranks=1, tools="profile:profile,depth=3")
+    assert result.returncode == -15
+    assert names(tmp_path) == ["qmpi-profile.1.0.json", "qmpi-profile.2.0.json"]
+
+
+@pytest.mark.parametrize("end, status", [("exit=3", 3), ("raise=15", -15), ("abort=5", 5)])
+@pytest.mark.parametrize("path", ["/dev/full", "/no/such/folder/x.%r"])
+def test_where_nothing_can_be_written_it_says_so_and_ends_all_the_same(tmp_path, end, status, path):
+    result = run_steps(*WORK, end, cwd=tmp_path, ranks=1, tools=f"profile,output={path}")
+    assert result.returncode == status
+    assert any("cannot be saved" in line or "/dev/full" in line for line in result.messages)
+
+
+def test_the_ranks_that_are_killed_with_an_aborting_one_have_their_checkpoints(tmp_path):
+    result = run_steps("init", "barrier", "sleep=1500", "late=60000", "abort=5", cwd=tmp_path,
+                       tools=f"{JSON},checkpoint=1")
+    assert result.returncode == 5
+    assert names(tmp_path) == ["out.json.0", "out.json.1"]
+    first, second = (load(tmp_path / f"out.json.{rank}") for rank in (0, 1))
+    assert first["ending"] == "MPI_Abort"
+    assert second["ending"] in ("checkpoint", "signal SIGTERM")
+    assert calls(second)["MPI_Barrier"] == 1
+
+
+def test_a_killed_process_in_a_long_computation_has_its_checkpoint(tmp_path):
+    environment = {**clean_environment(), "LD_PRELOAD": str(LIBQMPI),
+                   "QMPI_TOOL_PATH": str(LIBQMPI.parent.parent / "tools"),
+                   "QMPI_TOOLS": "profile,checkpoint=1"}
+    process = subprocess.Popen([STEPS, *WORK, "sleep=60000"], cwd=tmp_path, env=environment,
+                               stdin=subprocess.DEVNULL)
+    try:
+        path = tmp_path / "qmpi-profile.0.json"
+        end = time.monotonic() + 30
+        while not path.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    saved = load(path)
+    assert saved["ending"] == "checkpoint" and calls(saved)["MPI_Barrier"] == 1
+    assert "MPI_Barrier" in report(path)
+
+
+def test_checkpoints_are_removed_at_a_good_end(tmp_path):
+    result = run_steps("init", "barrier", "sleep=1300", "finalize", cwd=tmp_path,
+                       tools=f"{JSON},checkpoint=1")
+    assert result.returncode == 0 and result.messages == []
+    assert names(tmp_path) == ["out.json"]
+
+
+def test_a_checkpoint_with_the_results_name_does_not_take_it_away(tmp_path):
+    result = run_steps("init", "barrier", "sleep=1300", "finalize", cwd=tmp_path,
+                       tools="profile,output=%r.json,format=json,checkpoint=1")
+    assert result.returncode == 0
+    assert names(tmp_path) == ["0.json"]
+    assert load(tmp_path / "0.json")["ranks"] == 2
