@@ -155,6 +155,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* A file, or several files of one run. */
+struct loaded {
+    const char *path; /* the first one's */
+    int files;
+    struct profile_result *result; /* NULL: it cannot be read, or another one took it over */
+};
+
 /* ---- Reading ------------------------------------------------------------------------------------
  */
 
@@ -191,60 +198,98 @@ static struct profile_result *read_file(const char *path)
     return result;
 }
 
-/* Of each result that is left over, the one that it went into is at the place of its first file. */
-static void join_all(struct profile_result **results, int count)
+static void join_all(struct loaded *loaded, int count)
 {
     for (int i = 0; i < count; i++) {
-        for (int k = i + 1; k < count && results[i]; k++) {
-            if (!results[k] || !profile_join_fits(results[i], results[k]))
+        for (int k = i + 1; k < count && loaded[i].result; k++) {
+            if (!loaded[k].result || !profile_join_fits(loaded[i].result, loaded[k].result))
                 continue;
-            profile_join(results[i], results[k]);
-            results[k] = NULL;
+            profile_join(loaded[i].result, loaded[k].result);
+            loaded[k].result = NULL;
+            loaded[i].files++;
         }
     }
+}
+
+/* Returns how many results there are. */
+static int prepare(const struct request *request, struct loaded *loaded, int count)
+{
+    int left = 0;
+    if (!request->compare)
+        join_all(loaded, count);
+    for (int i = 0; i < count; i++) {
+        struct profile_result *result = loaded[i].result;
+        if (!result)
+            continue;
+        left++;
+        resolve(result);
+        if (request->filter && !profile_select(result, request->filter))
+            qmpi_sayf("%s: no function matches '%s'", loaded[i].path, request->filter);
+        profile_result_sort(result, request->sort);
+    }
+    return left;
 }
 
 /* ---- Printing -----------------------------------------------------------------------------------
  */
 
-static bool print(FILE *stream, const struct request *request, struct profile_result **results,
-                  int count)
+/* Which files it is, where it is not all of them. */
+static void print_title(FILE *stream, const struct loaded *loaded)
 {
+    fprintf(stream, "%s", loaded->path);
+    if (loaded->files > 1)
+        fprintf(stream, " and %d more", loaded->files - 1);
+    fprintf(stream, ":\n");
+}
+
+static bool print_texts(FILE *stream, const struct request *request, const struct loaded *loaded,
+                        int count, int left)
+{
+    const unsigned sections = request->sections ? request->sections : PROFILE_EVERYTHING;
     bool good = true, first = true;
-    if (request->compare)
-        return profile_print_comparison(
-            stream, (struct profile_named){request->files[0], results[0]},
-            (struct profile_named){request->files[1], results[1]}, request->sort, request->top);
     for (int i = 0; i < count && good; i++) {
-        if (!results[i])
+        if (!loaded[i].result)
             continue;
         if (!first)
             fputc('\n', stream);
         first = false;
-        if (request->format == CSV)
-            good = profile_print_csv(stream, results[i]);
-        else if (request->format == JSON)
-            good = profile_print_json(stream, results[i]);
-        else
-            good = profile_print_text(stream, results[i],
-                                      request->sections ? request->sections : PROFILE_EVERYTHING,
-                                      request->top);
+        if (left > 1)
+            print_title(stream, &loaded[i]);
+        good = profile_print_text(stream, loaded[i].result, sections, request->top);
     }
     return good;
 }
 
-static int write_output(const struct request *request, struct profile_result **results, int count)
+static bool print(FILE *stream, const struct request *request, const struct loaded *loaded,
+                  int count, int left)
+{
+    if (request->compare)
+        return profile_print_comparison(
+            stream, (struct profile_named){loaded[0].path, loaded[0].result},
+            (struct profile_named){loaded[1].path, loaded[1].result}, request->sort, request->top);
+    if (request->format == TEXT)
+        return print_texts(stream, request, loaded, count, left);
+    while (!loaded->result) /* the only one */
+        loaded++;
+    return request->format == CSV ? profile_print_csv(stream, loaded->result)
+                                  : profile_print_json(stream, loaded->result);
+}
+
+/* The exit status. */
+static int write_output(const struct request *request, const struct loaded *loaded, int count,
+                        int left)
 {
     struct profile_output output;
     char *problem = NULL;
     bool good;
     if (request->output) {
-        good =
-            profile_output_open(&output, request->output, &problem) &&
-            profile_output_close(&output, print(output.stream, request, results, count), &problem);
+        good = profile_output_open(&output, request->output, &problem) &&
+               profile_output_close(&output, print(output.stream, request, loaded, count, left),
+                                    &problem);
     } else {
         errno = 0;
-        good = print(stdout, request, results, count) && fflush(stdout) == 0 && !ferror(stdout);
+        good =
+            print(stdout, request, loaded, count, left) && fflush(stdout) == 0 && !ferror(stdout);
         if (!good)
             problem = qmpi_format("cannot write: %s", strerror(errno ? errno : EIO));
     }
@@ -255,22 +300,6 @@ static int write_output(const struct request *request, struct profile_result **r
     return good ? 0 : 2;
 }
 
-/* Returns how many results there are. */
-static int prepare(const struct request *request, struct profile_result **results, int count)
-{
-    int left = 0;
-    for (int i = 0; i < count; i++) {
-        if (!results[i])
-            continue;
-        left++;
-        resolve(results[i]);
-        if (request->filter && !profile_select(results[i], request->filter))
-            qmpi_sayf("%s: no function matches '%s'", request->files[i], request->filter);
-        profile_result_sort(results[i], request->sort);
-    }
-    return left;
-}
-
 int cli_report(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "FILE...", doc, NULL, NULL, NULL};
@@ -279,25 +308,24 @@ int cli_report(int argc, char **argv)
     int count = 0, status = 0;
     while (request.files[count])
         count++;
-    struct profile_result **results = qmpi_allocate((size_t)count, sizeof *results);
+    struct loaded *loaded = qmpi_allocate((size_t)count, sizeof *loaded);
     for (int i = 0; i < count; i++) {
-        results[i] = read_file(request.files[i]);
-        if (!results[i])
+        loaded[i] = (struct loaded){request.files[i], 1, read_file(request.files[i])};
+        if (!loaded[i].result)
             status = 2;
     }
-    if (!request.compare)
-        join_all(results, count);
-    const int left = prepare(&request, results, count);
-    if (left > 1 && request.format != TEXT && !request.compare) {
+    const int left = prepare(&request, loaded, count);
+    if (left > 1 && request.format != TEXT) {
         qmpi_sayf("the files are of %d runs, and a file of JSON or CSV holds one\n"
                   "mend: give the files of one run only",
                   left);
         status = 2;
-    } else if (left && !(request.compare && status) && write_output(&request, results, count)) {
+    } else if (left && !(request.compare && status) &&
+               write_output(&request, loaded, count, left)) {
         status = 2;
     }
     for (int i = 0; i < count; i++)
-        profile_result_free(results[i]);
-    free(results);
+        profile_result_free(loaded[i].result);
+    free(loaded);
     return status;
 }

@@ -71,6 +71,7 @@ bool profile_output_open(struct profile_output *output, const char *path, char *
 {
     memset(output, 0, sizeof *output);
     *problem = NULL;
+    output->given = path;
     errno = 0;
     const int descriptor = open_target(output, path);
     output->stream = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
@@ -111,7 +112,7 @@ bool profile_output_close(struct profile_output *output, bool whole, char **prob
         reason = errno;
     }
     if (!good) {
-        set_problem(problem, output->path, strerror(reason ? reason : EIO));
+        set_problem(problem, output->given, strerror(reason ? reason : EIO));
         if (output->temporary)
             unlink(output->temporary);
     }

@@ -15,15 +15,17 @@
 
 struct profile_output {
     FILE *stream;
-    char *path;      /* with symbolic links resolved */
-    char *temporary; /* NULL: written directly */
+    const char *given; /* the caller's path */
+    char *path;        /* with symbolic links resolved */
+    char *temporary;   /* NULL: written directly */
     locale_t numbers, before;
     bool guarded; /* whether SIGPIPE is held back */
     sigset_t signals;
 };
 
-/* Between the two: the same thread, and nothing but writing to `stream`. False: *problem is
- * "cannot write PATH: reason", to be freed (NULL where memory is out); nothing is to be closed. */
+/* Between the two: the same thread, and nothing but writing to `stream`; `path` must live on.
+ * False: *problem is "cannot write PATH: reason", to be freed (NULL where memory is out); nothing
+ * is to be closed. */
 bool profile_output_open(struct profile_output *output, const char *path, char **problem);
 
 /* Puts the file in its place. False as above, also where `whole` says that memory ran out while

@@ -14,13 +14,18 @@
 /* ---- Names --------------------------------------------------------------------------------------
  */
 
+static bool is_mangled(const char *name)
+{
+    return name && !strncmp(name, "_Z", 2);
+}
+
 /* The C++ runtime's own, where the program or this machine has one: nothing links it for that. */
 static char *demangle(const char *name)
 {
     typedef char *demangler(const char *name, char *buffer, size_t *length, int *status);
     static demangler *function;
     static bool sought;
-    if (strncmp(name, "_Z", 2) != 0)
+    if (!is_mangled(name))
         return NULL;
     if (!sought) {
         sought = true;
@@ -31,7 +36,11 @@ static char *demangle(const char *name)
         memcpy(&function, &found, sizeof function);
     }
     int status = 0;
-    return function ? function(name, NULL, NULL, &status) : NULL;
+    char *readable = function ? function(name, NULL, NULL, &status) : NULL;
+    char *clone = readable ? strstr(readable, " [clone ") : NULL;
+    if (clone) /* of no interest: what the compiler made of it */
+        *clone = '\0';
+    return readable;
 }
 
 static void set_function(struct profile_frame *frame, const char *name)
@@ -43,6 +52,15 @@ static void set_function(struct profile_frame *frame, const char *name)
         free(frame->function);
         frame->function = readable;
     }
+}
+
+/* A symbol counts only where the address is inside it: the nearest one below may be anything. */
+static const char *symbol_name(Dwfl_Module *module, Dwarf_Addr address)
+{
+    GElf_Off offset;
+    GElf_Sym symbol;
+    const char *name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
+    return name && offset < symbol.st_size ? name : NULL;
 }
 
 /* ---- Debug information --------------------------------------------------------------------------
@@ -62,28 +80,61 @@ static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr 
     return NULL;
 }
 
-/* The innermost function, inlined or not. C++ names are in the linkage name, with their types;
- * those of other languages are as the source has them. */
-static void read_function(Dwarf_Die *unit, Dwarf_Addr address, struct profile_frame *frame)
+static bool is_function(Dwarf_Die *die)
+{
+    const int tag = dwarf_tag(die);
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+           tag == DW_TAG_entry_point;
+}
+
+/*
+ * The innermost function below `die` that holds an address, where dwarf_getscopes does not look:
+ * Fortran's are members of modules, which have no addresses themselves, and those behind `contains`
+ * are members of functions that have others.
+ */
+static bool find_member(Dwarf_Die *die, Dwarf_Addr address, Dwarf_Die *found)
+{
+    Dwarf_Die child;
+    for (int more = dwarf_child(die, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
+        const int tag = dwarf_tag(&child);
+        const bool here = dwarf_haspc(&child, address) > 0;
+        if (!here && tag != DW_TAG_module && tag != DW_TAG_namespace && tag != DW_TAG_subprogram)
+            continue;
+        const bool deeper = find_member(&child, address, found);
+        if (!deeper && here && is_function(&child))
+            *found = child;
+        if (deeper || (here && is_function(&child)))
+            return true;
+    }
+    return false;
+}
+
+/* The innermost function, inlined or not. False: the unit tells none. */
+static bool find_function(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die *found)
 {
     Dwarf_Die *scopes = NULL;
     const int count = dwarf_getscopes(unit, address, &scopes);
-    for (int i = 0; i < count; i++) {
-        const int tag = dwarf_tag(&scopes[i]);
-        Dwarf_Attribute attribute;
-        const char *name = NULL;
-        if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine &&
-            tag != DW_TAG_entry_point)
-            continue;
-        if (dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &attribute) ||
-            dwarf_attr_integrate(&scopes[i], DW_AT_MIPS_linkage_name, &attribute))
-            name = dwarf_formstring(&attribute);
-        if (!name || strncmp(name, "_Z", 2) != 0)
-            name = dwarf_diename(&scopes[i]);
-        set_function(frame, name);
-        break;
-    }
+    int i = 0;
+    while (i < count && !is_function(&scopes[i]))
+        i++;
+    if (i < count)
+        *found = scopes[i];
     free(scopes);
+    return i < count || find_member(unit, address, found);
+}
+
+/* C++ names are in the linkage name, with their types, or (lambdas) in the symbol only; those of
+ * other languages are as the source has them. */
+static const char *function_name(Dwarf_Die *function, const char *symbol)
+{
+    Dwarf_Attribute attribute;
+    const char *name = NULL;
+    if (dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute) ||
+        dwarf_attr_integrate(function, DW_AT_MIPS_linkage_name, &attribute))
+        name = dwarf_formstring(&attribute);
+    if (!is_mangled(name) && dwarf_tag(function) == DW_TAG_subprogram)
+        name = symbol;
+    return is_mangled(name) ? name : dwarf_diename(function);
 }
 
 static void read_line(Dwarf_Die *unit, Dwarf_Addr address, struct profile_frame *frame)
@@ -114,27 +165,6 @@ static void read_line(Dwarf_Die *unit, Dwarf_Addr address, struct profile_frame 
     }
 }
 
-static void read_debug_information(Dwfl_Module *module, Dwarf_Addr address,
-                                   struct profile_frame *frame)
-{
-    Dwarf_Addr bias;
-    Dwarf_Die *unit = find_unit(module, address, &bias);
-    if (!unit)
-        return;
-    read_function(unit, address - bias, frame);
-    read_line(unit, address - bias, frame);
-}
-
-/* A symbol counts only where the address is inside it: the nearest one below may be anything. */
-static void read_symbol(Dwfl_Module *module, Dwarf_Addr address, struct profile_frame *frame)
-{
-    GElf_Off offset;
-    GElf_Sym symbol;
-    const char *name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
-    if (name && offset < symbol.st_size)
-        set_function(frame, name);
-}
-
 /* ---- Modules ------------------------------------------------------------------------------------
  */
 
@@ -145,9 +175,15 @@ static void resolve_frame(Dwfl_Module *module, struct profile_frame *frame)
     const Dwarf_Addr address = start + frame->offset - 1; /* in the call, not behind it */
     if (frame->offset == 0 || address >= end)
         return;
-    read_debug_information(module, address, frame);
-    if (!frame->function)
-        read_symbol(module, address, frame);
+    const char *name = symbol_name(module, address);
+    Dwarf_Addr bias;
+    Dwarf_Die function, *unit = find_unit(module, address, &bias);
+    if (unit) {
+        read_line(unit, address - bias, frame);
+        if (find_function(unit, address - bias, &function))
+            name = function_name(&function, name);
+    }
+    set_function(frame, name);
 }
 
 static void resolve_module(const char *path, struct profile_frame **frames, size_t count)

@@ -17,7 +17,8 @@ enum { MAP_RANKS = 32, MAP_LEVELS = 9, BAR = 40 };
 /* ---- Histograms ---------------------------------------------------------------------------------
  */
 
-/* One line for each bin from the first to the last one that holds something. */
+/* One line for each bin from the first to the last one that holds something, and one for several
+ * empty ones in a row. */
 static bool print_bins(FILE *stream, const char *const *headings, const uint64_t *bins, int count,
                        const char *(*bound)(int bin))
 {
@@ -36,6 +37,12 @@ static bool print_bins(FILE *stream, const char *const *headings, const uint64_t
     for (int bin = first; bin <= last; bin++)
         most = bins[bin] > most ? bins[bin] : most;
     for (int bin = first; bin <= last; bin++) {
+        if (!bins[bin] && !bins[bin + 1]) {
+            columns_note(&columns, "     ...");
+            while (!bins[bin + 1])
+                bin++;
+            continue;
+        }
         /* Rounded up: what is there is to be seen. */
         const double part = (double)bins[bin] / (double)most;
         const int length = bins[bin] ? 1 + (int)((BAR - 1) * part) : 0;
@@ -74,7 +81,7 @@ bool text_histograms(FILE *stream, const struct profile_result *result)
     }
     if (!result->function_count)
         return true;
-    fprintf(stream, "\nCalls by size and by time (%llu calls moved no bytes)\n",
+    fprintf(stream, "\nCalls by size and by time (without any bytes: %llu)\n",
             (unsigned long long)no_bytes);
     return print_bins(stream, size_headings, sizes, PROFILE_SIZE_BINS, size_bound) &&
            print_bins(stream, time_headings, times, PROFILE_TIME_BINS, time_bound);

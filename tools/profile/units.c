@@ -27,7 +27,7 @@ static const char *digits(double value, const char *unit)
 const char *units_time(double seconds)
 {
     const double size = fabs(seconds);
-    if (size == 0)
+    if (size < 0.05e-9)
         return "0";
     if (size < 999.5e-9) {
         char *text = next_text();

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* print_symbols MODULE OFFSET...: one line for each offset: function, file and line, or "-". All
+ * modules are resolved in one call, as profile does it. */
+#include "symbols.h"
+
+#include "message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    const size_t count = (size_t)argc / 2;
+    struct profile_frame *frames = qmpi_allocate(count, sizeof *frames);
+    for (size_t i = 0; i < count; i++) {
+        frames[i].module = argv[1 + 2 * i];
+        frames[i].offset = strtoull(argv[2 + 2 * i], NULL, 0);
+    }
+    profile_symbols_resolve(frames, count);
+    for (size_t i = 0; i < count; i++) {
+        printf("%s\t%s\t%d\n", frames[i].function ? frames[i].function : "-",
+               frames[i].file ? frames[i].file : "-", frames[i].line);
+        free(frames[i].function);
+        free(frames[i].file);
+    }
+    free(frames);
+    return 0;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* See profile_sample.h. */
+#include "profile_sample.h"
+
+#include "message.h"
+
+static struct profile_spread spread(double sum)
+{
+    return (struct profile_spread){sum, sum / 4, sum / 8, sum / 2, 0.125};
+}
+
+static struct profile_calls calls(uint64_t count, double time)
+{
+    return (struct profile_calls){.calls = count,
+                                  .time = spread(time),
+                                  .shortest = 1e-9,
+                                  .longest = time / 3,
+                                  .wait = spread(time / 7),
+                                  .sent = count * 8,
+                                  .received = INT64_MAX};
+}
+
+static struct profile_function *make_function(const char *name)
+{
+    struct profile_function *function = qmpi_allocate(1, sizeof *function);
+    function->name = qmpi_copy(name);
+    function->group = qmpi_copy("point-to-point");
+    function->calls = calls(77, 1.0 / 3);
+    function->sizes[0] = 1;
+    function->sizes[PROFILE_SIZE_BINS - 1] = 2;
+    function->no_bytes = 3;
+    function->times[0] = 4;
+    function->times[PROFILE_TIME_BINS - 1] = 5;
+    return function;
+}
+
+struct profile_result *sample_full(void)
+{
+    struct profile_result *result = qmpi_allocate(1, sizeof *result);
+    result->program = qmpi_copy("/home/\"quoted\\\"/a,b\nc");
+    result->mpi = qmpi_copy("MPICH Version:\t4.0.2");
+    result->begin = qmpi_copy("2024-02-29T23:59:59Z");
+    result->tool_id = 3;
+    result->ranks = 4;
+    result->rank = -1;
+    result->application = spread(10);
+    result->time = spread(4);
+
+    result->process_count = 1;
+    result->processes = qmpi_allocate(1, sizeof *result->processes);
+    *result->processes = (struct profile_process){3, qmpi_copy("n\xc3\xb6rd"), 2.5, 1.25, 1 << 20};
+
+    result->function_count = 1;
+    result->functions = make_function("MPI_Send");
+
+    result->callsite_count = 1;
+    result->callsites = qmpi_allocate(1, sizeof *result->callsites);
+    result->callsites->name = qmpi_copy("MPI_Send");
+    result->callsites->ranks = 4;
+    result->callsites->calls = calls(77, 1.0 / 3);
+    result->callsites->frame_count = 2;
+    result->callsites->frames = qmpi_allocate(2, sizeof *result->callsites->frames);
+    result->callsites->frames[0] = (struct profile_frame){
+        0x1234, qmpi_copy("/bin/a"), qmpi_copy("f(int, char)"), qmpi_copy("/src/a.cpp"), 17};
+    result->callsites->frames[1] =
+        (struct profile_frame){0x7fffffffffff, qmpi_copy(""), NULL, NULL, 0};
+
+    result->cell_count = 1;
+    result->matrix = qmpi_allocate(1, sizeof *result->matrix);
+    *result->matrix = (struct profile_cell){1, 2, 3, 1ull << 40};
+
+    result->communicator_count = 1;
+    result->communicators = qmpi_allocate(1, sizeof *result->communicators);
+    *result->communicators =
+        (struct profile_communicator){qmpi_copy(""), 4, -1, UINT64_MAX - 1, 9, calls(5, 0.5)};
+
+    result->file_count = 1;
+    result->files = qmpi_allocate(1, sizeof *result->files);
+    *result->files = (struct profile_file){qmpi_copy("out \x1b[31m.dat"), 4, 5, 6, calls(7, 0.25)};
+
+    result->region_count = 1;
+    result->regions = qmpi_allocate(1, sizeof *result->regions);
+    *result->regions = (struct profile_region){qmpi_copy("solve"),        12, spread(3), spread(1),
+                                               make_function("MPI_Recv"), 1};
+    return result;
+}
+
+struct profile_result *sample_single(int rank, int count, const char *ending)
+{
+    struct profile_result *result = qmpi_allocate(1, sizeof *result);
+    const char *const names[] = {"MPI_Send", rank ? "MPI_Recv" : "MPI_Wait"};
+    result->program = qmpi_copy("/bin/app");
+    result->mpi = qmpi_copy("MPICH");
+    result->begin = qmpi_format("2024-05-01T10:00:%02dZ", rank % 60);
+    result->tool_id = 1;
+    result->ranks = 1;
+    result->rank = rank;
+    result->ending = ending ? qmpi_copy(ending) : NULL;
+    result->application = (struct profile_spread){100, 100, 100, 100, 0};
+    result->process_count = 1;
+    result->processes = qmpi_allocate(1, sizeof *result->processes);
+    *result->processes = (struct profile_process){rank, qmpi_copy("host"), 100, count + 1, 1};
+    result->function_count = 2;
+    result->functions = qmpi_allocate(2, sizeof *result->functions);
+    for (int i = 0; i < 2; i++) {
+        const int times = i ? 1 : count;
+        struct profile_function *function = &result->functions[i];
+        function->name = qmpi_copy(names[i]);
+        function->group = qmpi_copy("point-to-point");
+        function->calls.calls = (uint64_t)times;
+        function->calls.time = (struct profile_spread){times, times, times, times, 0};
+        function->calls.shortest = function->calls.longest = 1;
+        function->calls.sent = i ? 0 : (uint64_t)(8 * times);
+        function->sizes[3] = i ? 0 : (uint64_t)times;
+        function->times[30] = (uint64_t)times;
+    }
+    result->time = (struct profile_spread){count + 1, count + 1, count + 1, count + 1, 0};
+    result->cell_count = 1;
+    result->matrix = qmpi_allocate(1, sizeof *result->matrix);
+    *result->matrix = (struct profile_cell){rank, 0, (uint64_t)count, (uint64_t)(8 * count)};
+    result->region_count = 1;
+    result->regions = qmpi_allocate(1, sizeof *result->regions);
+    *result->regions = (struct profile_region){
+        .name = qmpi_copy(rank ? "odd" : "even"), .entries = 1, .time = {6, 6, 6, 6, 0}};
+    return result;
+}

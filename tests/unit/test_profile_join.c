@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Single processes' results brought together: every figure as over all ranks at once. */
+#define _GNU_SOURCE
+#include "unit.h"
+
+#include "join.h"
+#include "profile_sample.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void assert_spread(struct profile_spread spread, const double *values, int count)
+{
+    double sum = 0, squares = 0, min = values[0], max = values[0];
+    for (int i = 0; i < count; i++) {
+        sum += values[i];
+        min = fmin(min, values[i]);
+        max = fmax(max, values[i]);
+    }
+    for (int i = 0; i < count; i++)
+        squares += (values[i] - sum / count) * (values[i] - sum / count);
+    assert_true(fabs(spread.sum - sum) < 1e-12);
+    assert_true(fabs(spread.mean - sum / count) < 1e-12);
+    assert_true(spread.min == min && spread.max == max);
+    assert_true(fabs(spread.stddev - sqrt(squares / count)) < 1e-12);
+}
+
+static const struct profile_function *find(const struct profile_result *result, const char *name)
+{
+    for (size_t i = 0; i < result->function_count; i++) {
+        if (!strcmp(result->functions[i].name, name))
+            return &result->functions[i];
+    }
+    fail_msg("no %s", name);
+    return NULL;
+}
+
+static void figures_are_those_of_all_ranks_and_absent_calls_are_zeros(void **state)
+{
+    (void)state;
+    struct profile_result *result = sample_single(2, 10, "exit");
+    profile_join(result, sample_single(0, 1, "exit"));
+    profile_join(result, sample_single(1, 4, "MPI_Abort"));
+    profile_join(result, sample_single(3, 7, "exit"));
+
+    assert_int_equal(result->ranks, 4);
+    assert_int_equal(result->rank, -1);
+    assert_string_equal(result->ending, "exit, MPI_Abort");
+    assert_string_equal(result->begin, "2024-05-01T10:00:00Z");
+    assert_spread(result->time, (double[]){11, 2, 5, 8}, 4);
+    assert_spread(find(result, "MPI_Send")->calls.time, (double[]){10, 1, 4, 7}, 4);
+    assert_spread(find(result, "MPI_Wait")->calls.time, (double[]){0, 1, 0, 0}, 4);
+    assert_spread(find(result, "MPI_Recv")->calls.time, (double[]){1, 0, 1, 1}, 4);
+    assert_int_equal(find(result, "MPI_Send")->calls.calls, 22);
+    assert_int_equal(find(result, "MPI_Send")->calls.sent, 8 * 22);
+    assert_int_equal(find(result, "MPI_Send")->sizes[3], 22);
+    assert_true(find(result, "MPI_Wait")->calls.shortest == 1);
+    assert_int_equal(result->function_count, 3);
+    assert_int_equal(result->region_count, 2);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(result->processes[i].rank, i);
+        assert_int_equal(result->matrix[i].from, i);
+    }
+    profile_result_free(result);
+}
+
+static void cells_of_the_same_two_ranks_are_added(void **state)
+{
+    (void)state;
+    struct profile_result *result = sample_single(0, 3, "exit"),
+                          *other = sample_single(1, 5, "exit");
+    other->matrix->from = 0;
+    profile_join(result, other);
+    assert_int_equal(result->cell_count, 1);
+    assert_int_equal(result->matrix->messages, 8);
+    assert_int_equal(result->matrix->bytes, 64);
+    profile_result_free(result);
+}
+
+static bool fits(const struct profile_result *result, struct profile_result *other)
+{
+    const bool answer = profile_join_fits(result, other);
+    profile_result_free(other);
+    return answer;
+}
+
+static struct profile_result *with(struct profile_result *result, char **member, const char *value)
+{
+    free(*member);
+    *member = strdup(value);
+    return result;
+}
+
+static void only_processes_of_one_run_fit(void **state)
+{
+    (void)state;
+    struct profile_result *result = sample_single(0, 1, "exit"), *other;
+    assert_true(fits(result, sample_single(1, 1, "checkpoint")));
+    assert_true(fits(result, sample_single(59, 1, "exit")));
+    assert_false(fits(result, sample_single(0, 1, "exit")));
+    assert_false(fits(result, sample_full()));
+    other = sample_single(1, 1, "exit");
+    assert_false(fits(result, with(other, &other->program, "/bin/other")));
+    other = sample_single(1, 1, "exit");
+    assert_false(fits(result, with(other, &other->begin, "2024-05-01T10:01:01Z")));
+    other = sample_single(1, 1, "exit");
+    assert_true(fits(result, with(other, &other->begin, "2024-05-01T09:59:30Z")));
+    other = sample_single(1, 1, "exit");
+    other->tool_id = 2;
+    assert_false(fits(result, other));
+    profile_join(result, sample_single(1, 1, "exit"));
+    assert_false(fits(result, sample_single(1, 1, "exit")));
+    assert_true(fits(result, sample_single(2, 1, "exit")));
+    profile_result_free(result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_are_those_of_all_ranks_and_absent_calls_are_zeros),
+        cmocka_unit_test(cells_of_the_same_two_ranks_are_added),
+        cmocka_unit_test(only_processes_of_one_run_fit),
+    };
+    return cmocka_run_group_tests_name("profile_join", tests, NULL, NULL);
+}
