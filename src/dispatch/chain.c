@@ -2,15 +2,20 @@
 /* See chain.h. */
 #include "chain.h"
 
+#include "merge.h"
 #include "message.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 
 _Thread_local void *qmpi_caller;
 _Thread_local QMPI_Context qmpi_position;
 qmpi_atomic_context qmpi_heads[QMPI_FUNCTION_COUNT];
 qmpi_atomic_context qmpi_first_natives[QMPI_FUNCTION_COUNT];
+
+qmpi_function *qmpi_lasts[QMPI_FUNCTION_COUNT];
+qmpi_function *qmpi_pmpi_ways[QMPI_FUNCTION_COUNT];
 
 /* Default visibility: the inline functions of <qmpi/qmpi.h> read it from inside tools. */
 struct QMPIX_Stack QMPIX_stack;
@@ -28,6 +33,10 @@ struct qmpi_node *qmpi_node_of(QMPI_Context context)
 
 void qmpi_chain_start(int count)
 {
+    memcpy(qmpi_lasts, qmpi_bases, sizeof qmpi_lasts);
+    memcpy(qmpi_pmpi_ways, qmpi_bases, sizeof qmpi_pmpi_ways);
+    if (count)
+        qmpi_mpit_merge(qmpi_lasts, qmpi_pmpi_ways);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!qmpi_ends[number].base)
             continue;
@@ -123,7 +132,7 @@ void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
 
 qmpi_function *qmpi_chain_plain(QMPI_Context node)
 {
-    return node->next ? (qmpi_function *)(uintptr_t)node->data : qmpi_bases[node->function_id];
+    return node->next ? (qmpi_function *)(uintptr_t)node->data : qmpi_lasts[node->function_id];
 }
 
 /* A hosted tool on top is called by the program itself: tools that walk the stack see its call
@@ -171,7 +180,7 @@ void qmpi_chain_publish(void)
         if (!qmpi_ends[number].enter)
             continue;
         set_slot(number);
-        __atomic_store_n(&qmpi_pmpi_slots[number], qmpi_bases[number], __ATOMIC_RELEASE);
+        __atomic_store_n(&qmpi_pmpi_slots[number], qmpi_pmpi_ways[number], __ATOMIC_RELEASE);
     }
     __atomic_store_n(&published, true, __ATOMIC_RELEASE);
 }

@@ -38,6 +38,13 @@ extern qmpi_function *const qmpi_entries[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 /* The MPI library's own PMPI functions. */
 extern qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
+/* What ends the chains: the same, or in a stack with layers src/mpit's merged functions. */
+extern qmpi_function *qmpi_lasts[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* Where PMPI_X leads, once the chains are begun: to the MPI library, or to src/mpit where that must
+ * count. */
+extern qmpi_function *qmpi_pmpi_ways[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
 /* A context that others read while a layer is switched. */
 typedef _Atomic(QMPI_Context) qmpi_atomic_context;
 

@@ -12,6 +12,7 @@
 #include "host.h"
 #include "layer.h"
 #include "load.h"
+#include "merge.h"
 #include "message.h"
 #include "names.h"
 #include "observe.h"
@@ -39,20 +40,26 @@ static void check_height(int *count)
     *count = QMPI_LAYERS_MAX;
 }
 
-static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
+/* All of them before the first is built: it may ask what is above it. */
+static void plan_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
 {
-    const bool hosted = plan->kind == QMPI_KIND_PMPI;
     layer->entry = plan->entry;
     layer->tool = plan->tool;
     layer->path = plan->path;
     layer->name = plan->entry->name;
     layer->resident = plan->resident;
+}
+
+static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
+{
+    const bool hosted = plan->kind == QMPI_KIND_PMPI;
     qmpi_chain_show(layer->tool_id);
     char *problem = hosted ? qmpi_host_load(layer) : qmpi_load_native(layer);
     if (!problem && !hosted)
         problem = qmpi_layer_init(layer);
     if (problem) {
         qmpi_layer_leave_out(layer);
+        qmpi_mpit_leave_out(layer->tool_id);
         qmpi_problem_report_entry(plan->entry, problem);
     }
     qmpi_chain_add(layer->tool_id,
@@ -80,11 +87,14 @@ static void start(void)
     check_height(&count);
     qmpi_layer_start(count);
     qmpi_chain_start(count);
+    for (int tool_id = 1; tool_id <= count; tool_id++)
+        plan_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
     for (int tool_id = count; tool_id >= 1; tool_id--)
         build_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
     free(plans);
     qmpi_fortran_lead_to(count ? qmpi_layer_get(1)->group : NULL);
     qmpi_announce_close();
+    qmpi_mpit_publish_stack();
     qmpi_chain_publish();
 }
 
@@ -106,7 +116,9 @@ static qmpi_function *way_so_far(int number, const void *caller, bool pmpi)
     qmpi_function *hosted = qmpi_host_way(number, caller, pmpi);
     if (hosted)
         return hosted;
-    return pmpi || !qmpi_heads[number] ? qmpi_bases[number] : qmpi_chain_way(number);
+    if (!qmpi_heads[number])
+        return qmpi_bases[number];
+    return pmpi ? qmpi_pmpi_ways[number] : qmpi_chain_way(number);
 }
 
 qmpi_function *qmpi_start_call(int number, const void *caller)
@@ -148,5 +160,5 @@ qmpi_function *qmpi_start_base(int number, const void *caller)
         if (front && front->layer)
             return qmpi_below(front->layer, number);
     }
-    return qmpi_bases[number];
+    return qmpi_pmpi_ways[number] ? qmpi_pmpi_ways[number] : qmpi_bases[number];
 }

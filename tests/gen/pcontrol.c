@@ -53,7 +53,7 @@ void check_pcontrol_forms(void)
     static const char *const names[] = {"MPI_Pcontrol(level)", "MPI_Pcontrol(level, name)",
                                         "MPI_Pcontrol(level, 8 doubles)"};
     for (int level = PCONTROL_NOTHING; level < PCONTROL_FULL; level++) {
-        witness_begin("MPI_Pcontrol", layer_count());
+        witness_begin("MPI_Pcontrol", layer_count(), 1);
         call_and_look(level, false);
         report(witness_end() == 0, names[level]);
     }

@@ -21,8 +21,9 @@ def mpi_functions():
 
 
 def declared_api():
-    """Every symbol that <qmpi/qmpi.h> declares as a function or variable of the library."""
-    text = (support.SOURCE / "include/qmpi/qmpi.h").read_text(encoding="utf-8")
+    """Every symbol that the public headers declare as a function or variable of the library."""
+    headers = [support.SOURCE / "include/qmpi" / name for name in ("qmpi.h", "mpit.h")]
+    text = "\n".join(header.read_text(encoding="utf-8") for header in headers)
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     text = re.sub(r"^\s*#.*?(?<!\\)$", "", text, flags=re.S | re.M)
     functions = set(

@@ -13,6 +13,7 @@ ORDERS = {
     "after_mpi_h": "#include <mpi.h>\n#include <qmpi/qmpi.h>\n",
     "before_mpi_h": "#include <qmpi/qmpi.h>\n#include <mpi.h>\n",
     "twice": "#include <qmpi/qmpi.h>\n#include <qmpi/qmpi.h>\n",
+    "mpit": "#include <qmpi/mpit.h>\n",
     "wrappers_alone": "#include <qmpi/wrappers.h>\n",
 }
 

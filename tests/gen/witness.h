@@ -14,8 +14,14 @@
 
 enum { WITNESS_APPLICATION = -1 };
 
-/* A call of `function` (a constant string) begins; `layers` layers must see it, then the base. */
-WITNESS_API void witness_begin(const char *function, int layers);
+/*
+ * A call of `function` (a constant string) begins; `layers` layers must see it, then the base. With
+ * `base` 0 the library answers itself, or asks the base what it likes.
+ */
+WITNESS_API void witness_begin(const char *function, int layers, int base);
+
+/* The base may be asked this too before the call comes to it; for the call that has begun. */
+WITNESS_API void witness_expect_aside(const char *function);
 
 /* Sets an argument to the bytes that every place must find in it; positions count from 1. */
 WITNESS_API void witness_fill(void *value, size_t size, int position);

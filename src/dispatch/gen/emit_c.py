@@ -87,7 +87,7 @@ def base_function(function: Function) -> str:
         "    (void)qmpi_context;\n"
         f"{collect(function)}"
         f"    return (({function.result}(*)({parameters(function)}))"
-        f"qmpi_bases[{function.constant}])({arguments(function)});\n"
+        f"qmpi_lasts[{function.constant}])({arguments(function)});\n"
         "}\n"
     )
 

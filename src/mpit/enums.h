@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Enumerations that layers made. */
+#ifndef QMPI_MPIT_ENUMS_H
+#define QMPI_MPIT_ENUMS_H
+
+#include <qmpi/mpit.h>
+
+/* The merged functions of these names; they stand in front of the library's. */
+int qmpi_mpit_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len);
+int qmpi_mpit_enum_get_item(MPI_T_enum enumtype, int index, int *value, char *name, int *name_len);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* See library.h. */
+#define _GNU_SOURCE
+#include "library.h"
+
+#include "elf_loaded.h"
+#include "message.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+atomic_int qmpi_mpit_users;
+MPI_T_pvar_handle qmpi_mpit_all_handles;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool held;
+
+#if defined(MPI_T_PVAR_ALL_HANDLES)
+static MPI_T_pvar_handle find_all_handles(void)
+{
+    return MPI_T_PVAR_ALL_HANDLES;
+}
+#elif defined(QMPI_STATIC)
+static MPI_T_pvar_handle find_all_handles(void)
+{
+    return MPI_T_PVAR_ALL_HANDLES;
+}
+#else
+/* It is a variable of the MPI library, which libqmpi is not linked with. */
+static int look(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct qmpi_elf_loaded object;
+    (void)size;
+    const void *function = (const void *)(uintptr_t)qmpi_bases[MPI_T_PVAR_START_T];
+    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_contains(&object, function))
+        return 0;
+    const void *variable = qmpi_elf_loaded_find(&object, "MPI_T_PVAR_ALL_HANDLES");
+    if (variable)
+        memcpy(data, variable, sizeof(MPI_T_pvar_handle));
+    return 1;
+}
+
+static MPI_T_pvar_handle find_all_handles(void)
+{
+    MPI_T_pvar_handle found = NULL;
+    dl_iterate_phdr(look, &found);
+    return found;
+}
+#endif
+
+void qmpi_mpit_library_start(void)
+{
+    qmpi_mpit_all_handles = find_all_handles();
+}
+
+bool qmpi_mpit_is_held(void)
+{
+    return atomic_load_explicit(&held, memory_order_acquire);
+}
+
+bool qmpi_mpit_hold(void)
+{
+    int provided;
+    if (qmpi_mpit_is_held())
+        return true;
+    pthread_mutex_lock(&lock);
+    if (!qmpi_mpit_is_held() &&
+        LIBRARY(init_thread, INIT_THREAD)(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS)
+        atomic_store_explicit(&held, true, memory_order_release);
+    pthread_mutex_unlock(&lock);
+    return qmpi_mpit_is_held();
+}
+
+/*
+ * The application and the layers know nothing of each other, but MPICH 4.0.2 takes the level of
+ * whoever came last for all of them: the library is always asked for MPI_THREAD_MULTIPLE.
+ */
+int qmpi_mpit_init_thread(int required, int *provided)
+{
+    const bool valid = required >= MPI_THREAD_SINGLE && required <= MPI_THREAD_MULTIPLE;
+    int level = required;
+    if (!valid)
+        return LIBRARY(init_thread, INIT_THREAD)(required, provided);
+    const int result = LIBRARY(init_thread, INIT_THREAD)(MPI_THREAD_MULTIPLE, &level);
+    if (result != MPI_SUCCESS)
+        return result;
+    qmpi_mpit_hold();
+    atomic_fetch_add(&qmpi_mpit_users, 1);
+    if (provided)
+        *provided = level < required ? level : required;
+    return MPI_SUCCESS;
+}
+
+int qmpi_mpit_finalize(void)
+{
+    int users = atomic_load(&qmpi_mpit_users);
+    do {
+        if (users <= 0)
+            return MPI_T_ERR_NOT_INITIALIZED;
+    } while (!atomic_compare_exchange_weak(&qmpi_mpit_users, &users, users - 1));
+    return LIBRARY(finalize, FINALIZE)();
+}
+
+int qmpi_mpit_mpi_finalize(void)
+{
+    qmpi_mpit_hold();
+    return ((int (*)(void))qmpi_bases[MPI_FINALIZE_T])();
+}
+
+#if MPI_VERSION >= 4
+int qmpi_mpit_session_finalize(MPI_Session *session)
+{
+    qmpi_mpit_hold();
+    return ((int (*)(MPI_Session *))qmpi_bases[MPI_SESSION_FINALIZE_T])(session);
+}
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The merged functions: MPI_T_X with MPI's own signature, as they end the chains in the place of
+ * the MPI library's. What is ours they answer, all else they pass to the library.
+ */
+#ifndef QMPI_MPIT_MERGED_H
+#define QMPI_MPIT_MERGED_H
+
+#include <mpi.h>
+
+/* The type of MPI_T_x is the MPI library's. */
+#define QMPI_MPIT_DECLARE(x) __typeof__(MPI_T_##x) qmpi_mpit_##x
+
+QMPI_MPIT_DECLARE(cvar_get_num);
+QMPI_MPIT_DECLARE(cvar_get_info);
+QMPI_MPIT_DECLARE(cvar_get_index);
+QMPI_MPIT_DECLARE(cvar_handle_alloc);
+QMPI_MPIT_DECLARE(cvar_handle_free);
+QMPI_MPIT_DECLARE(cvar_read);
+QMPI_MPIT_DECLARE(cvar_write);
+
+QMPI_MPIT_DECLARE(pvar_get_num);
+QMPI_MPIT_DECLARE(pvar_get_info);
+QMPI_MPIT_DECLARE(pvar_get_index);
+QMPI_MPIT_DECLARE(pvar_session_create);
+QMPI_MPIT_DECLARE(pvar_session_free);
+QMPI_MPIT_DECLARE(pvar_handle_alloc);
+QMPI_MPIT_DECLARE(pvar_handle_free);
+QMPI_MPIT_DECLARE(pvar_start);
+QMPI_MPIT_DECLARE(pvar_stop);
+QMPI_MPIT_DECLARE(pvar_read);
+QMPI_MPIT_DECLARE(pvar_write);
+QMPI_MPIT_DECLARE(pvar_reset);
+QMPI_MPIT_DECLARE(pvar_readreset);
+
+QMPI_MPIT_DECLARE(category_changed);
+QMPI_MPIT_DECLARE(category_get_num);
+QMPI_MPIT_DECLARE(category_get_info);
+QMPI_MPIT_DECLARE(category_get_index);
+QMPI_MPIT_DECLARE(category_get_cvars);
+QMPI_MPIT_DECLARE(category_get_pvars);
+QMPI_MPIT_DECLARE(category_get_categories);
+
+/* MPI 4.0: events are the library's alone. */
+#if MPI_VERSION >= 4
+QMPI_MPIT_DECLARE(category_get_num_events);
+QMPI_MPIT_DECLARE(category_get_events);
+QMPI_MPIT_DECLARE(event_get_num);
+QMPI_MPIT_DECLARE(event_get_info);
+QMPI_MPIT_DECLARE(event_get_index);
+QMPI_MPIT_DECLARE(event_handle_alloc);
+QMPI_MPIT_DECLARE(source_get_num);
+QMPI_MPIT_DECLARE(source_get_info);
+QMPI_MPIT_DECLARE(source_get_timestamp);
+#endif
+
+#endif

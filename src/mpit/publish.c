@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See publish.h. How names are made, and QMPIX_Category_create: the layer's own category is there
+ * before anything is put into it.
+ */
+#include "publish.h"
+
+#include "labels.h"
+#include "layer.h"
+#include "library.h"
+#include "message.h"
+#include "stack.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct qmpi_mpit_category *root, *own[QMPI_LAYERS_MAX + 1];
+
+bool qmpi_mpit_is_name(const char *name)
+{
+    if (!name || !*name || strlen(name) > 255)
+        return false;
+    for (; *name; name++) {
+        if ((unsigned char)*name < ' ' || *name == 127)
+            return false;
+    }
+    return true;
+}
+
+static bool library_has(const struct qmpi_mpit_item *item, const char *name)
+{
+    int index;
+    if (!qmpi_mpit_is_held())
+        return false;
+    if (item->space == QMPI_MPIT_CVARS)
+        return LIBRARY(cvar_get_index, CVAR_GET_INDEX)(name, &index) == MPI_SUCCESS;
+    if (item->space == QMPI_MPIT_CATEGORIES)
+        return LIBRARY(category_get_index, CATEGORY_GET_INDEX)(name, &index) == MPI_SUCCESS;
+    return LIBRARY(pvar_get_index, PVAR_GET_INDEX)(
+               name, ((const struct qmpi_mpit_variable *)item)->var_class, &index) == MPI_SUCCESS;
+}
+
+static bool add_under(struct qmpi_mpit_item *item, char *name)
+{
+    const int var_class =
+        item->space == QMPI_MPIT_PVARS ? ((const struct qmpi_mpit_variable *)item)->var_class : 0;
+    item->name = name;
+    if (!library_has(item, name) && qmpi_mpit_add(item, var_class))
+        return true;
+    free(name);
+    item->name = NULL;
+    return false;
+}
+
+bool qmpi_mpit_publish(struct qmpi_mpit_item *item, const char *name, const char *description,
+                       bool bare, int *index)
+{
+    const char *label = item->tool_id ? qmpi_mpit_label(item->tool_id) : NULL;
+    if (bare || index)
+        qmpi_mpit_hold();
+    item->short_name = qmpi_copy(name);
+    item->description = qmpi_copy(description ? description : "");
+    char *whole = label ? qmpi_format("qmpi.%s.%s", label, name) : qmpi_format("qmpi.%s", name);
+    bool added = bare && add_under(item, qmpi_copy(name));
+    if (added)
+        free(whole);
+    else
+        added = add_under(item, whole);
+    if (added && index)
+        *index = qmpi_mpit_index_of(item);
+    if (!added) {
+        free(item->short_name);
+        free(item->description);
+    }
+    return added;
+}
+
+struct qmpi_mpit_category *qmpi_mpit_new_category(int tool_id)
+{
+    struct qmpi_mpit_category *category = qmpi_allocate(1, sizeof *category);
+    category->item.space = QMPI_MPIT_CATEGORIES;
+    category->item.tool_id = tool_id;
+    return category;
+}
+
+/* `qmpi` and `qmpi.TOOL` have no NAME under which a layer's category could be. */
+static struct qmpi_mpit_category *make_root(void)
+{
+    struct qmpi_mpit_category *category = qmpi_mpit_new_category(0);
+    category->item.name = qmpi_copy("qmpi");
+    category->item.short_name = qmpi_copy("");
+    category->item.description = qmpi_copy("What the layers of the stack of MPI tools publish");
+    qmpi_mpit_add(&category->item, 0);
+    return category;
+}
+
+static struct qmpi_mpit_category *make_own(int tool_id)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    const QMPIX_Tool_info *info = layer->tool ? layer->tool->info : NULL;
+    struct qmpi_mpit_category *category = qmpi_mpit_new_category(tool_id);
+    category->item.name = qmpi_format("qmpi.%s", qmpi_mpit_label(tool_id));
+    category->item.short_name = qmpi_copy("");
+    category->item.description = info && info->description
+                                     ? qmpi_copy(info->description)
+                                     : qmpi_format("Layer %d of the stack", tool_id);
+    category->item.category = root;
+    qmpi_mpit_add(&category->item, 0);
+    return category;
+}
+
+static struct qmpi_mpit_category *own_category(int tool_id)
+{
+    if (tool_id && !qmpi_mpit_label(tool_id))
+        return NULL;
+    pthread_mutex_lock(&lock);
+    if (!root)
+        root = make_root();
+    const bool is_new = tool_id && !own[tool_id];
+    if (is_new)
+        own[tool_id] = make_own(tool_id);
+    pthread_mutex_unlock(&lock);
+    if (is_new)
+        qmpi_mpit_publish_layer(tool_id, own[tool_id]);
+    return tool_id ? own[tool_id] : root;
+}
+
+struct qmpi_mpit_category *qmpi_mpit_category_for(int tool_id, const char *name)
+{
+    struct qmpi_mpit_category *category = own_category(tool_id);
+    if (!category || !name)
+        return category;
+    return *name ? qmpi_mpit_find_category(tool_id, name) : NULL;
+}
+
+int QMPIX_Category_create(int tool_id, const QMPIX_Category *category, int *index)
+{
+    if (!category || category->size < sizeof *category || !qmpi_mpit_is_name(category->name) ||
+        category->flags & ~QMPIX_BARE_NAME || tool_id < 1)
+        return MPI_ERR_ARG;
+    struct qmpi_mpit_category *parent = qmpi_mpit_category_for(tool_id, category->parent);
+    if (!parent)
+        return MPI_ERR_ARG;
+    struct qmpi_mpit_category *item = qmpi_mpit_new_category(tool_id);
+    item->item.category = parent;
+    if (qmpi_mpit_publish(&item->item, category->name, category->description,
+                          category->flags & QMPIX_BARE_NAME, index))
+        return MPI_SUCCESS;
+    free(item);
+    return MPI_ERR_ARG;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* See pvar_state.h: making and ending handles, starting and stopping, and sampling watermarks. */
+#include "pvar_state.h"
+
+#include "variables.h"
+
+#include <stdlib.h>
+
+int qmpi_mpit_raw_begin(const struct qmpi_mpit_variable *variable, const void *object, int count,
+                        struct qmpi_mpit_raw *raw)
+{
+    raw->many = NULL;
+    raw->array = variable->address;
+    if (raw->array)
+        return MPI_SUCCESS;
+    if ((size_t)count > sizeof raw->few / sizeof *raw->few) {
+        raw->many = malloc((size_t)count * sizeof(uint64_t));
+        if (!raw->many)
+            return MPI_T_ERR_MEMORY;
+    }
+    void *array = raw->many ? raw->many : raw->few;
+    raw->array = array;
+    const int result = variable->read(variable->user, object, array, count);
+    if (result != MPI_SUCCESS)
+        qmpi_mpit_raw_end(raw);
+    return result;
+}
+
+void qmpi_mpit_raw_end(struct qmpi_mpit_raw *raw)
+{
+    if (raw->many)
+        free(raw->many);
+}
+
+void qmpi_mpit_raise(const struct qmpi_mpit_variable *variable, uint64_t *mark, uint64_t level)
+{
+    uint64_t old = __atomic_load_n(mark, __ATOMIC_RELAXED);
+    while (
+        qmpi_mpit_passes(variable->type, variable->style, level, old) &&
+        !__atomic_compare_exchange_n(mark, &old, level, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+uint64_t qmpi_mpit_at_first(const struct qmpi_mpit_variable *variable, const void *array, int i)
+{
+    return variable->style == QMPI_MPIT_SUM ? 0 : qmpi_mpit_load(variable->type, array, i);
+}
+
+static struct qmpi_mpit_state *make_state(int count)
+{
+    struct qmpi_mpit_state *state = calloc(1, sizeof *state + 2 * (size_t)count * sizeof(uint64_t));
+    if (state)
+        state->count = count;
+    return state;
+}
+
+static bool is_watermark(const struct qmpi_mpit_variable *variable)
+{
+    return variable->style == QMPI_MPIT_HIGH || variable->style == QMPI_MPIT_LOW;
+}
+
+static struct qmpi_mpit_state *find_state(const struct qmpi_mpit_slot *slot)
+{
+    struct qmpi_mpit_state *state = atomic_load(&slot->variable->marks);
+    for (; state; state = state->next) {
+        bool in_use = false;
+        if (state->count == slot->count && state->object == slot->handle.word &&
+            atomic_compare_exchange_strong(&state->in_use, &in_use, true))
+            break;
+    }
+    return state;
+}
+
+static void list_state(const struct qmpi_mpit_slot *slot, struct qmpi_mpit_state *state)
+{
+    struct qmpi_mpit_variable *variable = (struct qmpi_mpit_variable *)(uintptr_t)slot->variable;
+    atomic_store(&state->in_use, true);
+    state->object = slot->handle.word;
+    state->next = atomic_load(&variable->marks);
+    while (!atomic_compare_exchange_weak(&variable->marks, &state->next, state))
+        ;
+}
+
+static void set_started(struct qmpi_mpit_state *state, unsigned sequence, bool started)
+{
+    atomic_store_explicit(&state->started[sequence & 1], started, memory_order_relaxed);
+}
+
+int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session)
+{
+    const struct qmpi_mpit_variable *variable = slot->variable;
+    const bool keeps = is_watermark(variable);
+    struct qmpi_mpit_raw raw;
+    const int result = qmpi_mpit_raw_begin(variable, slot->object, slot->count, &raw);
+    if (result != MPI_SUCCESS)
+        return result;
+    struct qmpi_mpit_state *state = keeps ? find_state(slot) : NULL;
+    const bool is_new = !state;
+    if (is_new)
+        state = make_state(slot->count);
+    for (int i = 0; state && i < slot->count; i++)
+        __atomic_store_n(qmpi_mpit_words(state, qmpi_mpit_sequence(state)) + i,
+                         qmpi_mpit_at_first(variable, raw.array, i), __ATOMIC_RELAXED);
+    qmpi_mpit_raw_end(&raw);
+    if (!state)
+        return MPI_T_ERR_MEMORY;
+    atomic_store(&state->ever, variable->continuous);
+    set_started(state, qmpi_mpit_sequence(state), variable->continuous);
+    if (keeps && is_new)
+        list_state(slot, state);
+    slot->session = session;
+    slot->state = state;
+    qmpi_mpit_slot_publish(slot, QMPI_MPIT_PVAR);
+    return MPI_SUCCESS;
+}
+
+int qmpi_mpit_pvar_close(struct qmpi_mpit_slot *slot)
+{
+    struct qmpi_mpit_state *state = slot->state;
+    if (!qmpi_mpit_slot_withdraw(slot, QMPI_MPIT_PVAR))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (is_watermark(slot->variable)) {
+        set_started(state, qmpi_mpit_sequence(state), false);
+        atomic_store(&state->in_use, false);
+    } else {
+        free(state);
+    }
+    qmpi_mpit_slot_give_back(slot);
+    return MPI_SUCCESS;
+}
+
+bool qmpi_mpit_pvar_is_started(const struct qmpi_mpit_slot *slot)
+{
+    return qmpi_mpit_started(slot->state, qmpi_mpit_sequence(slot->state));
+}
+
+/* The word of the other set, from the one in use: see the table in pvar_state.h. */
+static uint64_t turned(const struct qmpi_mpit_slot *slot, uint64_t word, uint64_t raw, bool start)
+{
+    const struct qmpi_mpit_variable *variable = slot->variable;
+    if (variable->style == QMPI_MPIT_SUM)
+        return qmpi_mpit_subtract(variable->type, raw, word);
+    if (variable->style == QMPI_MPIT_PRESENT || (start && !atomic_load(&slot->state->ever)))
+        return raw;
+    return qmpi_mpit_passes(variable->type, variable->style, raw, word) ? raw : word;
+}
+
+static int turn(const struct qmpi_mpit_slot *slot, bool start)
+{
+    struct qmpi_mpit_state *state = slot->state;
+    struct qmpi_mpit_raw raw;
+    if (slot->variable->continuous)
+        return MPI_T_ERR_PVAR_NO_STARTSTOP;
+    unsigned sequence = qmpi_mpit_sequence(state);
+    if (qmpi_mpit_started(state, sequence) == start)
+        return MPI_SUCCESS;
+    const int result = qmpi_mpit_raw_begin(slot->variable, slot->object, slot->count, &raw);
+    if (result != MPI_SUCCESS)
+        return result;
+    const uint64_t *words = qmpi_mpit_words(state, sequence);
+    for (int i = 0; i < slot->count; i++)
+        __atomic_store_n(qmpi_mpit_words(state, sequence + 1) + i,
+                         turned(slot, __atomic_load_n(&words[i], __ATOMIC_RELAXED),
+                                qmpi_mpit_load(slot->variable->type, raw.array, i), start),
+                         __ATOMIC_RELAXED);
+    qmpi_mpit_raw_end(&raw);
+    set_started(state, sequence + 1, start);
+    atomic_store(&state->ever, true);
+    atomic_compare_exchange_strong(&state->sequence, &sequence, sequence + 1);
+    return MPI_SUCCESS;
+}
+
+static void sample_state(const struct qmpi_mpit_variable *variable, struct qmpi_mpit_state *state)
+{
+    const unsigned sequence = qmpi_mpit_sequence(state);
+    struct qmpi_mpit_raw raw;
+    if (!qmpi_mpit_started(state, sequence) ||
+        qmpi_mpit_raw_begin(variable, variable->object_size ? &state->object : NULL, state->count,
+                            &raw) != MPI_SUCCESS)
+        return;
+    for (int i = 0; i < state->count; i++)
+        qmpi_mpit_raise(variable, qmpi_mpit_words(state, sequence) + i,
+                        qmpi_mpit_load(variable->type, raw.array, i));
+    qmpi_mpit_raw_end(&raw);
+}
+
+/* A level that changed since it was looked at, before there was anybody to tell, counts too. */
+int qmpi_mpit_pvar_begin(const struct qmpi_mpit_slot *slot)
+{
+    const int result = turn(slot, true);
+    if (result == MPI_SUCCESS && is_watermark(slot->variable))
+        sample_state(slot->variable, slot->state);
+    return result;
+}
+
+int qmpi_mpit_pvar_end(const struct qmpi_mpit_slot *slot)
+{
+    return turn(slot, false);
+}
+
+void qmpi_mpit_pvar_sample(const struct qmpi_mpit_variable *variable)
+{
+    struct qmpi_mpit_state *state = atomic_load(&variable->marks);
+    for (; state; state = state->next)
+        sample_state(variable, state);
+}
+
+int QMPIX_Pvar_sample(int index)
+{
+    struct qmpi_mpit_item *item = qmpi_mpit_find_own(QMPI_MPIT_PVARS, index);
+    const struct qmpi_mpit_variable *variable = (const struct qmpi_mpit_variable *)item;
+    if (!item || !is_watermark(variable))
+        return MPI_ERR_ARG;
+    qmpi_mpit_pvar_sample(variable);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* See stack.h and merge.h. */
+#include "stack.h"
+
+#include "layer.h"
+#include "merge.h"
+#include "message.h"
+#include "publish.h"
+#include "variables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void publish_cvar(int tool_id, struct qmpi_mpit_category *category, const QMPIX_Cvar *cvar)
+{
+    struct qmpi_mpit_variable *variable = qmpi_mpit_new_cvar(tool_id, cvar);
+    variable->item.category = category;
+    if (!qmpi_mpit_publish(&variable->item, cvar->name, cvar->description, false, NULL))
+        free(variable);
+}
+
+static int layer_of(const void *user)
+{
+    return (int)(intptr_t)user;
+}
+
+static int read_enabled(void *user, const void *object, void *buffer, int count)
+{
+    const int enabled = qmpi_chain_is_enabled(layer_of(user));
+    (void)object;
+    (void)count;
+    memcpy(buffer, &enabled, sizeof enabled);
+    return MPI_SUCCESS;
+}
+
+static int write_enabled(void *user, const void *object, const void *buffer, int count)
+{
+    int enabled;
+    (void)object;
+    (void)count;
+    memcpy(&enabled, buffer, sizeof enabled);
+    if (enabled != 0 && enabled != 1)
+        return MPI_T_ERR_INVALID;
+    const int result = qmpi_chain_set_enabled(layer_of(user), enabled);
+    if (result == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    return result == MPI_ERR_OTHER ? MPI_T_ERR_CVAR_SET_NOT_NOW : MPI_T_ERR_CVAR_SET_NEVER;
+}
+
+void qmpi_mpit_publish_layer(int tool_id, struct qmpi_mpit_category *category)
+{
+    const QMPIX_Cvar enabled = {.size = sizeof enabled,
+                                .name = "enabled",
+                                .description = "1: the layer is called; 0: it is switched off",
+                                .datatype = MPI_INT,
+                                .scope = MPI_T_SCOPE_LOCAL,
+                                .read = read_enabled,
+                                .write = write_enabled,
+                                .user = (void *)(intptr_t)tool_id};
+    publish_cvar(tool_id, category, &enabled);
+}
+
+/* `count:libmpiP:count`: the tools' names, from the application down. */
+static char *describe_stack(void)
+{
+    char *text = qmpi_copy("");
+    for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++) {
+        const char *name = qmpi_layer_get(tool_id)->name;
+        char *longer = qmpi_format("%s%s%s", text, tool_id > 1 ? ":" : "", name ? name : "");
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+void qmpi_mpit_publish_stack(void)
+{
+    if (!qmpi_layer_get(1))
+        return;
+    char *text = describe_stack();
+    struct qmpi_mpit_category *root = qmpi_mpit_category_for(0, NULL);
+    const QMPIX_Cvar stack = {.size = sizeof stack,
+                              .name = "stack",
+                              .description = "The layers, from the application down",
+                              .datatype = MPI_CHAR,
+                              .count = (int)strlen(text) + 1,
+                              .scope = MPI_T_SCOPE_CONSTANT,
+                              .address = text};
+    publish_cvar(0, root, &stack);
+    for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++)
+        qmpi_mpit_category_for(tool_id, NULL);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The convention for strings of MPI_T: MPI 4.0, section 15.3.3 "Convention for Returning Strings".
+ */
+#ifndef QMPI_MPIT_TEXT_H
+#define QMPI_MPIT_TEXT_H
+
+#include <string.h>
+
+/*
+ * `*length` is the size of `buffer` before, and what the whole string needs, its end included,
+ * after. Without a length nothing is returned; without a buffer, or a size, only the length is.
+ */
+static inline void qmpi_mpit_give_text(const char *text, char *buffer, int *length)
+{
+    if (!length)
+        return;
+    const size_t whole = strlen(text) + 1;
+    if (buffer && *length > 0) {
+        const size_t given = whole <= (size_t)*length ? whole : (size_t)*length;
+        memcpy(buffer, text, given - 1);
+        buffer[given - 1] = '\0';
+    }
+    *length = (int)whole;
+}
+
+#endif

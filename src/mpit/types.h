@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the MPI standard says of the variables' datatypes, classes and bindings, as tables; and the
+ * arithmetic on single elements, each of which is kept in a 64-bit word. Nothing here locks or
+ * allocates: a signal handler may come by.
+ */
+#ifndef QMPI_MPIT_TYPES_H
+#define QMPI_MPIT_TYPES_H
+
+#include <qmpi/mpit.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum qmpi_mpit_element {
+    QMPI_MPIT_CHAR,
+    QMPI_MPIT_INT32,
+    QMPI_MPIT_UINT32,
+    QMPI_MPIT_INT64,
+    QMPI_MPIT_UINT64,
+    QMPI_MPIT_DOUBLE
+};
+
+struct qmpi_mpit_type {
+    MPI_Datatype datatype;
+    enum qmpi_mpit_element element;
+    unsigned size;  /* bytes */
+    unsigned group; /* for the classes' tables */
+};
+
+/* How a class's handles get their values. */
+enum qmpi_mpit_style {
+    QMPI_MPIT_PRESENT, /* the publisher's present value */
+    QMPI_MPIT_SUM,     /* what was added */
+    QMPI_MPIT_HIGH,
+    QMPI_MPIT_LOW
+};
+
+/* NULL: no variable may have this datatype. */
+const struct qmpi_mpit_type *qmpi_mpit_type_of(MPI_Datatype datatype);
+
+/* Whether it is a class, and may have the datatype; then sets its style. */
+bool qmpi_mpit_class_allows(int var_class, const struct qmpi_mpit_type *type,
+                            enum qmpi_mpit_style *style);
+bool qmpi_mpit_is_class(int var_class);
+
+bool qmpi_mpit_is_verbosity(int verbosity);
+bool qmpi_mpit_is_scope(int scope);
+
+/* The size of the handle of the object that a variable is bound to; 0: no object; -1: no binding
+ * of the standard. */
+int qmpi_mpit_object_size(int bind);
+
+/* Element `i` of an array in memory, atomically. */
+static inline uint64_t qmpi_mpit_load(const struct qmpi_mpit_type *type, const void *array, int i)
+{
+    switch (type->element) {
+    case QMPI_MPIT_CHAR:
+        return __atomic_load_n((const unsigned char *)array + i, __ATOMIC_RELAXED);
+    case QMPI_MPIT_INT32:
+        return (uint64_t)__atomic_load_n((const int32_t *)array + i, __ATOMIC_RELAXED);
+    case QMPI_MPIT_UINT32:
+        return __atomic_load_n((const uint32_t *)array + i, __ATOMIC_RELAXED);
+    default:
+        return __atomic_load_n((const uint64_t *)array + i, __ATOMIC_RELAXED);
+    }
+}
+
+static inline void qmpi_mpit_store(const struct qmpi_mpit_type *type, void *array, int i,
+                                   uint64_t word)
+{
+    switch (type->element) {
+    case QMPI_MPIT_CHAR:
+        __atomic_store_n((unsigned char *)array + i, (unsigned char)word, __ATOMIC_RELAXED);
+        break;
+    case QMPI_MPIT_INT32:
+    case QMPI_MPIT_UINT32:
+        __atomic_store_n((uint32_t *)array + i, (uint32_t)word, __ATOMIC_RELAXED);
+        break;
+    default:
+        __atomic_store_n((uint64_t *)array + i, word, __ATOMIC_RELAXED);
+    }
+}
+
+/* a - b; of integers modulo their size, which cuts the result when it is stored. */
+static inline uint64_t qmpi_mpit_subtract(const struct qmpi_mpit_type *type, uint64_t a, uint64_t b)
+{
+    if (type->element != QMPI_MPIT_DOUBLE)
+        return a - b;
+    union {
+        uint64_t word;
+        double real;
+    } left = {a}, right = {b};
+    left.real -= right.real;
+    return left.word;
+}
+
+/* Stores an element and returns what was there. */
+uint64_t qmpi_mpit_exchange(const struct qmpi_mpit_type *type, void *array, int i, uint64_t word);
+
+/* Whether a watermark at `mark` rises (falls) with the level `raw`. */
+bool qmpi_mpit_passes(const struct qmpi_mpit_type *type, enum qmpi_mpit_style style, uint64_t raw,
+                      uint64_t mark);
+
+#endif
