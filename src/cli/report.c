@@ -12,9 +12,9 @@
 #include "json.h"
 #include "message.h"
 #include "output.h"
+#include "profile_text.h"
 #include "select.h"
 #include "symbols.h"
-#include "text.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "columns.h"
 #include "message.h"
 #include "profile_sample.h"
-#include "text.h"
+#include "profile_text.h"
 #include "units.h"
 
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include "file_name.h"
 #include "json.h"
 #include "message.h"
+#include "profile_text.h"
 #include "symbols.h"
-#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See text.h: the head, the table of functions, and the order of the tables. */
+/* See profile_text.h: the head, the table of functions, and the order of the tables. */
 #define _GNU_SOURCE
-#include "text.h"
+#include "profile_text.h"
 
 #include "columns.h"
 #include "message.h"
@@ -119,13 +119,21 @@ static void add_up(struct profile_calls *all, const struct profile_calls *one)
     all->received += one->received;
 }
 
-bool text_functions(FILE *stream, const struct profile_function *functions, size_t count,
-                    double time, int top)
+double text_time(const struct profile_function *functions, size_t count)
+{
+    double time = 0;
+    for (size_t i = 0; i < count; i++)
+        time += functions[i].calls.time.sum;
+    return time;
+}
+
+bool text_functions(FILE *stream, const struct profile_function *functions, size_t count, int top)
 {
     static const char *const headings[] = {"function",  "calls",    "time", "%",
                                            "mean rank", "min",      "max",  "stddev",
                                            "sent",      "received", NULL};
     const size_t shown = text_shown(count, top);
+    const double time = text_time(functions, count);
     struct profile_calls rest = {0}, all = {0};
     struct columns columns;
     columns_start(&columns, "lrrrrrrrrr");
@@ -153,7 +161,7 @@ static bool print_functions(FILE *stream, const struct profile_result *result, i
     if (!result->function_count)
         fprintf(stream, "(no calls)\n");
     return !result->function_count ||
-           text_functions(stream, result->functions, result->function_count, result->time.sum, top);
+           text_functions(stream, result->functions, result->function_count, top);
 }
 
 /* ---- All of it ----------------------------------------------------------------------------------

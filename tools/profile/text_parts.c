@@ -35,6 +35,7 @@ bool text_callsites(FILE *stream, const struct profile_result *result, int top)
     static const char *const headings[] = {"call site", "calls", "time", "%",        "per call",
                                            "longest",   "ranks", "sent", "received", NULL};
     const size_t shown = text_shown(result->callsite_count, top);
+    const double time = text_time(result->functions, result->function_count);
     struct columns columns;
     if (!shown)
         return true;
@@ -47,7 +48,7 @@ bool text_callsites(FILE *stream, const struct profile_result *result, int top)
         columns_add(&columns, "%s", site->name);
         columns_add(&columns, "%llu", (unsigned long long)calls->calls);
         columns_add(&columns, "%s", units_time(calls->time.sum));
-        columns_add(&columns, "%s", units_percent(calls->time.sum, result->time.sum));
+        columns_add(&columns, "%s", units_percent(calls->time.sum, time));
         columns_add(&columns, "%s",
                     units_time(calls->calls ? calls->time.sum / (double)calls->calls : 0));
         columns_add(&columns, "%s", units_time(calls->longest));
@@ -105,6 +106,7 @@ bool text_communicators(FILE *stream, const struct profile_result *result, int t
     static const char *const headings[] = {"communicator", "size", "first", "times",    "calls",
                                            "time",         "%",    "sent",  "received", NULL};
     const size_t shown = text_shown(result->communicator_count, top);
+    const double time = text_time(result->functions, result->function_count);
     struct columns columns;
     if (!shown)
         return true;
@@ -122,7 +124,7 @@ bool text_communicators(FILE *stream, const struct profile_result *result, int t
         columns_add(&columns, "%llu", (unsigned long long)it->instances);
         columns_add(&columns, "%llu", (unsigned long long)it->calls.calls);
         columns_add(&columns, "%s", units_time(it->calls.time.sum));
-        columns_add(&columns, "%s", units_percent(it->calls.time.sum, result->time.sum));
+        columns_add(&columns, "%s", units_percent(it->calls.time.sum, time));
         columns_add(&columns, "%s", units_bytes((double)it->calls.sent));
         columns_add(&columns, "%s", units_bytes((double)it->calls.received));
     }
@@ -136,6 +138,7 @@ bool text_files(FILE *stream, const struct profile_result *result, int top)
     static const char *const headings[] = {"file", "opens", "calls",   "time",
                                            "%",    "read",  "written", NULL};
     const size_t shown = text_shown(result->file_count, top);
+    const double time = text_time(result->functions, result->function_count);
     struct columns columns;
     if (!shown)
         return true;
@@ -148,7 +151,7 @@ bool text_files(FILE *stream, const struct profile_result *result, int top)
         columns_add(&columns, "%llu", (unsigned long long)it->opens);
         columns_add(&columns, "%llu", (unsigned long long)it->calls.calls);
         columns_add(&columns, "%s", units_time(it->calls.time.sum));
-        columns_add(&columns, "%s", units_percent(it->calls.time.sum, result->time.sum));
+        columns_add(&columns, "%s", units_percent(it->calls.time.sum, time));
         columns_add(&columns, "%s", units_bytes((double)it->read));
         columns_add(&columns, "%s", units_bytes((double)it->written));
     }
@@ -198,9 +201,8 @@ bool text_regions(FILE *stream, const struct profile_result *result, int top)
         columns_start(&title, "l");
         columns_note(&title, "Functions in region %s", region->name);
         fputc('\n', stream);
-        good =
-            columns_print(&title, stream) &&
-            text_functions(stream, region->functions, region->function_count, region->mpi.sum, top);
+        good = columns_print(&title, stream) &&
+               text_functions(stream, region->functions, region->function_count, top);
     }
     return good;
 }

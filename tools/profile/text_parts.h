@@ -8,9 +8,12 @@
 
 #include <stdio.h>
 
-/* text.c; `time` is all of the functions' time, of which shares are given. */
-bool text_functions(FILE *stream, const struct profile_function *functions, size_t count,
-                    double time, int top);
+/* text.c */
+bool text_functions(FILE *stream, const struct profile_function *functions, size_t count, int top);
+
+/* All of the functions' time, of which every table gives shares: more than the time in MPI while
+ * the application runs, for that begins behind MPI_Init. */
+double text_time(const struct profile_function *functions, size_t count);
 
 /* text_parts.c */
 bool text_callsites(FILE *stream, const struct profile_result *result, int top);

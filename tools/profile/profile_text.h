@@ -4,8 +4,8 @@
  * Tables that would be empty are left out. Rows stand in the order of the result
  * (profile_result_sort in result.h), figures have three digits and a unit.
  */
-#ifndef QMPI_PROFILE_TEXT_H
-#define QMPI_PROFILE_TEXT_H
+#ifndef QMPI_PROFILE_PROFILE_TEXT_H
+#define QMPI_PROFILE_PROFILE_TEXT_H
 
 #include "result.h"
 
