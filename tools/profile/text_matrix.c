@@ -159,7 +159,7 @@ static void print_map(FILE *stream, const struct map *map)
     fprintf(stream, " to\n");
     for (int from = 0; from < map->ranks; from++) {
         int last = map->ranks - 1; /* no blanks at the end of a line */
-        while (last > 0 && map->marks[from][last] == ' ')
+        while (last >= 0 && map->marks[from][last] == ' ')
             last--;
         fprintf(stream, "%6d", from);
         for (int to = 0; to <= last; to++)
@@ -230,7 +230,7 @@ bool text_matrix(FILE *stream, const struct profile_result *result, int top)
     if (!result->cell_count)
         return true;
     fprintf(stream, "\nCommunication between ranks, by bytes\n");
-    if (map.ranks > 1 && map.ranks <= MAP_RANKS) {
+    if (result->rank < 0 && map.ranks > 1 && map.ranks <= MAP_RANKS) {
         scale_map(&map, result);
         fill_map(&map, result);
         print_map(stream, &map);

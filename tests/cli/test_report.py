@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: MIT
+"""qmpi report: saved files printed again, joined, compared; what is wrong with one is said."""
+import csv
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+from support import BUILD, SOURCE, clean_environment, run_command
+
+QMPI = BUILD / "src" / "cli" / "qmpi"
+REPORTS = SOURCE / "tests" / "cli" / "reports"
+SCHEMA = json.loads((SOURCE / "docs" / "qmpi-profile-1.schema.json").read_text())
+FILES = sorted(REPORTS.glob("*.json"))
+CRASHED = [f"crash.{rank}.json" for rank in range(3)]
+
+
+def report(*arguments, cwd=REPORTS):
+    return run_command([QMPI, "report", *arguments], clean_environment(), cwd=cwd, timeout=60)
+
+
+def printed(*arguments, **more):
+    result = report(*arguments, **more)
+    assert result.returncode == 0 and result.stderr == ""
+    return result.stdout
+
+
+def as_json(*arguments, **more):
+    return json.loads(printed("--format=json", *arguments, **more))
+
+
+def as_rows(*arguments):
+    return list(csv.DictReader(io.StringIO(printed("--format=csv", *arguments), newline="")))
+
+
+def titles(text):
+    return re.findall(r"(?m)^\n([A-Z]\w+(?: sites)?)", text)
+
+
+# ---- files and what they hold
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_saved_files_fit_the_schema(file):
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(file.read_text()))
+
+
+def test_what_the_schema_does_not_allow_is_not_read(tmp_path):
+    """The schema and the reader require the same: every member, taken away, is missed by both."""
+    whole = json.loads((REPORTS / "heat.json").read_text())
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+
+    def objects(value, path=()):
+        if isinstance(value, dict):
+            yield path
+        for key, below in (value.items() if isinstance(value, dict) else
+                           list(enumerate(value))[:1] if isinstance(value, list) else ()):
+            yield from objects(below, (*path, key))
+
+    optional = {"wait", "function", "file", "line"}
+    seen = 0
+    for path in objects(whole):
+        for member in list(_at(whole, path)):
+            document = json.loads(json.dumps(whole))
+            del _at(document, path)[member]
+            (tmp_path / "file.json").write_text(json.dumps(document))
+            status = subprocess.run([QMPI, "report", tmp_path / "file.json"], capture_output=True,
+                                    env=clean_environment(), timeout=60).returncode
+            assert validator.is_valid(document) == (status == 0) == (member in optional), (path, member)
+            seen += 1
+    assert seen > 100
+
+
+def _at(value, path):
+    for key in path:
+        value = value[key]
+    return value
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_json_comes_out_as_it_went_in(file):
+    assert printed("--format=json", file) == file.read_text()
+
+
+def test_csv_has_the_same_columns_in_every_row_and_every_figure():
+    whole = json.loads((REPORTS / "heat.json").read_text())
+    text = printed("--format=csv", "heat.json")
+    assert len({len(row) for row in csv.reader(io.StringIO(text, newline=""))}) == 1
+    rows = as_rows("heat.json")
+    functions = {row["name"]: row for row in rows if row["table"] == "function" and not row["region"]}
+    assert set(functions) == {function["name"] for function in whole["functions"]}
+    for function in whole["functions"]:
+        row = functions[function["name"]]
+        assert int(row["calls"]) == function["calls"]
+        assert float(row["time_stddev"]) == function["time"]["stddev"]
+        assert int(row["sent"]) == function["bytes"]["sent"]
+        assert bool(row["wait_sum"]) == ("wait" in function)
+        sizes = [row for row in rows if row["table"] == "size" and row["name"] == function["name"]
+                 and not row["region"] and row["at_least"] != "0"]
+        assert [[int(float(row["at_least"])).bit_length() - 1, int(row["calls"])] for row in sizes] == \
+            function["sizes"]
+    matrix = [(int(row["from"]), int(row["to"]), int(row["bytes"])) for row in rows
+              if row["table"] == "matrix"]
+    assert matrix == [(cell["from"], cell["to"], cell["bytes"]) for cell in whole["matrix"]]
+    sites = [row for row in rows if row["table"] == "callsite"]
+    assert sites[0]["text"] == "exchange (/opt/heat/src/halo.c:43) < main (/opt/heat/src/heat.c:58)"
+    assert {row["table"] for row in rows} == {
+        "run", "total", "process", "function", "size", "time", "callsite", "matrix", "communicator",
+        "file", "region", "region_mpi"}
+
+
+def test_csv_quotes_what_must_be_quoted(tmp_path):
+    name = 'a "name", of\r\ntwo lines'
+    whole = json.loads((REPORTS / "heat.json").read_text())
+    whole["files"][0]["name"] = name
+    (tmp_path / "file.json").write_text(json.dumps(whole))
+    printed("--format=csv", "--output", tmp_path / "file.csv", tmp_path / "file.json")
+    with open(tmp_path / "file.csv", newline="") as stream:
+        assert [row["name"] for row in csv.DictReader(stream) if row["table"] == "file"] == [name]
+
+
+# ---- text
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_no_line_is_wider_than_100_characters(file):
+    lines = printed(file).splitlines() + printed("--top=0", file).splitlines()
+    assert max(map(len, lines)) <= 94  # and the prefix of six, where it is a message
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_all_tables_are_printed_or_those_that_are_named():
+    tables = {"functions": "Functions", "callsites": "Call sites", "histograms": "Calls",
+              "matrix": "Communication", "waits": "Waiting", "communicators": "Communicators",
+              "files": "Files", "regions": "Regions", "processes": "Processes"}
+    everything = printed("heat.json")
+    assert [title for title in titles(everything) if title in tables.values()] == \
+        [*list(tables.values())[:-1], "Functions", "Processes"]  # those of the region
+    for option, title in tables.items():
+        assert titles(printed(f"--{option}", "heat.json"))[0] == title
+    assert titles(printed("--files", "--matrix", "heat.json")) == ["Communication", "Files"]
+
+
+def test_a_large_run_has_pairs_instead_of_a_map_and_extremes_instead_of_all_ranks():
+    text = printed("heat-64.json")
+    assert "  from 0 1" not in text and "(106 more pairs)" in text
+    assert "Processes: the extremes" in text and "node48    63" in text
+    assert len(printed("--top=0", "--processes", "heat-64.json").splitlines()) > 64
+
+
+def test_the_map_shows_who_sends_to_whom():
+    text = printed("--matrix", "heat.json")
+    lines = text[text.index("  from 0 1 2 3 to"):].splitlines()
+    assert lines[1:5] == ["     0   .", "     1 .   .", "     2   .   .", "     3     ."]
+    assert lines[5] == "  at least:  . 4.00 MiB"
+
+
+def test_top_limits_the_rows_and_sums_up_the_rest():
+    text = printed("--functions", "--top=2", "heat.json")
+    assert re.search(r"(?m)^\(4 more\) +12048 ", text)
+    assert re.search(r"(?m)^all of them +20048 ", text)
+
+
+# ---- order and selection
+
+@pytest.mark.parametrize("order, first", [("time", "MPI_Waitall"), ("calls", "MPI_Irecv"),
+                                          ("bytes", "MPI_Irecv"), ("name", "MPI_Allreduce")])
+def test_functions_and_call_sites_stand_in_the_order_asked_for(order, first):
+    whole = as_json(f"--sort={order}", "heat.json")
+    assert whole["functions"][0]["name"] == whole["callsites"][0]["name"] == first
+
+
+def test_a_filter_keeps_functions_in_either_case_wherever_functions_are_named():
+    whole = as_json("--filter=*ISEND", "heat.json")
+    assert [function["name"] for function in whole["functions"]] == ["MPI_Isend"]
+    assert [site["name"] for site in whole["callsites"]] == ["MPI_Isend"]
+    assert [function["name"] for function in whole["regions"][0]["functions"]] == ["MPI_Isend"]
+    assert len(whole["matrix"]) == 6
+    result = report("--filter=nothing", "heat.json")
+    assert result.returncode == 0 and result.messages == ["heat.json: no function matches 'nothing'"]
+
+
+# ---- several files
+
+def test_files_of_single_processes_of_one_run_become_one():
+    whole = as_json(*CRASHED)
+    assert whole["ranks"] == 3 and "rank" not in whole
+    assert whole["ending"] == "signal SIGTERM, MPI_Abort"
+    allreduce = whole["functions"][0]
+    assert allreduce["calls"] == 600 and allreduce["bytes"] == {"sent": 4800, "received": 4800}
+    assert allreduce["time"]["min"] == 0.1 and allreduce["time"]["max"] == 0.3
+    assert allreduce["longest"] == 0.03
+    abort = whole["functions"][1]
+    assert abort["name"] == "MPI_Abort" and abort["time"]["min"] == 0
+    assert abort["time"]["mean"] == pytest.approx(1e-5 / 3)
+    assert len(whole["callsites"]) == len(whole["communicators"]) == 1
+    assert whole["callsites"][0]["ranks"] == 3
+    assert [process["rank"] for process in whole["processes"]] == [0, 1, 2]
+    assert [cell["from"] for cell in whole["matrix"]] == [0, 1, 2]
+    jsonschema.Draft202012Validator(SCHEMA).validate(whole)
+
+
+def test_joining_is_the_same_in_any_order_and_in_steps(tmp_path):
+    first = as_json(*CRASHED)
+    printed("--format=json", "--output", tmp_path / "two.json", "crash.2.json", "crash.0.json")
+    steps = as_json(tmp_path / "two.json", "crash.1.json")
+    assert steps.pop("ending") == "signal SIGTERM, MPI_Abort" == first.pop("ending")
+
+    def compare(one, other):
+        assert type(one) is type(other)
+        if isinstance(one, dict):
+            assert one.keys() == other.keys()
+        if isinstance(one, (dict, list)):
+            assert len(one) == len(other)
+            for key in one if isinstance(one, dict) else range(len(one)):
+                compare(one[key], other[key])
+        else:
+            assert one == (pytest.approx(other, rel=1e-12, abs=1e-12) if isinstance(one, float) else other)
+
+    compare(first, steps)
+
+
+def test_files_of_several_runs_are_printed_one_after_the_other():
+    text = printed("heat.json", *CRASHED, "heat-faster.json")
+    assert re.findall(r"(?m)^(\S+json.*):$", text) == ["heat.json", "crash.0.json and 2 more",
+                                                      "heat-faster.json"]
+    text = printed("crash.0.json", "crash.0.json")  # the same rank twice is not one run
+    assert text.count("rank 0 alone") == 2
+
+
+def test_json_and_csv_hold_one_run():
+    for form in ("json", "csv"):
+        result = report(f"--format={form}", "heat.json", *CRASHED)
+        assert result.returncode == 2 and result.stdout == ""
+        assert result.messages[0].startswith("the files are of 2 runs")
+        assert result.messages[1].startswith("mend: ")
+
+
+def test_comparing_shows_differences_ratios_new_and_gone_functions():
+    text = printed("--compare", "heat.json", "heat-faster.json")
+    assert re.search(r"(?m)^MPI_Waitall +3.50 s +1.58 s +-1.92 s +0.45$", text)
+    assert re.search(r"(?m)^MPI_Bcast +0 +40 +\+40 +- +new$", text)
+    assert re.search(r"(?m)^MPI_Barrier +8 +0 +-8 +0.00 +gone$", text)
+    assert re.search(r"(?m)^all of them +20048 +20080 +\+32 +1.00$", text)
+    assert re.search(r"(?m)^application time, mean rank +12.0 s +9.62 s", text)
+    assert text.splitlines()[0].startswith("A  heat.json: /opt/heat/bin/heat, 4 ranks, 2024-")
+    by_name = printed("--compare", "--sort=name", "--filter=*b*", "heat.json", "heat-faster.json")
+    assert re.findall(r"(?m)^(MPI_\w+)", by_name) == ["MPI_Barrier", "MPI_Bcast"] * 3
+
+
+# ---- addresses that nobody has looked up yet
+
+def test_addresses_of_an_unchanged_program_are_looked_up(tmp_path):
+    (tmp_path / "a.c").write_text("void f(void);\nvoid f(void) { }\nint main(void)\n{\n    f();\n}\n")
+    subprocess.run(["gcc", "-g", "-O0", "-no-pie", "-o", "a", "a.c"], cwd=tmp_path, check=True)
+    dump = subprocess.run(["objdump", "-d", "--disassemble=main", "a"], cwd=tmp_path, check=True,
+                          capture_output=True, text=True).stdout.splitlines()
+    call = next(number for number, line in enumerate(dump) if "<f>" in line and "call" in line)
+    offset = int(dump[call + 1].split(":")[0], 16) - 0x400000
+    whole = json.loads((REPORTS / "crash.0.json").read_text())
+    whole["callsites"][0]["frames"] = [{"module": str(tmp_path / "a"), "offset": offset}]
+    for begin, expected in (("2124-05-16T07:30:00Z", "main (a.c:5)"),
+                            ("2004-05-16T07:30:00Z", f"a+{offset:#x}")):  # it was built later
+        whole["begin"] = begin
+        (tmp_path / "file.json").write_text(json.dumps(whole))
+        assert f"    from {expected}\n" in printed("--callsites", tmp_path / "file.json")
+
+
+# ---- what goes wrong
+
+def test_bad_files_get_one_message_each_and_the_others_are_printed(tmp_path):
+    (tmp_path / "empty.json").write_text("")
+    (tmp_path / "newer.json").write_text('{"schema": "qmpi-profile/2"}')
+    (tmp_path / "count.json").write_text('{"schema": "qmpi-count/1", "ranks": 2}')
+    result = report("none.json", tmp_path / "empty.json", "heat.json", tmp_path / "newer.json",
+                    tmp_path / "count.json", tmp_path)
+    assert result.returncode == 2
+    assert result.stdout == printed("heat.json")
+    problems = [line for line in result.messages if not line.startswith("mend: ")]
+    for problem, words in zip(problems, [
+            "cannot read none.json: No such file", "the file is empty", "qmpi-profile/2 is newer",
+            "schema: expected qmpi-profile/1, found 'qmpi-count/1'", "Is a directory"], strict=True):
+        assert words in problem
+    result = report("--compare", "heat.json", "none.json")
+    assert result.returncode == 2 and result.stdout == ""
+
+
+def test_a_file_that_cannot_be_written_is_said_and_leaves_nothing(tmp_path):
+    for path, reason in (("/dev/full", "No space left"), (tmp_path / "none" / "x", "No such file")):
+        result = report("--output", path, "heat.json")
+        assert result.returncode == 2
+        assert result.messages[0].startswith(f"cannot write {path}: {reason}")
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([QMPI, "report", REPORTS / "heat.json"], stdout=full, timeout=60,
+                                stderr=subprocess.PIPE, text=True, env=clean_environment())
+    assert result.returncode == 2 and "cannot write: No space left" in result.stderr
+
+
+def test_output_is_the_same_file_whole(tmp_path):
+    for form in ("text", "json", "csv"):
+        assert printed(f"--format={form}", "--output", tmp_path / "file", "heat.json") == ""
+        assert (tmp_path / "file").read_text() == printed(f"--format={form}", "heat.json")
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ([], "no file"), (["--compare", "heat.json"], "takes two files, not 1"),
+    (["--compare", "-f", "csv", "a", "b"], "text only"), (["--compare", "--files", "a", "b"], "no tables"),
+    (["--format=xml", "heat.json"], "--format is text, json or csv, not 'xml'"),
+    (["--sort=size", "heat.json"], "--sort is time, calls, bytes or name, not 'size'"),
+    (["--top=-1", "heat.json"], "not '-1'"), (["--top=1x", "heat.json"], "not '1x'"),
+])
+def test_errors_of_use_are_explained(arguments, words):
+    result = report(*arguments)
+    assert result.returncode == 2 and result.stdout == ""
+    assert words in result.stderr
+
+
+def test_no_mpi_library_is_needed(tmp_path):
+    """Not even on the machine: the command runs where the loader finds none."""
+    shutil.copy(REPORTS / "heat.json", tmp_path)
+    needed = subprocess.run(["ldd", QMPI], capture_output=True, text=True, check=True).stdout
+    assert "libmpi" not in needed
+    assert "MPI_Waitall" in printed("heat.json", cwd=tmp_path)
+
+
+# ---- the documentation
+
+def test_every_example_of_the_documentation_is_what_the_command_prints(tmp_path):
+    """Lines `$ qmpi report …` in docs/profile.md, and what follows them; `...` stands for some lines."""
+    for file in FILES:
+        shutil.copy(file, tmp_path)
+    text = (SOURCE / "docs" / "profile.md").read_text()
+    examples = re.findall(r"(?m)^\$ qmpi (report .*)\n((?:(?!\$ |```).*\n)*)", text)
+    assert len(examples) >= 5
+    for command, wanted in examples:
+        output = printed(*shlex.split(command)[1:], cwd=tmp_path)
+        pattern = r"(?:.*\n)*?".join(re.escape(part) for part in wanted.split("...\n"))
+        assert re.fullmatch(pattern, output), command
