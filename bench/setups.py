@@ -16,6 +16,7 @@ NO_LAYER = "no layer"
 OFF = "switched off"
 NEXT = "next"
 LOOK_UP = "look up"
+OBSERVER = "observer"
 ELSEWHERE = "elsewhere"
 HOSTED_CHAIN = "hosted chain"
 HOSTED = "hosted"
@@ -121,6 +122,7 @@ def rows(build: Build) -> list[Row]:
         Row(OFF, "qmpi, layers that are switched off", stacks("off")),
         Row(NEXT, "qmpi, layers with QMPIX_NEXT", stacks("pass")),
         Row(LOOK_UP, "qmpi, layers that look up on each call", stacks("look_up")),
+        Row(OBSERVER, "qmpi, observers with empty callbacks", stacks("observe")),
         Row(HOSTED_CHAIN, "qmpi, hosted PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
         Row(HOSTED, "qmpi, hosted PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
         Row(OVER_NATIVE, "qmpi, the same over a native layer",
