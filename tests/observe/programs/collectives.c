@@ -40,7 +40,7 @@ static const struct counts garbage = COUNTS(-1, -1, -1, -1);
 
 static void with_root(int root)
 {
-    char as_given[16];
+    char as_given[24];
     snprintf(as_given, sizeof as_given, "root=%d", root);
     EVERY_WAY(Bcast, bcast, BCAST, IS_ROOT ? 24 : 0, IS_ROOT ? 0 : 24, as_given);
     EVERY_WAY(Reduce, reduce, REDUCE, 20, IS_ROOT ? 20 : 0, as_given);

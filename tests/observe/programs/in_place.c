@@ -40,7 +40,7 @@ static const MPI_Datatype ints[MOST] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
 
 static void with_root(int root)
 {
-    char as_given[16];
+    char as_given[24];
     snprintf(as_given, sizeof as_given, "root=%d", root);
     const long others = 8L * (size - 1), unlike = TOGETHER - 4 * (me + 1);
     EVERY_WAY(Gather, gather, GATHER, IS_ROOT ? 0 : 8, IS_ROOT ? others : 0, as_given);
