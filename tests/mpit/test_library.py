@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""What the MPI library itself has stays as it is, whoever publishes; and where MPICH 4.0.2 does not
+survive that several users of MPI_T come and go, a stack does."""
+import pytest
+
+from mpit_support import run_mpit
+
+STACKS = ["publisher", "empty:publisher:now:publisher", "now:empty"]
+
+
+def listing(*args, **how):
+    result = run_mpit("list_all", *args, **how)
+    assert result.returncode == 0
+    return result.stdout.splitlines()
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("args", [[], ["write"]], ids=["read", "write"])
+def test_the_librarys_variables_keep_index_info_value_and_writability(args, stack):
+    alone = listing(*args, preload=())
+    assert len([line for line in alone if line.startswith("category ")]) >= 20
+    assert len(alone) > 600
+    assert listing(*args, tools=stack) == alone
+
+
+def test_layers_change_no_variable_of_the_library_when_there_are_none():
+    assert listing() == listing(preload=())
+
+
+@pytest.mark.parametrize("order", ["before", "between", "after", "around"])
+@pytest.mark.parametrize("stack", STACKS)
+def test_mpi_t_may_be_initialised_and_finalized_at_any_time(order, stack):
+    result = run_mpit("come_and_go", order, tools=stack)
+    assert (result.returncode, result.stdout) == (0, "done\n")

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A layer that publishes one variable of every sort. What its performance variables get their
+ * values from are control variables too (`raw.…`), so whoever can call MPI_T can set them, wherever
+ * in the stack it stands; the control variable `publish` publishes more when it is written.
+ */
+#include <qmpi/mpit.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct layer {
+    int tool_id;
+    unsigned long long counter, level;
+    unsigned small;
+    double real, part;
+    int state, depth, generic[3], called, limit, locked, published;
+    unsigned long size;
+    unsigned long long array[4];
+    char text[16];
+    int high, low; /* indices */
+    MPI_T_enum states;
+};
+
+static void check(const char *what, int result)
+{
+    if (result == MPI_SUCCESS)
+        return;
+    fprintf(stderr, "publisher: %s: %d\n", what, result);
+    abort();
+}
+
+static int publish(struct layer *layer, QMPIX_Pvar pvar)
+{
+    int index = -1;
+    pvar.size = sizeof pvar;
+    check(pvar.name, QMPIX_Pvar_create(layer->tool_id, &pvar, &index));
+    return index;
+}
+
+static void offer(const struct layer *layer, QMPIX_Cvar cvar)
+{
+    cvar.size = sizeof cvar;
+    cvar.scope = cvar.scope ? cvar.scope : MPI_T_SCOPE_LOCAL;
+    check(cvar.name, QMPIX_Cvar_create(layer->tool_id, &cvar, NULL));
+}
+
+/* ---- Callbacks ----------------------------------------------------------------------------------
+ */
+
+static int read_called(void *user, const void *object, void *buffer, int count)
+{
+    const struct layer *layer = user;
+    if (object || count != 1)
+        return MPI_T_ERR_INVALID;
+    memcpy(buffer, &layer->called, sizeof layer->called);
+    return MPI_SUCCESS;
+}
+
+static int write_called(void *user, const void *object, const void *buffer, int count)
+{
+    struct layer *layer = user;
+    if (object || count != 1)
+        return MPI_T_ERR_INVALID;
+    memcpy(&layer->called, buffer, sizeof layer->called);
+    return MPI_SUCCESS;
+}
+
+static int reset_called(void *user, const void *object)
+{
+    struct layer *layer = user;
+    (void)object;
+    layer->called = 42;
+    return MPI_SUCCESS;
+}
+
+/* Two elements for the world, one for others, nothing for no communicator. */
+static int open_comm(void *user, const void *object, int *count)
+{
+    MPI_Comm comm;
+    (void)user;
+    memcpy(&comm, object, sizeof comm);
+    if (comm == MPI_COMM_NULL)
+        return MPI_T_ERR_INVALID_HANDLE;
+    *count = comm == MPI_COMM_WORLD ? 2 : 1;
+    return MPI_SUCCESS;
+}
+
+static int read_comm(void *user, const void *object, void *buffer, int count)
+{
+    const struct layer *layer = user;
+    int *values = buffer;
+    MPI_Comm comm;
+    memcpy(&comm, object, sizeof comm);
+    for (int i = 0; i < count; i++)
+        values[i] = layer->depth + (comm == MPI_COMM_WORLD ? 100 : 200) + i;
+    return MPI_SUCCESS;
+}
+
+/* The level of the watermarks is set: they are told. */
+static int write_level(void *user, const void *object, const void *buffer, int count)
+{
+    struct layer *layer = user;
+    (void)object;
+    (void)count;
+    memcpy(&layer->level, buffer, sizeof layer->level);
+    check("high", QMPIX_Pvar_sample(layer->high));
+    check("low", QMPIX_Pvar_sample(layer->low));
+    return MPI_SUCCESS;
+}
+
+static int read_level(void *user, const void *object, void *buffer, int count)
+{
+    (void)object;
+    (void)count;
+    memcpy(buffer, &((const struct layer *)user)->level, sizeof(unsigned long long));
+    return MPI_SUCCESS;
+}
+
+static int not_now(void *user, const void *object, const void *buffer, int count)
+{
+    (void)user;
+    (void)object;
+    (void)buffer;
+    (void)count;
+    return MPI_T_ERR_CVAR_SET_NOT_NOW;
+}
+
+static int read_zero(void *user, const void *object, void *buffer, int count)
+{
+    (void)user;
+    (void)object;
+    memset(buffer, 0, (size_t)count * sizeof(int));
+    return MPI_SUCCESS;
+}
+
+/* Publishes one of each sort, with the number in their names. */
+static int write_publish(void *user, const void *object, const void *buffer, int count)
+{
+    struct layer *layer = user;
+    char name[64];
+    (void)object;
+    (void)count;
+    memcpy(&layer->published, buffer, sizeof layer->published);
+    snprintf(name, sizeof name, "late.%d", layer->published);
+    publish(layer, (QMPIX_Pvar){.name = name,
+                                .var_class = MPI_T_PVAR_CLASS_COUNTER,
+                                .datatype = MPI_UNSIGNED_LONG_LONG,
+                                .category = "group",
+                                .address = &layer->counter});
+    offer(layer, (QMPIX_Cvar){.name = name, .datatype = MPI_INT, .address = &layer->limit});
+    const QMPIX_Category category = {.size = sizeof category, .name = name};
+    check(name, QMPIX_Category_create(layer->tool_id, &category, NULL));
+    return MPI_SUCCESS;
+}
+
+/* ---- What is published --------------------------------------------------------------------------
+ */
+
+static void publish_sums(struct layer *layer)
+{
+    publish(layer, (QMPIX_Pvar){.name = "calls",
+                                .description = "Counts what its raw variable is raised by",
+                                .var_class = MPI_T_PVAR_CLASS_COUNTER,
+                                .datatype = MPI_UNSIGNED_LONG_LONG,
+                                .category = "group",
+                                .flags = QMPIX_PVAR_ATOMIC,
+                                .address = &layer->counter});
+    publish(layer, (QMPIX_Pvar){.name = "total",
+                                .verbosity = MPI_T_VERBOSITY_TUNER_DETAIL,
+                                .var_class = MPI_T_PVAR_CLASS_COUNTER,
+                                .datatype = MPI_UNSIGNED_LONG_LONG,
+                                .category = "inner",
+                                .flags = QMPIX_PVAR_ATOMIC | QMPIX_PVAR_CONTINUOUS,
+                                .address = &layer->counter});
+    publish(layer, (QMPIX_Pvar){.name = "small",
+                                .var_class = MPI_T_PVAR_CLASS_COUNTER,
+                                .datatype = MPI_UNSIGNED,
+                                .address = &layer->small});
+    publish(layer, (QMPIX_Pvar){.name = "bytes",
+                                .var_class = MPI_T_PVAR_CLASS_AGGREGATE,
+                                .datatype = MPI_DOUBLE,
+                                .address = &layer->real});
+    publish(layer, (QMPIX_Pvar){.name = "time",
+                                .var_class = MPI_T_PVAR_CLASS_TIMER,
+                                .datatype = MPI_DOUBLE,
+                                .flags = QMPIX_PVAR_READONLY | QMPIX_PVAR_CONTINUOUS,
+                                .address = &layer->real});
+    publish(layer, (QMPIX_Pvar){.name = "array",
+                                .var_class = MPI_T_PVAR_CLASS_COUNTER,
+                                .datatype = MPI_UNSIGNED_LONG_LONG,
+                                .count = 4,
+                                .address = layer->array});
+}
+
+static void publish_levels(struct layer *layer)
+{
+    layer->high = publish(layer, (QMPIX_Pvar){.name = "high",
+                                              .var_class = MPI_T_PVAR_CLASS_HIGHWATERMARK,
+                                              .datatype = MPI_UNSIGNED_LONG_LONG,
+                                              .flags = QMPIX_PVAR_ATOMIC,
+                                              .address = &layer->level});
+    layer->low = publish(layer, (QMPIX_Pvar){.name = "low",
+                                             .var_class = MPI_T_PVAR_CLASS_LOWWATERMARK,
+                                             .datatype = MPI_UNSIGNED_LONG_LONG,
+                                             .flags = QMPIX_PVAR_CONTINUOUS,
+                                             .address = &layer->level});
+    publish(layer, (QMPIX_Pvar){.name = "state",
+                                .var_class = MPI_T_PVAR_CLASS_STATE,
+                                .datatype = MPI_INT,
+                                .enumtype = layer->states,
+                                .address = &layer->state});
+    publish(layer, (QMPIX_Pvar){.name = "depth",
+                                .var_class = MPI_T_PVAR_CLASS_LEVEL,
+                                .datatype = MPI_INT,
+                                .address = &layer->depth});
+    publish(layer, (QMPIX_Pvar){.name = "size",
+                                .var_class = MPI_T_PVAR_CLASS_SIZE,
+                                .datatype = MPI_UNSIGNED_LONG,
+                                .flags = QMPIX_PVAR_READONLY | QMPIX_PVAR_CONTINUOUS,
+                                .address = &layer->size});
+    publish(layer, (QMPIX_Pvar){.name = "part",
+                                .var_class = MPI_T_PVAR_CLASS_PERCENTAGE,
+                                .datatype = MPI_DOUBLE,
+                                .flags = QMPIX_PVAR_READONLY | QMPIX_PVAR_CONTINUOUS,
+                                .address = &layer->part});
+    publish(layer, (QMPIX_Pvar){.name = "generic",
+                                .var_class = MPI_T_PVAR_CLASS_GENERIC,
+                                .datatype = MPI_INT,
+                                .count = 3,
+                                .flags = QMPIX_PVAR_ATOMIC | QMPIX_PVAR_CONTINUOUS,
+                                .address = layer->generic});
+    publish(layer, (QMPIX_Pvar){.name = "called",
+                                .var_class = MPI_T_PVAR_CLASS_GENERIC,
+                                .datatype = MPI_INT,
+                                .read = read_called,
+                                .write = write_called,
+                                .reset = reset_called,
+                                .user = layer});
+    publish(layer, (QMPIX_Pvar){.name = "publisher_bound",
+                                .var_class = MPI_T_PVAR_CLASS_LEVEL,
+                                .datatype = MPI_INT,
+                                .bind = MPI_T_BIND_MPI_COMM,
+                                .flags = QMPIX_BARE_NAME | QMPIX_PVAR_READONLY,
+                                .read = read_comm,
+                                .open = open_comm,
+                                .user = layer});
+}
+
+static void publish_cvars(struct layer *layer)
+{
+    offer(layer, (QMPIX_Cvar){.name = "raw.counter",
+                              .datatype = MPI_UNSIGNED_LONG_LONG,
+                              .address = &layer->counter});
+    offer(layer,
+          (QMPIX_Cvar){.name = "raw.small", .datatype = MPI_UNSIGNED, .address = &layer->small});
+    offer(layer, (QMPIX_Cvar){.name = "raw.real", .datatype = MPI_DOUBLE, .address = &layer->real});
+    offer(layer, (QMPIX_Cvar){.name = "raw.level",
+                              .datatype = MPI_UNSIGNED_LONG_LONG,
+                              .read = read_level,
+                              .write = write_level,
+                              .user = layer});
+    offer(layer, (QMPIX_Cvar){.name = "raw.depth", .datatype = MPI_INT, .address = &layer->depth});
+    offer(layer, (QMPIX_Cvar){.name = "raw.state",
+                              .datatype = MPI_INT,
+                              .enumtype = layer->states,
+                              .address = &layer->state});
+    offer(layer, (QMPIX_Cvar){.name = "raw.array",
+                              .datatype = MPI_UNSIGNED_LONG_LONG,
+                              .count = 4,
+                              .address = layer->array});
+    offer(layer, (QMPIX_Cvar){.name = "limit",
+                              .description = "A number",
+                              .datatype = MPI_INT,
+                              .scope = MPI_T_SCOPE_ALL_EQ,
+                              .category = "inner",
+                              .address = &layer->limit});
+    offer(layer,
+          (QMPIX_Cvar){.name = "text", .datatype = MPI_CHAR, .count = 16, .address = layer->text});
+    offer(layer, (QMPIX_Cvar){.name = "constant",
+                              .datatype = MPI_DOUBLE,
+                              .scope = MPI_T_SCOPE_CONSTANT,
+                              .address = &layer->part});
+    offer(layer, (QMPIX_Cvar){.name = "readonly",
+                              .datatype = MPI_UNSIGNED_LONG,
+                              .scope = MPI_T_SCOPE_READONLY,
+                              .address = &layer->size});
+    offer(layer,
+          (QMPIX_Cvar){.name = "locked", .datatype = MPI_INT, .read = read_zero, .write = not_now});
+    offer(layer, (QMPIX_Cvar){.name = "bound",
+                              .datatype = MPI_INT,
+                              .scope = MPI_T_SCOPE_READONLY,
+                              .bind = MPI_T_BIND_MPI_COMM,
+                              .read = read_comm,
+                              .open = open_comm,
+                              .user = layer});
+    offer(layer, (QMPIX_Cvar){.name = "publish",
+                              .datatype = MPI_INT,
+                              .read = read_zero,
+                              .write = write_publish,
+                              .user = layer});
+    /* A name that the MPI library has: this one gets the long one. */
+    offer(layer, (QMPIX_Cvar){.name = "MPIR_CVAR_ENABLE_HCOLL",
+                              .datatype = MPI_INT,
+                              .flags = QMPIX_BARE_NAME,
+                              .address = &layer->locked});
+}
+
+static void init(int tool_id)
+{
+    static const QMPIX_Enum_item items[] = {{"idle", 0}, {"busy", 5}, {"lost", -1}};
+    const QMPIX_Enum states = {.size = sizeof states, .name = "states", .count = 3, .items = items};
+    const QMPIX_Category group = {
+        .size = sizeof group, .name = "group", .description = "Some of them"};
+    const QMPIX_Category inner = {.size = sizeof inner, .name = "inner", .parent = "group"};
+    struct layer *layer = calloc(1, sizeof *layer);
+    if (!layer)
+        abort();
+    *layer = (struct layer){.tool_id = tool_id,
+                            .level = 50,
+                            .part = 0.25,
+                            .size = 4096,
+                            .limit = 7,
+                            .generic = {1, 2, 3},
+                            .text = "as it was"};
+    check("states", QMPIX_Enum_create(tool_id, &states, &layer->states));
+    check("group", QMPIX_Category_create(tool_id, &group, NULL));
+    check("inner", QMPIX_Category_create(tool_id, &inner, NULL));
+    publish_sums(layer);
+    publish_levels(layer);
+    publish_cvars(layer);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    QMPI_Register_tool_name("publisher", init);
+}
