@@ -118,6 +118,19 @@ def test_a_call_from_within_a_call_is_in_mpi_time_once(tmp_path):
     assert near(result["time"]["sum"], spent[0])
 
 
+def test_any_number_of_ranks_is_brought_together(tmp_path):
+    result = profile(tmp_path, "init", "shift=8", "comms", "finalize", ranks=5)
+    assert result["ranks"] == 5
+    assert [process["rank"] for process in result["processes"]] == [0, 1, 2, 3, 4]
+    assert [(cell["from"], cell["to"], cell["bytes"]) for cell in result["matrix"]] == [
+        (0, 1, 8), (1, 2, 8), (2, 3, 8), (3, 4, 8), (4, 0, 8)]
+    assert calls(result)["MPI_Sendrecv"] == 5
+    site, = (site for site in result["callsites"] if site["name"] == "MPI_Sendrecv")
+    assert site["ranks"] == 5 and site["calls"] == 5
+    names_seen = [comm["name"] for comm in result["communicators"]]
+    assert sorted(names_seen) == ["MPI_COMM_WORLD"] + 5 * ["kept"] + ["once", "twice"]
+
+
 def test_messages_and_accesses_make_the_matrix(tmp_path):
     result = profile(tmp_path, "init", "send=1000", "send=0", "window", "finalize")
     # Rank 1 puts 16 bytes to rank 0 and gets 64 from it, and the other way round.
