@@ -124,6 +124,14 @@ static void persistent_otherwise(void)
     expect_on(MPI_COMM_WORLD);
     DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &request));
     DO(Request_free, (&request), "");
+    /* Made by a call that no observer sees, with the handle just freed: nothing is known of it. */
+    if (rank == 0)
+        PMPI_Send_init(numbers, 3, MPI_INT, peer, 10, MPI_COMM_WORLD, &request);
+    else
+        PMPI_Recv_init(numbers, 3, MPI_INT, peer, 10, MPI_COMM_WORLD, &request);
+    DO(Start, (&request), says("started=%s", REQUEST(request)));
+    DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &request));
+    PMPI_Request_free(&request);
 }
 
 static void all_started(void)
