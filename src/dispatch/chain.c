@@ -2,6 +2,7 @@
 /* See chain.h. */
 #include "chain.h"
 
+#include "dialect.h"
 #include "merge.h"
 #include "message.h"
 
@@ -21,6 +22,10 @@ qmpi_function *qmpi_pmpi_ways[QMPI_FUNCTION_COUNT];
 struct QMPIX_Stack QMPIX_stack;
 
 static struct qmpi_node base_nodes[QMPI_FUNCTION_COUNT];
+static QMPI_Context base_row[QMPI_FUNCTION_COUNT];
+const QMPI_Context *qmpi_chain_rows[QMPI_LAYERS_MAX + 2];
+static const QMPI_Context no_row[QMPI_FUNCTION_COUNT];
+const QMPI_Context *qmpi_chain_nexts[QMPI_LAYERS_MAX + 1];
 static QMPI_Context **rows; /* QMPIX_stack.below, writable */
 
 /* What each layer was put there with, by tool_id; without functions where it is not there yet. */
@@ -42,8 +47,15 @@ void qmpi_chain_start(int count)
             continue;
         base_nodes[number].node =
             (struct QMPIX_Node){.function = qmpi_ends[number].base, .function_id = number};
-        qmpi_heads[number] = &base_nodes[number].node;
+        base_nodes[number].across = qmpi_dialect_ends[number].base;
+        base_row[number] = &base_nodes[number].node;
+        qmpi_heads[number] = base_row[number];
     }
+    for (int tool_id = 0; tool_id <= QMPI_LAYERS_MAX + 1; tool_id++)
+        qmpi_chain_rows[tool_id] = base_row;
+    for (int tool_id = 0; tool_id <= QMPI_LAYERS_MAX; tool_id++)
+        qmpi_chain_nexts[tool_id] = no_row;
+    qmpi_chain_rows[1] = (const QMPI_Context *)(uintptr_t)qmpi_heads;
     rows = qmpi_allocate((size_t)count + 1, sizeof *rows);
     QMPIX_stack.below = (const QMPI_Context *const *)rows;
     QMPIX_stack.functions = QMPI_FUNCTION_COUNT;
@@ -56,6 +68,8 @@ void qmpi_chain_show(int tool_id)
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
         row[number] = qmpi_heads[number];
     rows[tool_id] = row;
+    qmpi_chain_rows[tool_id + 1] = row;
+    qmpi_chain_nexts[tool_id] = row;
 }
 
 /* Many at a time: a layer may intercept all functions. */
@@ -75,10 +89,12 @@ bool qmpi_chain_intercepts(int tool_id, int number)
 {
     const struct qmpi_interceptors *layer = &layers[tool_id];
     return (layer->functions && layer->functions[number]) ||
+           (layer->dialect && layer->dialect[number]) ||
            (layer->observing && layer->observing[number]);
 }
 
-static QMPI_Context stand_one(int tool_id, qmpi_function *function, QMPI_Context next)
+static QMPI_Context stand_one(int tool_id, qmpi_function *function, qmpi_function *across,
+                              QMPI_Context next)
 {
     const bool hosted = layers[tool_id].hosted;
     const int number = next->function_id;
@@ -94,6 +110,7 @@ static QMPI_Context stand_one(int tool_id, qmpi_function *function, QMPI_Context
                                      .function_id = number,
                                      .data = hosted ? (const void *)(uintptr_t)function : NULL};
     node->observer = layers[tool_id].observer;
+    node->across = across;
     node->same = below->above;
     below->above = node;
     return &node->node;
@@ -102,10 +119,13 @@ static QMPI_Context stand_one(int tool_id, qmpi_function *function, QMPI_Context
 QMPI_Context qmpi_chain_stand(int tool_id, int number, QMPI_Context next)
 {
     const struct qmpi_interceptors *layer = &layers[tool_id];
+    const struct qmpi_dialect_ends *ends = &qmpi_dialect_ends[number];
     if (layer->functions[number])
-        next = stand_one(tool_id, layer->functions[number], next);
+        next = stand_one(tool_id, layer->functions[number], ends->through, next);
+    else if (layer->dialect && layer->dialect[number])
+        next = stand_one(tool_id, ends->into, layer->dialect[number], next);
     if (layer->observing && layer->observing[number])
-        next = stand_one(tool_id, layer->observing[number], next);
+        next = stand_one(tool_id, layer->observing[number], ends->through, next);
     return next;
 }
 
@@ -139,8 +159,12 @@ qmpi_function *qmpi_chain_plain(QMPI_Context node)
  * site. */
 qmpi_function *qmpi_chain_way(int number)
 {
-    qmpi_function *plain = qmpi_chain_plain(qmpi_heads[number]);
-    return plain ? plain : qmpi_ends[number].enter;
+    const QMPI_Context head = qmpi_heads[number];
+    qmpi_function *plain = qmpi_chain_plain(head);
+    if (plain)
+        return plain;
+    return head->function == qmpi_dialect_ends[number].into ? qmpi_dialect_ends[number].enter
+                                                            : qmpi_ends[number].enter;
 }
 
 static void set_slot(int number)
@@ -182,5 +206,6 @@ void qmpi_chain_publish(void)
         set_slot(number);
         __atomic_store_n(&qmpi_pmpi_slots[number], qmpi_pmpi_ways[number], __ATOMIC_RELEASE);
     }
+    __atomic_store_n(&qmpi_chain_nexts[0], qmpi_chain_rows[1], __ATOMIC_RELEASE);
     __atomic_store_n(&published, true, __ATOMIC_RELEASE);
 }

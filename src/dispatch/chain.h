@@ -74,10 +74,23 @@ struct qmpi_node {
     struct qmpi_node *same;  /* another node with the same next; NULL: the last one */
     qmpi_function *stub;     /* below.c's, for hosted layers that stand on it; NULL: none yet */
     const void *observer;    /* of the layer; NULL: it has none */
+    qmpi_function *across;   /* how layers of MPICH's dialect call it; NULL: they cannot */
 };
 
 /* What stands beside a context. */
 struct qmpi_node *qmpi_node_of(QMPI_Context context);
+
+/*
+ * [tool_id][number]: the node that is in force at layer `tool_id` or, where that has none for the
+ * function, next below it. Every row is there, for any byte; rows of no layer are the base's.
+ */
+extern const QMPI_Context *qmpi_chain_rows[QMPI_LAYERS_MAX + 2] QMPI_HIDDEN;
+
+/*
+ * [tool_id][number]: the node next below layer `tool_id`, below 0 from MPI_X itself. Every row is
+ * there, for any byte; until a layer is initialised its row holds NULL, as those of no layer do.
+ */
+extern const QMPI_Context *qmpi_chain_nexts[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;
 
 /* Makes every chain the base alone. `layers` is the height of the stack to come. */
 void qmpi_chain_start(int layers);
@@ -88,6 +101,7 @@ void qmpi_chain_show(int tool_id);
 /* What a layer intercepts. Arrays by function number; NULL where it does not. They live on. */
 struct qmpi_interceptors {
     qmpi_function *const *functions; /* a hosted layer's have MPI's own signatures */
+    qmpi_function *const *dialect;   /* those of MPICH's dialect; NULL: none */
     qmpi_function *const *observing; /* its observer's, which stand above those; NULL: none */
     const void *observer;            /* the QMPIX_Observer that goes with them */
     bool hosted;

@@ -8,6 +8,7 @@
 
 #include "base.h"
 #include "below.h"
+#include "dialect.h"
 #include "fortran.h"
 #include "host.h"
 #include "layer.h"
@@ -29,6 +30,8 @@ static _Thread_local bool starting;
 
 static struct qmpi_tool_list list; /* lives for the whole run: layers point into it */
 
+static const char *variable; /* that it was read from */
+
 static void check_height(int *count)
 {
     if (*count <= QMPI_LAYERS_MAX)
@@ -36,7 +39,7 @@ static void check_height(int *count)
     char *problem = qmpi_format("%d entries, but a stack has at most %d layers\nmend: list fewer "
                                 "tools",
                                 *count, QMPI_LAYERS_MAX);
-    qmpi_problem_report("QMPI_TOOLS", problem, "the layers after the 255th");
+    qmpi_problem_report(variable, problem, "the layers after the 255th");
     *count = QMPI_LAYERS_MAX;
 }
 
@@ -64,6 +67,7 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     }
     qmpi_chain_add(layer->tool_id,
                    &(struct qmpi_interceptors){.functions = layer->functions,
+                                               .dialect = layer->crossing,
                                                .observing = layer->observing,
                                                .observer = &qmpi_observers[layer->tool_id],
                                                .hosted = hosted});
@@ -75,10 +79,11 @@ static void start(void)
     qmpi_problem_start();
     qmpi_base_find();
     qmpi_reach_redirect();
-    qmpi_tool_list_parse(qmpi_getenv("QMPI_TOOLS"), &list);
-    qmpi_debug(QMPI_TOPIC_PARSE, "QMPI_TOOLS has %d entries", list.count);
+    qmpi_tool_list_parse(qmpi_dialect_stack(&variable), &list);
+    qmpi_problem_name_list(variable);
+    qmpi_debug(QMPI_TOPIC_PARSE, "%s has %d entries", variable, list.count);
     if (list.count && qmpi_base_mismatch()) {
-        qmpi_problem_report("QMPI_TOOLS", qmpi_copy(qmpi_base_mismatch()), "tools");
+        qmpi_problem_report(variable, qmpi_copy(qmpi_base_mismatch()), "tools");
         list.count = 0;
     }
     check_height(&list.count);

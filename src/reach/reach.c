@@ -6,6 +6,7 @@
 #include "attributes.h"
 #include "binding.h"
 #include "chain.h"
+#include "dialect.h"
 #include "elf_rewrite.h"
 #include "fortran.h"
 #include "group.h"
@@ -141,6 +142,7 @@ void qmpi_reach_redirect(void)
     const bool passed_by = find_in_front() != NULL;
     for (int i = 0; i < walk->count; i++)
         redirect(&walk->objects[i], passed_by);
+    qmpi_dialect_claim();
     if (qmpi_binding_count())
         qmpi_attributes_prepare();
     qmpi_group_snapshot_free(&seen);

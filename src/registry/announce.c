@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "announce.h"
 
+#include "dialect.h"
 #include "message.h"
 
 #include <dlfcn.h>
@@ -72,6 +73,9 @@ int QMPI_Register_tool_name(const char *tool_name, void (*init)(int tool_id))
         note_library(tool);
         *last = tool;
         last = &tool->next;
+        if (!current_load &&
+            qmpi_dialect_is_left_out(tool->name, (const void *)(uintptr_t)init, tool->path))
+            result = MPI_ERR_OTHER; /* it is announced all the same: messages name it */
     }
     pthread_mutex_unlock(&lock);
     return result;

@@ -78,6 +78,11 @@ static char *check_options(const struct qmpi_layer *layer)
     return NULL;
 }
 
+void *qmpi_layer_storage(int tool_id)
+{
+    return storage[tool_id];
+}
+
 bool qmpi_layer_is_initialising(const struct qmpi_layer *layer)
 {
     return initialising == layer;
@@ -102,6 +107,7 @@ char *qmpi_layer_init(struct qmpi_layer *layer)
 void qmpi_layer_leave_out(struct qmpi_layer *layer)
 {
     memset(layer->functions, 0, sizeof layer->functions);
+    memset(layer->crossing, 0, sizeof layer->crossing);
     memset(layer->observing, 0, sizeof layer->observing);
     storage[layer->tool_id] = NULL;
 }
@@ -110,21 +116,29 @@ int QMPI_Register_tool_storage(int tool_id, void *tool_storage)
 {
     if (!qmpi_layer_get(tool_id))
         return MPI_ERR_ARG;
-    if (initialising != qmpi_layer_get(tool_id))
+    /* In MPICH's dialect tools may bring their data later, and do. */
+    if (initialising != qmpi_layer_get(tool_id) && !qmpi_layer_get(tool_id)->dialect)
         return MPI_ERR_OTHER;
     storage[tool_id] = tool_storage;
     return MPI_SUCCESS;
 }
 
-int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn, void (*fp)(void))
+int qmpi_layer_intercept(int tool_id, int number, qmpi_function *fp, bool dialect)
 {
     struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    if (!layer || (unsigned)fn >= QMPI_FUNCTION_COUNT || !fp)
+    if (!layer || (unsigned)number >= QMPI_FUNCTION_COUNT || !fp)
         return MPI_ERR_ARG;
     if (initialising != layer)
         return MPI_ERR_OTHER;
-    layer->functions[fn] = fp;
+    layer->dialect |= dialect;
+    layer->functions[number] = dialect ? NULL : fp;
+    layer->crossing[number] = dialect ? fp : NULL;
     return MPI_SUCCESS;
+}
+
+int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn, void (*fp)(void))
+{
+    return qmpi_layer_intercept(tool_id, (int)fn, fp, false);
 }
 
 int QMPIX_Tool_fail(int tool_id, const char *message)
@@ -195,7 +209,7 @@ int QMPIX_Tool_get_binding(int tool_id, const char **text)
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer || !text)
         return MPI_ERR_ARG;
-    *text = layer->details ? layer->details : "native";
+    *text = layer->details ? layer->details : layer->dialect ? "native, MPICH's dialect" : "native";
     return MPI_SUCCESS;
 }
 
@@ -204,6 +218,6 @@ int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag)
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer || (unsigned)fn >= QMPI_FUNCTION_COUNT || !flag)
         return MPI_ERR_ARG;
-    *flag = layer->functions[fn] || layer->observing[fn];
+    *flag = layer->functions[fn] || layer->crossing[fn] || layer->observing[fn];
     return MPI_SUCCESS;
 }

@@ -28,7 +28,9 @@ struct qmpi_layer {
     char *details;            /* a line about how the layer is bound; NULL: none */
     char **environment;       /* hosted: what it sees as environ; NULL: nobody asked */
     char *failure;            /* what the layer said with QMPIX_Tool_fail */
+    bool dialect;             /* it has made a call that only MPICH's dialect has */
     qmpi_function *functions[QMPI_FUNCTION_COUNT]; /* its interceptors */
+    qmpi_function *crossing[QMPI_FUNCTION_COUNT];  /* those of MPICH's dialect, instead */
     qmpi_function *observing[QMPI_FUNCTION_COUNT]; /* its observer's, which stand above those */
 };
 
@@ -46,6 +48,15 @@ bool qmpi_layer_is_initialising(const struct qmpi_layer *layer);
 
 /* Runs the tool's init for this layer; NULL, or what is wrong (to be freed). */
 char *qmpi_layer_init(struct qmpi_layer *layer);
+
+/*
+ * Lets the layer intercept a function: `fp` is of MPICH's dialect or not. The last call for a
+ * function holds. MPI_ERR_OTHER: its init is not running.
+ */
+int qmpi_layer_intercept(int tool_id, int number, qmpi_function *fp, bool dialect);
+
+/* The data that a layer registered. */
+void *qmpi_layer_storage(int tool_id);
 
 /* Takes back whatever the layer registered. */
 void qmpi_layer_leave_out(struct qmpi_layer *layer);

@@ -9,6 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char *list = "QMPI_TOOLS";
+
+void qmpi_problem_name_list(const char *variable)
+{
+    list = variable;
+}
+
 static bool skips(void)
 {
     const char *value = qmpi_getenv("QMPI_ON_ERROR");
@@ -44,8 +51,8 @@ void qmpi_problem_report(const char *where, char *problem, const char *without)
 void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem)
 {
     char *shown = qmpi_shorten(entry->text);
-    char *where = entry->position ? qmpi_format("QMPI_TOOLS, entry %d '%s'", entry->position, shown)
-                                  : qmpi_format("'%s', which is not in QMPI_TOOLS", shown);
+    char *where = entry->position ? qmpi_format("%s, entry %d '%s'", list, entry->position, shown)
+                                  : qmpi_format("'%s', which is not in %s", shown, list);
     qmpi_problem_report(where, problem, "this layer");
     free(where);
     free(shown);

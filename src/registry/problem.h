@@ -17,7 +17,10 @@ void qmpi_problem_start(void);
  */
 void qmpi_problem_report(const char *where, char *problem, const char *without);
 
-/* The same for one entry of QMPI_TOOLS. */
+/* The environment variable that entries are from, where it is not QMPI_TOOLS; not copied. */
+void qmpi_problem_name_list(const char *variable);
+
+/* The same for one entry of the list. */
 void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem);
 
 #endif

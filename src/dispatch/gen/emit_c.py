@@ -14,6 +14,8 @@ class Source:
     numbers: list[str]  # every known name, in the order of the numbers
     functions: list[Function]  # those that this MPI declares and exports
     declared: set[str]  # names that this mpi.h declares itself
+    dialect: list[str]  # the numbers of this mpi.h's own QMPI, in their order
+    dialect_number: str  # the type of such a number as a parameter
 
 
 def parameters(function: Function, first: str = "") -> str:

@@ -2,7 +2,7 @@
 """The sources of the test that calls every entry (tests/gen/every_entry.c).
 
 check: for each function a layer's interceptor that looks at every argument, and a call of MPI_X and
-PMPI_X. echo: the MPI library below them. What an argument must look like follows from its function
+PMPI_X. dialect_check: the same interceptors as MPICH's dialect has them. echo: the MPI library below them. What an argument must look like follows from its function
 and its place in the parameter list (tests/gen/witness.h), so all three know it without each other.
 """
 import re
@@ -93,6 +93,42 @@ def check(source: Source) -> str:
         )
     text += f"}};\n\nconst int every_entry_count = {len(source.functions)};\n"
     return text
+
+
+def dialect_layer(function: Function) -> str:
+    # mpi.h declares QMPI_X_t for an interceptor: what is registered must be one.
+    return (
+        f"static QMPI_{function.short}_t cross_{function.short};\n".replace("QMPI_X_", "QMPIX_")
+        + f"static {function.result} cross_{function.short}"
+        f"({declarations(function, 'QMPI_Context context, int tool_id')})\n"
+        "{\n"
+        f'    const struct cross_next check_next = cross_arrive(tool_id, {function.constant}, '
+        f'"{function.name}");\n'
+        f"{look(function)}"
+        f"    {function.result} check_result = ((__typeof__(cross_{function.short}) *)"
+        f"check_next.function)({names(function, 'context, check_next.tool_id')});\n"
+        "    witness_result(tool_id, &check_result, sizeof check_result);\n"
+        "    witness_answer(tool_id, &check_result, sizeof check_result);\n"
+        "    return check_result;\n"
+        "}\n"
+    )
+
+
+def dialect_check(source: Source) -> str:
+    text = (
+        f"/* {LICENCE} */\n/* {GENERATED}\n"
+        " * For every function an interceptor of MPICH's dialect; see tests/dialect/cross_entry.c. */\n"
+        '#include "cross_entry.h"\n\n'
+    )
+    present = {function.constant: function for function in source.functions}
+    covered = [present[name] for name in source.dialect if name in present]
+    for function in covered:
+        if not function.variadic:
+            text += dialect_layer(function) + "\n"
+    text += "const struct cross_entry cross_entry[] = {\n"
+    for function in covered:
+        text += f"    {{{function.constant}, (void (*)(void))cross_{function.short}}},\n"
+    return text + f"}};\n\nconst int cross_entry_count = {len(covered)};\n"
 
 
 def echo_function(function: Function) -> str:

@@ -12,13 +12,17 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       observe  for each function: the wrapper of a layer that observes it
       description  what each function and its parameters are, and what they mean
       shapes   the kinds of calls that the descriptions tell apart
+      dialect  MPICH's QMPI dialect: what leads into its layers and on from them
+      dialect_numbers  how many functions it numbers
       check    every entry called with distinctive arguments (tests)
+      dialect_check  the same under layers of MPICH's dialect (tests)
       echo     the MPI library of that test: it answers with what it was given
 """
 import argparse
 import sys
 
 import emit_c
+import emit_dialect
 import emit_header
 import emit_observe
 import emit_test
@@ -34,7 +38,10 @@ EMITTERS = {
     "description": emit_observe.description,
     "shapes": emit_observe.shapes,
     "static_base": emit_c.static_base,
+    "dialect": emit_dialect.functions,
+    "dialect_numbers": emit_dialect.numbers,
     "check": emit_test.check,
+    "dialect_check": emit_test.dialect_check,
     "echo": emit_test.echo,
 }
 
@@ -57,6 +64,8 @@ def main() -> None:
         numbers=list(numbers),
         functions=mpi_header.read_functions(tree, numbers, exports),
         declared=mpi_header.read_names(tree),
+        dialect=mpi_header.read_enumerators(tree, "QMPI_Functions_enum")[:-1],  # MPI_LAST_FUNC_T
+        dialect_number=mpi_header.read_parameter_type(tree, "QMPI_Register_function", 1),
     )
     for function in source.functions:
         if function.number >= len(numbers):

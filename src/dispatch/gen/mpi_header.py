@@ -145,3 +145,24 @@ def read_names(tree: c_ast.FileAST) -> set[str]:
 
     Visitor().visit(tree)
     return {name for name in names if name}
+
+
+def read_enumerators(tree: c_ast.FileAST, tag: str) -> list[str]:
+    """The enumerators of `enum tag` in their order, from 0; empty where mpi.h has no such enum."""
+    found = []
+
+    class Visitor(c_ast.NodeVisitor):
+        def visit_Enum(self, node):
+            if node.name == tag and node.values:
+                found.extend(each.name for each in node.values.enumerators)
+
+    Visitor().visit(tree)
+    return found
+
+
+def read_parameter_type(tree: c_ast.FileAST, name: str, position: int) -> str:
+    """The type of one parameter of the function `name`; empty where mpi.h does not declare it."""
+    for node in tree.ext:
+        if isinstance(node, c_ast.Decl) and node.name == name:
+            return read_parameters(node.type)[0][position].type
+    return ""

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * MPICH's QMPI dialect: the older draft that MPICH's mpi.h declares. Its interceptors take a
+ * context of one pointer, which says nothing, and the layer's tool_id; a tool asks for the function
+ * below it together with that one's tool_id and calls it with them. Chains hold layers of either
+ * kind: each node can be called in both ways, and of its two functions one is the tool's own.
+ */
+#ifndef QMPI_DIALECT_H
+#define QMPI_DIALECT_H
+
+#include "chain.h"
+#include "dialect_numbers.h"
+
+/* As mpi.h's QMPI_Context, whose name <qmpi/qmpi.h> gives to another type. */
+struct qmpi_dialect_context {
+    void **storage_stack;
+};
+
+/* The generated ends; all NULL for a function that the dialect has no number for. */
+struct qmpi_dialect_ends {
+    qmpi_function *enter; /* MPI_X's signature: MPI_X itself, with a layer of the dialect on top */
+    qmpi_function *into;  /* QMPI_X_t: the function of a node of the dialect */
+    qmpi_function *through; /* the dialect's signature: to the node at the tool_id that is given */
+    qmpi_function *base;    /* the dialect's signature: to PMPI_X */
+};
+extern const struct qmpi_dialect_ends qmpi_dialect_ends[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* From the dialect's numbers to ours; what we have no number for is a function that MPI lacks. */
+extern const short qmpi_dialect_numbers[QMPI_DIALECT_COUNT + 1] QMPI_HIDDEN;
+
+/* The node that a pointer in a table leads to. */
+static inline const struct qmpi_node *qmpi_node_at(const qmpi_atomic_context *place)
+{
+    return (const struct qmpi_node *)__atomic_load_n((const QMPI_Context *)place, __ATOMIC_ACQUIRE);
+}
+
+/* Whatever number a tool comes with, some node is there. */
+static inline QMPI_Context qmpi_dialect_at(int tool_id, int number)
+{
+    return __atomic_load_n(&qmpi_chain_rows[(unsigned char)tool_id][number], __ATOMIC_ACQUIRE);
+}
+
+/*
+ * The text of an address, as 0x and hexadecimal digits. Always the same for the same address; it
+ * lives for the whole run. In address.c. Any thread.
+ */
+const char *qmpi_dialect_address(const void *address);
+
+/*
+ * Where the loader finds the MPI library's calls of this name before ours: leads all who use them,
+ * and all who come to, to ours. In claim.c.
+ */
+void qmpi_dialect_claim(void);
+
+/*
+ * Whether a tool that is announced under `name` is of the dialect and not asked for: `code` is some
+ * of its code and `path` the file of that. In listed.c.
+ */
+bool qmpi_dialect_is_left_out(const char *name, const void *code, const char *path);
+
+/*
+ * The stack that the user asked for, and in `variable` the name of the environment variable that
+ * says so: QMPI_TOOLS, or where that is not set one of MPICH's. NULL: none. In list.c.
+ */
+const char *qmpi_dialect_stack(const char **variable);
+
+#endif

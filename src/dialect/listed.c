@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What MPICH's dialect is told when it announces a tool that the user did not ask for: an error, as
+ * in MPICH where other tools are listed or none can be. Such tools conclude from it that they will
+ * not be called. Ours learn that by not being initialised, so here it must be seen who announces.
+ */
+#define _GNU_SOURCE
+#include "dialect.h"
+#include "elf_rewrite.h"
+#include "tool_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct question {
+    const void *code;
+    bool found;
+};
+
+/* Only looks: a program exports nothing, so its symbol table tells nothing, but its references do.
+ */
+static void *look(void *data, const char *name, enum qmpi_binding binding)
+{
+    struct question *question = data;
+    (void)binding;
+    question->found |= !strcmp(name, "QMPI_Register_function");
+    return NULL;
+}
+
+static int ask(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct question *question = data;
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_contains(&object, question->code))
+        return 0;
+    free(qmpi_elf_rewrite(&object, look, question));
+    return 1;
+}
+
+static bool is_same_file(const char *entry, const char *path)
+{
+    struct stat one, other;
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    if (!strchr(entry, '/')) /* a name that start-up will look for */
+        return strstr(entry, ".so") && !strcmp(entry, base);
+    return stat(entry, &one) == 0 && stat(path, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+static bool is_listed(const char *name, const char *path)
+{
+    const char *variable;
+    struct qmpi_tool_list list;
+    bool found = false;
+    qmpi_tool_list_parse(qmpi_dialect_stack(&variable), &list);
+    for (int i = 0; i < list.count; i++) {
+        const char *entry = list.entries[i].name;
+        found |= entry && (!strcmp(entry, name) || is_same_file(entry, path));
+    }
+    qmpi_tool_list_free(&list);
+    return found;
+}
+
+bool qmpi_dialect_is_left_out(const char *name, const void *code, const char *path)
+{
+    struct question question = {code, false};
+    dl_iterate_phdr(ask, &question);
+    return question.found && !is_listed(name, path);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The native half of the tool `cross`: the two interfaces cannot be used in one source file. */
+#include "every_entry.h"
+
+void cross_register_native(int tool_id);
+
+void cross_register_native(int tool_id)
+{
+    for (int i = 0; i < every_entry_count; i++)
+        QMPI_Register_tool_function(tool_id, every_entry[i].number, every_entry[i].layer);
+}
