@@ -18,7 +18,7 @@ def test_version_names_the_mpi():
 
 def test_help_is_there_for_the_command_and_every_subcommand():
     assert "Commands:" in qmpi("--help").stdout
-    for command in ("run", "list", "check", "functions"):
+    for command in ("run", "list", "check", "functions", "report"):
         result = qmpi(command, "--help")
         assert result.returncode == 0
         assert result.stdout.startswith(f"Usage: qmpi {command}")
