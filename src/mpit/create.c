@@ -102,6 +102,9 @@ int QMPIX_Pvar_create(int tool_id, const QMPIX_Pvar *pvar, int *index)
         return MPI_ERR_ARG;
     }
     note_initial(variable);
+    variable->simple = variable->address && variable->count == 1 &&
+                       variable->style == QMPI_MPIT_SUM &&
+                       variable->type->element == QMPI_MPIT_UINT64;
     return publish(variable, pvar->name, pvar->description, pvar->flags, index);
 }
 

@@ -6,7 +6,7 @@
 #include "pvar_state.h"
 #include "variables.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 static uint64_t word_at(const uint64_t *word)
 {
@@ -43,12 +43,24 @@ static void get(const struct qmpi_mpit_slot *slot, const void *array, void *buff
     } while (atomic_load_explicit(&state->sequence, memory_order_relaxed) != sequence);
 }
 
-int qmpi_mpit_pvar_get(const struct qmpi_mpit_slot *slot, void *buffer)
+/* The same for what is read most often, by monitors: a counter. */
+static void get_simple(const struct qmpi_mpit_slot *slot, void *buffer)
 {
-    if (slot->variable->address) {
-        get(slot, slot->variable->address, buffer);
-        return MPI_SUCCESS;
-    }
+    struct qmpi_mpit_state *state = slot->state;
+    uint64_t value;
+    unsigned sequence;
+    do {
+        sequence = qmpi_mpit_sequence(state);
+        value = word_at(&state->words[sequence & 1]);
+        if (qmpi_mpit_started(state, sequence))
+            value = word_at(slot->variable->address) - value;
+        atomic_thread_fence(memory_order_acquire);
+    } while (atomic_load_explicit(&state->sequence, memory_order_relaxed) != sequence);
+    memcpy(buffer, &value, sizeof value);
+}
+
+static int get_from_callback(const struct qmpi_mpit_slot *slot, void *buffer)
+{
     struct qmpi_mpit_raw raw;
     const int result = qmpi_mpit_raw_begin(slot->variable, slot->object, slot->count, &raw);
     if (result != MPI_SUCCESS)
@@ -56,6 +68,19 @@ int qmpi_mpit_pvar_get(const struct qmpi_mpit_slot *slot, void *buffer)
     get(slot, raw.array, buffer);
     qmpi_mpit_raw_end(&raw);
     return MPI_SUCCESS;
+}
+
+int qmpi_mpit_pvar_get(const struct qmpi_mpit_slot *slot, void *buffer)
+{
+    if (slot->variable->simple) {
+        get_simple(slot, buffer);
+        return MPI_SUCCESS;
+    }
+    if (slot->variable->address) {
+        get(slot, slot->variable->address, buffer);
+        return MPI_SUCCESS;
+    }
+    return get_from_callback(slot, buffer);
 }
 
 /* Sums and watermarks: the handle's own value becomes what `buffer` holds. */

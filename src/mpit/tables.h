@@ -45,6 +45,7 @@ struct qmpi_mpit_variable {
     int var_class; /* pvars, from here on */
     enum qmpi_mpit_style style;
     bool readonly, continuous, atomic;
+    bool simple;       /* a sum of one 64-bit integer at an address: read without a detour */
     uint64_t *initial; /* GENERIC at an address: what it is reset to; else NULL */
     _Atomic(struct qmpi_mpit_state *) marks; /* watermarks: the states of all their handles ever */
 };

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""What is published under which name, and what is refused."""
+import re
+
+import pytest
+
+from mpit_support import run_mpit
+
+
+def names(stack, **how):
+    result = run_mpit("names", tools=stack, **how)
+    assert result.returncode == 0
+    first, again = result.stdout.split("again\n")
+    assert first == again
+    return result, re.findall(r"^(\w+) \d+ (.*)$", first, re.M)
+
+
+def of_kind(listed, kind):
+    return [name for each, name in listed if each == kind and name.startswith("qmpi")]
+
+
+def test_layers_have_categories_and_switches_under_their_labels():
+    _, listed = names("empty:publisher:now:empty:publisher")
+    labels = ["empty", "publisher", "now", "empty#2", "publisher#2"]
+    categories = of_kind(listed, "category")
+    assert set(categories) >= {"qmpi", *(f"qmpi.{label}" for label in labels)}
+    assert len(categories) == len(set(categories))
+    switches = [name for name in of_kind(listed, "cvar") if name.endswith(".enabled")]
+    assert set(switches) == {f"qmpi.{label}.enabled" for label in labels}
+
+
+def test_the_same_variables_of_two_layers_have_two_names():
+    _, listed = names("publisher:publisher")
+    pvars = of_kind(listed, "pvar")
+    first = {name for name in pvars if name.startswith("qmpi.publisher.")}
+    second = {name.replace("#2", "") for name in pvars if name.startswith("qmpi.publisher#2.")}
+    assert len(pvars) == len(set(pvars))
+    # The lower layer is initialised first and gets the bare name; the upper one the long one.
+    assert first - second == {"qmpi.publisher.publisher_bound"}
+    assert second - first == set()
+    assert ("pvar", "publisher_bound") in listed
+
+
+@pytest.mark.parametrize("stack", ["misfit", "misfit:empty:publisher"])
+def test_what_is_not_as_described_is_refused_and_threads_may_publish(stack):
+    result, listed = names(stack)
+    assert [line for line in result.trace if "misfit" in line] == []
+    many = [name for name in of_kind(listed, "pvar") if ".many." in name]
+    assert len(many) == len(set(many)) == 800
+
+
+def test_what_a_layer_published_that_is_left_out_goes_with_it():
+    result, listed = names("misfit,fail=1:publisher", env={"QMPI_ON_ERROR": "skip"})
+    assert len(result.messages) > 0
+    assert [name for _, name in listed if "misfit" in name] == []
+    assert "qmpi.publisher.calls" in of_kind(listed, "pvar")
