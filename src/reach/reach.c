@@ -120,7 +120,9 @@ static void redirect(const struct qmpi_elf_loaded *object, bool passed_by)
 {
     char *problem = NULL;
     if (qmpi_elf_loaded_contains(object, qmpi_ends)) {
+#ifndef QMPI_STATIC /* there it is the program itself, whose frames are looked for */
         ours = *object;
+#endif
         return;
     }
     if (is_mpi_library(object))

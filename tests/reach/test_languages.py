@@ -87,6 +87,14 @@ def test_without_tools_the_program_is_undisturbed(way, tmp_path):
     exchange(way, tmp_path, None)
 
 
+@pytest.mark.parametrize("way", ["C", "linked, libqmpi first", "static"])
+def test_the_caller_below_a_hosted_layer_is_the_program(way, tmp_path):
+    result = exchange(way, tmp_path, "libwrappers.so:site")
+    notes = [line for line in result.trace if line.startswith("site 2 Barrier")]
+    assert len(notes) == 2 * EXCHANGE["MPI_Barrier"]
+    assert all(f" from {WAYS[way][0]} " in note for note in notes)
+
+
 def test_the_programs_reach_mpi_in_the_way_that_they_stand_for():
     """Else all of the above would show little."""
     assert not any("mpi" in name for name in needs(reach_program("exchange_by_name")))

@@ -19,10 +19,14 @@ static void note(const char *name, const void *caller)
     trace("wrappers %s from %s", name, slash ? slash + 1 : file);
 }
 
+static volatile int done;
+
 int MPI_Barrier(MPI_Comm comm)
 {
     note("MPI_Barrier", __builtin_return_address(0));
-    return PMPI_Barrier(comm);
+    const int result = PMPI_Barrier(comm);
+    done++; /* else this function would have left the stack when the layers below look at it */
+    return result;
 }
 
 int MPI_Comm_rank(MPI_Comm comm, int *rank)
