@@ -159,7 +159,8 @@ static inline int QMPIX_Context_get_tool_id(QMPI_Context context, int *tool_id)
  */
 
 typedef struct QMPIX_Tool_option {
-    const char *name;          /* key in `key=value`; NULL ends the array */
+    const char *name;          /* key in `key=value`; `set.*`: all keys that begin with `set.`, of
+                                * which QMPIX_Tool_get_given_option tells; NULL ends the array */
     const char *default_value; /* NULL: none */
     const char *help;          /* one line */
 } QMPIX_Tool_option;
@@ -184,6 +185,13 @@ QMPI_API int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_in
  * run. MPI_ERR_INFO_NOKEY: neither given nor with a default.
  */
 QMPI_API int QMPIX_Tool_get_option(int tool_id, const char *key, const char **value);
+
+/*
+ * The options that the layer's entry of QMPI_TOOLS gives, in its order: 0, 1, … For tools that know
+ * a key by its beginning only. The strings live for the whole run. MPI_ERR_ARG also: no more.
+ */
+QMPI_API int QMPIX_Tool_get_given_option(int tool_id, int index, const char **key,
+                                         const char **value);
 
 /*
  * From `init`: this layer cannot work; `message` (copied) says why; a last

@@ -41,10 +41,17 @@ const char *qmpi_layer_option(const struct qmpi_layer *layer, const char *key)
     return NULL;
 }
 
+/* A name that ends in `*` stands for all keys that begin like it. */
+static bool stands_for(const char *name, const char *key)
+{
+    const size_t length = strlen(name);
+    return length && name[length - 1] == '*' ? !strncmp(name, key, length - 1) : !strcmp(name, key);
+}
+
 static const QMPIX_Tool_option *find_option(const QMPIX_Tool_info *info, const char *key)
 {
     const QMPIX_Tool_option *option = info ? info->options : NULL;
-    while (option && option->name && strcmp(option->name, key) != 0)
+    while (option && option->name && !stands_for(option->name, key))
         option++;
     return option && option->name ? option : NULL;
 }
@@ -166,6 +173,17 @@ int QMPIX_Tool_get_option(int tool_id, const char *key, const char **value)
     if (!given)
         return MPI_ERR_INFO_NOKEY;
     *value = given;
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_get_given_option(int tool_id, int index, const char **key, const char **value)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || !layer->tool || !key || !value || index < 0 ||
+        index >= layer->entry->option_count)
+        return MPI_ERR_ARG;
+    *key = layer->entry->options[index].key;
+    *value = layer->entry->options[index].value;
     return MPI_SUCCESS;
 }
 
