@@ -6,7 +6,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 _Thread_local struct counters_thread *counters_self;
 
@@ -41,7 +40,7 @@ static struct counters_thread *join(void)
         if (!thread)
             return NULL;
         thread->next = all;
-        all = thread;
+        __atomic_store_n(&all, thread, __ATOMIC_RELEASE);
     }
     pthread_setspecific(key, thread);
     counters_self = thread;
@@ -52,9 +51,11 @@ struct counters_table *counters_add_table(int tool_id)
 {
     pthread_mutex_lock(&lock);
     struct counters_thread *thread = counters_self ? counters_self : join();
-    if (thread && !thread->tables[tool_id])
-        thread->tables[tool_id] = calloc(1, sizeof *thread->tables[tool_id]);
     struct counters_table *table = thread ? thread->tables[tool_id] : NULL;
+    if (thread && !table) {
+        table = calloc(1, sizeof *table);
+        __atomic_store_n(&thread->tables[tool_id], table, __ATOMIC_RELEASE);
+    }
     pthread_mutex_unlock(&lock);
     static int said;
     if (!table && !__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
@@ -64,12 +65,20 @@ struct counters_table *counters_add_table(int tool_id)
 
 void counters_sum(int tool_id, unsigned long long calls[MPI_LAST_FUNC])
 {
-    memset(calls, 0, MPI_LAST_FUNC * sizeof *calls);
-    pthread_mutex_lock(&lock);
-    for (const struct counters_thread *thread = all; thread; thread = thread->next) {
-        const struct counters_table *table = thread->tables[tool_id];
-        for (int number = 0; table && number < MPI_LAST_FUNC; number++)
-            calls[number] += __atomic_load_n(&table->calls[number], __ATOMIC_RELAXED);
+    for (int number = 0; number < MPI_LAST_FUNC; number++)
+        calls[number] = counters_get(tool_id, number);
+}
+
+/* Threads and tables are only ever added, each when it is whole: nobody need be kept out. */
+unsigned long long counters_get(int tool_id, int number)
+{
+    unsigned long long calls = 0;
+    const struct counters_thread *thread = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+    for (; thread; thread = thread->next) {
+        const struct counters_table *table =
+            __atomic_load_n(&thread->tables[tool_id], __ATOMIC_ACQUIRE);
+        if (table)
+            calls += __atomic_load_n(&table->calls[number], __ATOMIC_RELAXED);
     }
-    pthread_mutex_unlock(&lock);
+    return calls;
 }

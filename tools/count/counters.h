@@ -40,7 +40,11 @@ static inline void counters_note(int tool_id, int number)
     __atomic_store_n(&table->calls[number], table->calls[number] + 1, __ATOMIC_RELAXED);
 }
 
-/* The calls of a layer so far, summed over all threads. */
+/* The calls of function `number` in a layer so far, summed over all threads. Any thread, at any
+ * time; takes no lock. */
+unsigned long long counters_get(int tool_id, int number);
+
+/* The same for all functions. */
 void counters_sum(int tool_id, unsigned long long calls[MPI_LAST_FUNC]);
 
 #endif

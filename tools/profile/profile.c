@@ -12,6 +12,7 @@
 #include "message.h"
 #include "modules.h"
 #include "observe.h"
+#include "publish.h"
 #include "sites.h"
 
 #include <qmpi/observer.h>
@@ -126,7 +127,8 @@ static void init(int tool_id)
     facts_find();
     sites_start();
     modules_program();
-    if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS) {
+    if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS ||
+        !publish_on_demand(tool_id)) {
         QMPIX_Tool_fail(tool_id, "libqmpi takes no observer of this tool's kind\nmend: use the "
                                  "profile.so that came with it");
         return;

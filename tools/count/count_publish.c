@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* See count_publish.h. */
+#include "count_publish.h"
+
+#include "counters.h"
+#include "message.h"
+
+#include <qmpi/mpit.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A variable's word: which counter it is. */
+static void *word_of(int tool_id, int number)
+{
+    return (void *)((uintptr_t)tool_id << 16 | (uintptr_t)number);
+}
+
+static int read_calls(void *user, const void *object, void *buffer, int count)
+{
+    const uintptr_t word = (uintptr_t)user;
+    const unsigned long long calls = counters_get((int)(word >> 16), (int)(word & 0xffff));
+    (void)object;
+    (void)count;
+    memcpy(buffer, &calls, sizeof calls);
+    return MPI_SUCCESS;
+}
+
+static bool publish(int tool_id)
+{
+    char name[300], description[300];
+    QMPIX_Pvar calls = {
+        .size = sizeof calls,
+        .name = name,
+        .description = description,
+        .var_class = MPI_T_PVAR_CLASS_COUNTER,
+        .datatype = MPI_UNSIGNED_LONG_LONG,
+        .flags = QMPIX_PVAR_CONTINUOUS | QMPIX_PVAR_ATOMIC,
+        .read = read_calls,
+    };
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        const enum QMPI_Functions_enum function = (enum QMPI_Functions_enum)number;
+        int exists = 0;
+        if (QMPIX_Function_exists(function, &exists) != MPI_SUCCESS || !exists)
+            continue;
+        const char *function_name = QMPIX_Function_name(function);
+        snprintf(name, sizeof name, "calls.%s", function_name);
+        snprintf(description, sizeof description, "Calls of %s", function_name);
+        calls.user = word_of(tool_id, number);
+        if (QMPIX_Pvar_create(tool_id, &calls, NULL) != MPI_SUCCESS)
+            return false;
+    }
+    return true;
+}
+
+int count_publish_init_thread(QMPI_Context context, int required, int *provided)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool published[256]; /* [tool_id] */
+    int tool_id = 0;
+    QMPIX_Context_get_tool_id(context, &tool_id);
+    counters_note(tool_id, MPI_T_INIT_THREAD_T);
+    pthread_mutex_lock(&lock);
+    if (!published[tool_id] && !publish(tool_id))
+        qmpi_sayf("count (layer %d): libqmpi does not take its variables\n"
+                  "  mend: use the count.so that came with it",
+                  tool_id);
+    published[tool_id] = true;
+    pthread_mutex_unlock(&lock);
+    return QMPIX_NEXT(context, T_init_thread)(QMPIX_NEXT_CONTEXT(context), required, provided);
+}
