@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All variables and categories that there are below a layer of mpit, with their values, as they
+ * were at one moment.
+ */
+#ifndef QMPI_MPIT_TOOL_CATALOGUE_H
+#define QMPI_MPIT_TOOL_CATALOGUE_H
+
+#include "value.h"
+#include "watch.h"
+
+struct variable {
+    int index;
+    char *name, *description;
+    const struct value_type *type; /* NULL: one that MPI_T does not have */
+    MPI_T_enum enumtype;
+    char *label; /* what the enumeration calls the value; NULL: nothing */
+    int verbosity, bind;
+    int scope;                                   /* cvars */
+    int var_class, readonly, continuous, atomic; /* pvars */
+    int count;                                   /* of elements in `data` */
+    void *data;                                  /* NULL: there is no value */
+    const char *reason;                          /* why there is none */
+};
+
+/* Indices into the catalogue's arrays, which are those of MPI_T. */
+struct members {
+    int *indices;
+    int count;
+};
+
+struct category {
+    char *name, *description;
+    struct members cvars, pvars, categories;
+};
+
+struct catalogue {
+    struct variable *cvars, *pvars;
+    struct category *categories;
+    int cvar_count, pvar_count, category_count;
+};
+
+/*
+ * Reads it all. Values of variables that must be started are those of `watch`, if they are in it,
+ * for they count from there on. Variables bound to communicators are read for MPI_COMM_WORLD if
+ * `has_world`. MPI_T is initialised.
+ */
+struct catalogue *catalogue_read(int tool_id, const struct watch *watch, bool has_world);
+void catalogue_free(struct catalogue *catalogue);
+
+/* One control variable without its value: what settings.c looks at. False: no such index. */
+bool catalogue_read_cvar_info(int tool_id, int index, struct variable *variable);
+bool catalogue_read_pvar_info(int tool_id, int index, struct variable *variable);
+void catalogue_clear(struct variable *variable);
+
+#endif

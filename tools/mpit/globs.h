@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of patterns for names: `GLOB;GLOB`, as a shell's for files. */
+#ifndef QMPI_MPIT_TOOL_GLOBS_H
+#define QMPI_MPIT_TOOL_GLOBS_H
+
+#include <stdbool.h>
+
+/* Whether one of the patterns matches the name. NULL: all names do. */
+bool globs_match(const char *globs, const char *name);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* See samples.h. */
+#define _GNU_SOURCE
+#include "samples.h"
+
+#include "catalogue.h"
+#include "globs.h"
+#include "message.h"
+#include "words.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool wants(const void *data, const struct variable *variable)
+{
+    const struct samples *samples = data;
+    return globs_match(samples->globs, variable->name);
+}
+
+static void say_unwritten(struct samples *samples)
+{
+    qmpi_sayf("mpit (layer %d): cannot write %s: %s\n"
+              "  mend: give csv= a file in a folder that can be written to",
+              samples->tool_id, samples->file, strerror(errno));
+    if (samples->stream)
+        fclose(samples->stream);
+    samples->stream = NULL;
+}
+
+void samples_begin(struct samples *samples, int tool_id, int rank, bool has_world,
+                   const char *globs, char *file)
+{
+    *samples = (struct samples){.globs = globs,
+                                .tool_id = tool_id,
+                                .rank = rank,
+                                .file = file,
+                                .begin = seconds_now(),
+                                .watch = {.session = MPI_T_PVAR_SESSION_NULL}};
+    pthread_mutex_init(&samples->lock, NULL);
+    samples->stream = fopen(file, "we");
+    if (!samples->stream ||
+        fprintf(samples->stream, "rank,sample,moment,seconds,variable,class,element,value\n") < 0) {
+        say_unwritten(samples);
+        return;
+    }
+    watch_begin(&samples->watch, tool_id, has_world, wants, samples);
+}
+
+/* RFC 4180. */
+static void print_field(FILE *stream, const char *text)
+{
+    if (!strpbrk(text, "\",\r\n")) {
+        fputs(text, stream);
+        return;
+    }
+    fputc('"', stream);
+    for (; *text; text++)
+        fprintf(stream, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', stream);
+}
+
+static void write_variable(const struct samples *samples, const struct watched *watched,
+                           const char *moment, double seconds)
+{
+    FILE *stream = samples->stream;
+    void *data = watch_read(&samples->watch, watched);
+    const bool is_text = watched->type->kind == VALUE_TEXT;
+    for (int i = 0; data && i < (is_text ? 1 : watched->count); i++) {
+        fprintf(stream, "%d,%d,%s,%.6f,", samples->rank, samples->number, moment, seconds);
+        print_field(stream, watched->name);
+        fprintf(stream, ",%s,%d,", word_of_class(watched->var_class), i);
+        if (is_text)
+            print_field(stream, data);
+        else
+            value_print_element(stream, watched->type, data, i);
+        fputc('\n', stream);
+    }
+    free(data);
+}
+
+/* All lines of a sample tell one time: that of its begin. */
+void samples_write(struct samples *samples, const char *moment)
+{
+    pthread_mutex_lock(&samples->lock);
+    if (samples->stream) {
+        const double seconds = seconds_now() - samples->begin;
+        watch_extend(&samples->watch);
+        for (int i = 0; i < samples->watch.count; i++)
+            write_variable(samples, &samples->watch.all[i], moment, seconds);
+        samples->number++;
+        if (fflush(samples->stream) || ferror(samples->stream))
+            say_unwritten(samples);
+    }
+    pthread_mutex_unlock(&samples->lock);
+}
+
+static bool is_matched(const struct watch *watch, const char *glob)
+{
+    for (int i = 0; i < watch->count; i++) {
+        if (globs_match(glob, watch->all[i].name))
+            return true;
+    }
+    return false;
+}
+
+static void say_unmatched(const struct samples *samples)
+{
+    const char *globs = samples->globs;
+    while (globs && *globs && samples->rank == 0) {
+        const size_t length = strcspn(globs, ";");
+        char *glob = qmpi_copy_part(globs, length);
+        if (*glob && !is_matched(&samples->watch, glob))
+            qmpi_sayf("mpit (layer %d): pvars=: no performance variable is called '%s'\n"
+                      "  mend: `qmpi vars` lists those that there are",
+                      samples->tool_id, glob);
+        free(glob);
+        globs += length + (globs[length] == ';');
+    }
+}
+
+void samples_end(struct samples *samples)
+{
+    pthread_mutex_lock(&samples->lock);
+    if (samples->stream) {
+        say_unmatched(samples);
+        if (fclose(samples->stream)) {
+            samples->stream = NULL;
+            say_unwritten(samples);
+        }
+        samples->stream = NULL;
+    }
+    watch_end(&samples->watch);
+    free(samples->file);
+    samples->file = NULL;
+    pthread_mutex_unlock(&samples->lock);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The values of chosen performance variables, again and again, as lines of a CSV file. */
+#ifndef QMPI_MPIT_TOOL_SAMPLES_H
+#define QMPI_MPIT_TOOL_SAMPLES_H
+
+#include "watch.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct samples {
+    const char *globs; /* of names; NULL: all */
+    int tool_id, rank;
+    char *file;
+    FILE *stream; /* NULL: nothing is written */
+    int number;   /* of the next sample */
+    double begin; /* seconds, as MPI_Wtime's */
+    struct watch watch;
+    pthread_mutex_t lock;
+};
+
+/* Opens the file (`file` is taken over) and follows the variables. Says what goes wrong. */
+void samples_begin(struct samples *samples, int tool_id, int rank, bool has_world,
+                   const char *globs, char *file);
+
+/* Appends the present values; `moment` is "pcontrol" or "finalize". Any thread. */
+void samples_write(struct samples *samples, const char *moment);
+
+/* Closes the file and says of patterns that nothing matched. */
+void samples_end(struct samples *samples);
+
+#endif

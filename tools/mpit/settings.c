@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* See settings.h. */
+#define _GNU_SOURCE
+#include "settings.h"
+
+#include "below.h"
+#include "catalogue.h"
+#include "message.h"
+#include "words.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char prefix[] = "set.";
+enum { PREFIX = sizeof prefix - 1 };
+
+/* ---- Values -------------------------------------------------------------------------------------
+ */
+
+/* The items of an enumeration as `name (value), …`; and whether `text` is one of them. */
+static char *list_items(int tool_id, MPI_T_enum enumtype, const char *text, size_t length,
+                        int *chosen, bool *found)
+{
+    int items = 0, none = 0;
+    char *all = qmpi_copy("");
+    *found = false;
+    BELOW(tool_id, T_enum_get_info, MPI_T_ENUM_GET_INFO_T, enumtype, &items, NULL, &none);
+    for (int i = 0; i < items; i++) {
+        char name[128] = "", number[16];
+        int value = 0, size = sizeof name;
+        if (BELOW(tool_id, T_enum_get_item, MPI_T_ENUM_GET_ITEM_T, enumtype, i, &value, name,
+                  &size) != MPI_SUCCESS)
+            continue;
+        snprintf(number, sizeof number, "%d", value);
+        if ((strlen(name) == length && !memcmp(name, text, length)) ||
+            (strlen(number) == length && !memcmp(number, text, length))) {
+            *chosen = value;
+            *found = true;
+        }
+        char *longer = qmpi_format("%s%s%s (%d)", all, i ? ", " : "", name, value);
+        free(all);
+        all = longer;
+    }
+    return all;
+}
+
+static char *read_item(int tool_id, const struct variable *variable, const char *text,
+                       size_t length, int i)
+{
+    bool found;
+    char *problem = NULL;
+    char *all =
+        list_items(tool_id, variable->enumtype, text, length, (int *)variable->data + i, &found);
+    if (!found)
+        problem =
+            qmpi_format("'%.*s' is none of its values\nmend: they are %s", (int)length, text, all);
+    free(all);
+    return problem;
+}
+
+static char *read_text(struct variable *variable, const char *text)
+{
+    if (strlen(text) >= (size_t)variable->count)
+        return qmpi_format("the text is too long\nmend: %d characters are what it holds",
+                           variable->count - 1);
+    memcpy(variable->data, text, strlen(text) + 1);
+    return NULL;
+}
+
+/* As many elements as the variable has, with blanks between them. */
+static char *read_elements(int tool_id, struct variable *variable, const char *text)
+{
+    int given = 0;
+    char *problem = NULL;
+    const bool is_enum =
+        variable->enumtype != MPI_T_ENUM_NULL && variable->type->datatype == MPI_INT;
+    text += strspn(text, " ");
+    for (; *text && given < variable->count && !problem; given++) {
+        const size_t length = strcspn(text, " ");
+        if (is_enum)
+            problem = read_item(tool_id, variable, text, length, given);
+        else if (!value_parse(variable->type, text, length, variable->data, given))
+            problem = qmpi_format("'%.*s' is no %s\nmend: give a number that fits the type",
+                                  (int)length, text, variable->type->name);
+        text += length;
+        text += strspn(text, " ");
+    }
+    if (!problem && (given < variable->count || *text))
+        problem = qmpi_format("it takes %d value%s\nmend: give so many, with blanks between them",
+                              variable->count, variable->count == 1 ? "" : "s");
+    return problem;
+}
+
+/* ---- One variable -------------------------------------------------------------------------------
+ */
+
+static char *describe_refusal(int result)
+{
+    if (result == MPI_T_ERR_CVAR_SET_NEVER)
+        return qmpi_copy("it is read-only\nmend: leave this setting out");
+    if (result == MPI_T_ERR_CVAR_SET_NOT_NOW)
+        return qmpi_copy("it cannot be set before MPI is initialised\nmend: leave this setting "
+                         "out");
+    if (result == MPI_T_ERR_INVALID)
+        return qmpi_copy("its owner does not take this value\nmend: give another one");
+    return qmpi_format("its owner refuses (error %d)\nmend: give another value, or leave this "
+                       "setting out",
+                       result);
+}
+
+static char *write_value(int tool_id, struct variable *variable, const char *text)
+{
+    MPI_T_cvar_handle handle;
+    int result = BELOW(tool_id, T_cvar_handle_alloc, MPI_T_CVAR_HANDLE_ALLOC_T, variable->index,
+                       NULL, &handle, &variable->count);
+    if (result != MPI_SUCCESS)
+        return describe_refusal(result);
+    variable->data = watch_room(variable->type, variable->count);
+    char *problem = variable->type->kind == VALUE_TEXT ? read_text(variable, text)
+                                                       : read_elements(tool_id, variable, text);
+    if (!problem) {
+        result = BELOW(tool_id, T_cvar_write, MPI_T_CVAR_WRITE_T, handle, variable->data);
+        problem = result == MPI_SUCCESS ? NULL : describe_refusal(result);
+    }
+    BELOW(tool_id, T_cvar_handle_free, MPI_T_CVAR_HANDLE_FREE_T, &handle);
+    return problem;
+}
+
+static char *set(int tool_id, const char *name, const char *text)
+{
+    int index = -1;
+    struct variable variable;
+    char *problem = NULL;
+    if (BELOW(tool_id, T_cvar_get_index, MPI_T_CVAR_GET_INDEX_T, name, &index) != MPI_SUCCESS ||
+        !catalogue_read_cvar_info(tool_id, index, &variable))
+        return qmpi_copy("there is no control variable of this name\nmend: `qmpi vars` lists "
+                         "those that there are");
+    if (variable.scope == MPI_T_SCOPE_CONSTANT || variable.scope == MPI_T_SCOPE_READONLY)
+        problem = qmpi_format("it is read-only (scope %s)\nmend: leave this setting out",
+                              word_of_scope(variable.scope));
+    else if (variable.bind != MPI_T_BIND_NO_OBJECT)
+        problem = qmpi_format("it belongs to single MPI objects (%s), of which there are none "
+                              "yet\nmend: leave this setting out",
+                              word_of_binding(variable.bind));
+    else if (!variable.type)
+        problem = qmpi_copy("its datatype is none of MPI_T's\nmend: leave this setting out");
+    else
+        problem = write_value(tool_id, &variable, text);
+    catalogue_clear(&variable);
+    return problem;
+}
+
+/* ---- All of them --------------------------------------------------------------------------------
+ */
+
+static void report(int tool_id, const char *key, const char *value, const char *problem)
+{
+    const char *on_error = qmpi_getenv("QMPI_ON_ERROR");
+    const bool skips = on_error && !strcmp(on_error, "skip");
+    if (qmpi_speaks()) {
+        const char *mend = strstr(problem, "\nmend: ");
+        char *shown = qmpi_shorten(value);
+        qmpi_sayf("mpit (layer %d): %s=%s: %.*s%s%s%s", tool_id, key, shown,
+                  mend ? (int)(mend - problem) : (int)strlen(problem), problem, mend ? "\n  " : "",
+                  mend ? mend + 1 : "",
+                  skips ? "\n  the run goes on without this setting (QMPI_ON_ERROR=skip)" : "");
+        free(shown);
+    }
+    if (!skips)
+        _exit(2); /* as when a tool cannot be used: exit handlers would report on a run of none */
+}
+
+static bool next_setting(int tool_id, int *at, const char **key, const char **value)
+{
+    while (QMPIX_Tool_get_given_option(tool_id, (*at)++, key, value) == MPI_SUCCESS) {
+        if (!strncmp(*key, prefix, PREFIX))
+            return true;
+    }
+    return false;
+}
+
+void settings_apply(int tool_id)
+{
+    const char *key, *value;
+    for (int at = 0; next_setting(tool_id, &at, &key, &value);) {
+        char *problem = set(tool_id, key + PREFIX, value);
+        if (problem)
+            report(tool_id, key, value, problem);
+        free(problem);
+    }
+}
