@@ -12,6 +12,7 @@ int cli_list(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_functions(int argc, char **argv);
 int cli_report(int argc, char **argv);
+int cli_vars(int argc, char **argv);
 
 /* Warns of a program that preloading does not reach: a static or a privileged one. */
 void cli_program_warn(const char *name);

@@ -16,7 +16,7 @@ static const struct {
     int (*function)(int argc, char **argv);
 } commands[] = {
     {"run", cli_run},       {"list", cli_list}, {"check", cli_check}, {"functions", cli_functions},
-    {"report", cli_report},
+    {"report", cli_report}, {"vars", cli_vars},
 };
 
 static const char doc[] = "Several MPI tools at once on one unmodified program.\v"
@@ -26,6 +26,7 @@ static const char doc[] = "Several MPI tools at once on one unmodified program.\
                           "  check       show what a stack would do, or what is wrong with it\n"
                           "  functions   list the MPI functions and their numbers\n"
                           "  report      print, bring together or compare files of profile\n"
+                          "  vars        list the variables of MPI_T\n"
                           "\n"
                           "`qmpi COMMAND --help` tells more of each.";
 
