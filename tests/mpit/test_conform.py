@@ -18,6 +18,7 @@ CLIENTS = {
     "publisher": ("conform", [], {"tools": "publisher"}),
     "natives around": ("conform", [], {"tools": "empty:publisher:counter"}),
     "hosted around": ("conform", [], {"tools": "now:publisher:now"}),
+    "MPICH's dialect around": ("conform", [], {"tools": "stock:publisher:stock"}),
     "second publisher": ("conform", [], {"tools": "publisher:now:publisher",
                                          "env": {"CONFORM_PUBLISHER": "publisher#2"}}),
     "native layer above": ("calls", ["init", "finalize"], {"tools": "conform_native:publisher"}),
