@@ -65,6 +65,17 @@ static bool is_nobody(const QMPIX_Call *call, int role)
     return role && QMPI_ARGUMENT(call, role, int) == MPI_PROC_NULL;
 }
 
+static bool is_matched(const QMPIX_Call *call)
+{
+    return qmpi_meaning_of(call)->shape == QMPI_SHAPE_MATCHED_RECEIVE;
+}
+
+/* The records of such receives are the first part of what observe_X keeps. */
+static const struct qmpi_matched *matched_of(const QMPIX_Call *call)
+{
+    return &((const struct qmpi_observed_message *)(const void *)call)->matched;
+}
+
 /* The status of a transfer that is finished; NULL: there is none. */
 static const MPI_Status *final_status(const QMPIX_Call *call)
 {
@@ -96,7 +107,8 @@ int qmpi_amount_received(const QMPIX_Call *call, MPI_Count *bytes)
 {
     const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
     *bytes = 0;
-    if (!meaning->receive_type || is_nobody(call, meaning->source))
+    if (!meaning->receive_type || is_nobody(call, meaning->source) ||
+        (is_matched(call) && matched_of(call)->source == MPI_PROC_NULL))
         return MPI_SUCCESS;
     if (final_status(call))
         return count_of(final_status(call), bytes);
@@ -153,8 +165,7 @@ static int tag_of(const QMPIX_Call *call, int role)
     return role ? QMPI_ARGUMENT(call, role, int) : MPI_UNDEFINED;
 }
 
-/* What the status knows better than the arguments: MPI_ANY_SOURCE, MPI_ANY_TAG, a matched message.
- */
+/* What the status knows better than the arguments: MPI_ANY_SOURCE, MPI_ANY_TAG. */
 static void ask_status(const QMPIX_Call *call, QMPIX_Transfer *transfer)
 {
     const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
@@ -169,11 +180,16 @@ static void find_world(const QMPIX_Call *call, QMPIX_Transfer *transfer)
 {
     const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
     const struct qmpi_processes *processes = NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
     transfer->world = MPI_UNDEFINED;
     if (transfer->peer < 0)
         return; /* MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_UNDEFINED */
     if (meaning->comm)
-        processes = qmpi_processes_of_comm(QMPI_ARGUMENT(call, meaning->comm, MPI_Comm));
+        comm = QMPI_ARGUMENT(call, meaning->comm, MPI_Comm);
+    else if (is_matched(call))
+        comm = matched_of(call)->comm;
+    if (comm != MPI_COMM_NULL)
+        processes = qmpi_processes_of_comm(comm);
     else if (meaning->window)
         processes = qmpi_processes_of_window(QMPI_ARGUMENT(call, meaning->window, MPI_Win));
     if (processes)
@@ -204,9 +220,9 @@ int qmpi_amount_transfers(const QMPIX_Call *call, QMPIX_Transfer transfers[2], i
         QMPIX_Transfer *transfer = &transfers[(*count)++];
         *transfer = (QMPIX_Transfer){
             .sending = 0,
-            .peer = meaning->source ? QMPI_ARGUMENT(call, meaning->source, int) : MPI_ANY_SOURCE,
-            .tag = meaning->receive_tag || meaning->window ? tag_of(call, meaning->receive_tag)
-                                                           : MPI_ANY_TAG};
+            .peer = is_matched(call) ? matched_of(call)->source
+                                     : QMPI_ARGUMENT(call, meaning->source, int),
+            .tag = is_matched(call) ? matched_of(call)->tag : tag_of(call, meaning->receive_tag)};
         result = qmpi_amount_received(call, &transfer->bytes);
         ask_status(call, transfer);
         find_world(call, transfer);

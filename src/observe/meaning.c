@@ -22,6 +22,16 @@ MPI_Datatype qmpi_meaning_type(const QMPIX_Call *call, int role, int i)
     return *(const MPI_Datatype *)value;
 }
 
+/* Without MPI_Init only a session can have made them; the predefined ones come with MPI_Init. */
+static bool has_session_handle(const QMPIX_Call *call)
+{
+    const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
+    if (!meaning->comm || qmpi_meaning_is_array(call, meaning->comm))
+        return meaning->window || meaning->file || meaning->shape == QMPI_SHAPE_START;
+    const MPI_Comm comm = QMPI_ARGUMENT(call, meaning->comm, MPI_Comm);
+    return comm != MPI_COMM_NULL && comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF;
+}
+
 /* A call that has succeeded shows that MPI is there. */
 bool qmpi_meaning_can_ask(const QMPIX_Call *call)
 {
@@ -30,5 +40,5 @@ bool qmpi_meaning_can_ask(const QMPIX_Call *call)
         return qmpi_meaning_succeeded(call);
     QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
     QMPI_PMPI(Finalized, FINALIZED)(&finalized);
-    return initialized && !finalized;
+    return !finalized && (initialized || has_session_handle(call));
 }

@@ -17,7 +17,7 @@ struct qmpi_meaning {
     unsigned char send_buffer, send_count, send_type;
     unsigned char receive_buffer, receive_count, receive_type;
     unsigned char destination, source, send_tag, receive_tag, root, op, partitions;
-    unsigned char comm, window, file, status;
+    unsigned char comm, window, file, status, message;
     unsigned char request;  /* one, or the array */
     unsigned char requests; /* how many there are in the array */
     unsigned char statuses, flag, index, indices, outcount;

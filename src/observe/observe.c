@@ -41,10 +41,15 @@ static bool chosen(const QMPIX_Observer *observer, int number)
     return false;
 }
 
-/* MPI_Start tells nothing but a request: what it starts was said when the request was made. */
-static bool tracks(int number)
+/* MPI_Start tells nothing but a request: what it starts was said when the request was made. So it
+ * is with MPI_Mrecv and the probe. The shape of those for whose sake a function is watched: */
+static unsigned serves(int number)
 {
-    return qmpi_meanings[number].persistent || number == MPI_REQUEST_FREE_T;
+    if (qmpi_meanings[number].shape == QMPI_SHAPE_MATCHED_PROBE)
+        return QMPI_SHAPE_MATCHED_RECEIVE;
+    if (qmpi_meanings[number].persistent || number == MPI_REQUEST_FREE_T)
+        return QMPI_SHAPE_START;
+    return QMPI_SHAPE_NONE;
 }
 
 static bool is_valid(const QMPIX_Observer *observer)
@@ -68,16 +73,18 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
     if (!qmpi_layer_is_initialising(layer))
         return MPI_ERR_OTHER;
     qmpi_describe_all();
-    bool starts = false;
+    bool shapes[QMPI_SHAPE_COMPLETE + 1] = {false}; /* which it asked for */
     if (!wanted[tool_id])
         wanted[tool_id] = qmpi_allocate(QMPI_FUNCTION_COUNT, 1);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         wanted[tool_id][number] = qmpi_observing[number] && chosen(observer, number);
-        starts |= wanted[tool_id][number] && qmpi_meanings[number].shape == QMPI_SHAPE_START;
+        if (wanted[tool_id][number])
+            shapes[qmpi_meanings[number].shape] = true;
     }
+    shapes[QMPI_SHAPE_NONE] = false;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         const bool taken =
-            wanted[tool_id][number] || (starts && qmpi_observing[number] && tracks(number));
+            wanted[tool_id][number] || (qmpi_observing[number] && shapes[serves(number)]);
         layer->observing[number] = taken ? qmpi_observing[number] : NULL;
     }
     QMPIX_Observer *mine = &qmpi_observers[tool_id];

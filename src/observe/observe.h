@@ -22,10 +22,24 @@ static inline const QMPIX_Observer *qmpi_observer_of(QMPI_Context context)
     return ((const struct qmpi_node *)context)->observer;
 }
 
+/* A message that MPI_Mprobe has matched: what its receive does not say. */
+struct qmpi_matched {
+    MPI_Comm comm; /* MPI_COMM_NULL: the message is not known, nor what follows */
+    int source, tag;
+    MPI_Message message;
+};
+
 /* What observe_X keeps of a call. */
 struct qmpi_observed {
     QMPIX_Call call;
     QMPIX_Word word;
+};
+
+/* And of the receive of a matched message. */
+struct qmpi_observed_message {
+    QMPIX_Call call;
+    QMPIX_Word word;
+    struct qmpi_matched matched;
 };
 
 /* The address of a variable in the frame, computed here: compilers compute it once, keep it in a

@@ -64,8 +64,9 @@ def observe_function(function: Function) -> str:
         ]
     if places:
         lines.append(f"    const void *const qmpi_arguments[] = {{{', '.join(places)}}};")
+    frame = "qmpi_observed_message" if meaning.shape == "MATCHED_RECEIVE" else "qmpi_observed"
     lines += [
-        f"    struct qmpi_observed qmpi_frame = {{.call = {{.function = &qmpi_described[{number}],",
+        f"    struct {frame} qmpi_frame = {{.call = {{.function = &qmpi_described[{number}],",
         "                                                .context = qmpi_context,",
         "                                                .observer = qmpi_observer,",
         "                                                .arguments = "
@@ -86,8 +87,12 @@ def observe_function(function: Function) -> str:
         lines.append("    struct qmpi_kept qmpi_kept;")
         opening.append(f"    qmpi_requests_keep(&qmpi_kept, &qmpi_frame.call, {count}, {request});")
         closing.append("    qmpi_requests_drop(&qmpi_kept);")
-    # These are always intercepted, for what MPI_Start starts must be known.
-    tracked = meaning.persistent or function.name == "MPI_Request_free"
+    if meaning.shape == "MATCHED_RECEIVE":
+        opening.append("    qmpi_frame.matched = qmpi_messages_find(message);")
+        closing.append("    qmpi_messages_forget(&qmpi_frame.matched);")
+    # Intercepted also for what MPI_Start and MPI_Mrecv do not tell.
+    probes = meaning.shape == "MATCHED_PROBE"
+    tracked = meaning.persistent or probes or function.name == "MPI_Request_free"
     if tracked:
         wanted = f"qmpi_observe_wanted(qmpi_context->tool_id, {number})"
         lines.append(f"    const int qmpi_wanted = {wanted};")
@@ -104,6 +109,8 @@ def observe_function(function: Function) -> str:
     ]
     if meaning.persistent:
         lines.append("    qmpi_persistent_note(&qmpi_frame.call);")
+    if probes:
+        lines.append("    qmpi_messages_note(&qmpi_frame.call);")
     lines += [f"    {after}"] + closing + ["    return qmpi_result;", "}", ""]
     return "\n".join(lines)
 
@@ -112,7 +119,7 @@ def observe(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * observe_X: the interceptor of a layer that observes MPI_X; see observe.h. */\n"
-        '#include "observe.h"\n#include "persistent.h"\n#include "requests.h"\n\n'
+        '#include "messages.h"\n#include "observe.h"\n#include "persistent.h"\n#include "requests.h"\n\n'
         "#include <string.h>\n\n"
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
         "/* Packing pairs of pointers into vector registers costs more than it saves here. */\n"

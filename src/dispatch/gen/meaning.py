@@ -22,6 +22,7 @@ SHAPES = {
     "SEND": {"send": OWN, "destination": "dest", "send_tag": "tag"},
     "RECEIVE": {"receive": OWN, "source": "source|dest", "receive_tag": "tag"},
     "MATCHED_RECEIVE": {"receive": OWN},
+    "MATCHED_PROBE": {"source": "source", "receive_tag": "tag"},
     "SENDRECV": {
         "send": SENT, "receive": RECEIVED, "destination": "dest", "send_tag": "sendtag",
         "source": "source", "receive_tag": "recvtag",
@@ -63,6 +64,7 @@ NAMES = [
     ("SEND", r"[bsr]?send|psend"),
     ("RECEIVE", r"recv|precv"),
     ("MATCHED_RECEIVE", r"mrecv"),
+    ("MATCHED_PROBE", r"mprobe"),
     ("SENDRECV", r"sendrecv"),
     ("SENDRECV_REPLACE", r"sendrecv_replace"),
     ("BCAST", r"bcast"),
@@ -91,6 +93,7 @@ NAMES = [
 COMMON = {
     "root": "root", "window": "win", "file": "fh", "status": "status", "op": "op",
     "request": "request|array_of_requests", "partitions": "partitions",
+    "message": "message",
 }
 # And in MPI_Startall, and where requests are completed.
 OF_REQUESTS = {
@@ -99,7 +102,7 @@ OF_REQUESTS = {
 }
 
 # Functions whose status the layers below get even if the program ignores it.
-STATUS_GIVEN = ("RECEIVE", "MATCHED_RECEIVE", "SENDRECV", "SENDRECV_REPLACE", "READ", "WRITE",
+STATUS_GIVEN = ("RECEIVE", "MATCHED_RECEIVE", "MATCHED_PROBE", "SENDRECV", "SENDRECV_REPLACE", "READ", "WRITE",
                 "COMPLETE")
 
 
@@ -145,6 +148,8 @@ def meaning_of(function: Function) -> Meaning:
     if shape in ("START", "COMPLETE"):
         names_of.update(OF_REQUESTS)
     roles.update({role: place(function, names) for role, names in names_of.items()})
+    if shape == "MATCHED_PROBE":
+        roles["flag"] = place(function, "flag")
     for role, names in SHAPES.get(shape, {}).items():
         if isinstance(names, tuple):
             parts = zip(("buffer", "count", "type"), names)
