@@ -6,8 +6,8 @@
 #ifndef QMPI_UNWIND_H
 #define QMPI_UNWIND_H
 
-/* Stores up to `capacity` addresses and returns how many. The first is in the calling function or in
- * what it was inlined into. */
+/* Stores up to `capacity` addresses and returns how many. The first is in the calling function or
+ * in what it was inlined into. */
 int qmpi_unwind(void **frames, int capacity);
 
 #endif
