@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: MIT
+"""mpit: lists, samples and sets what the MPI library and the layers of the stack offer."""
+import csv
+import json
+
+import pytest
+
+from support import BUILD, BUNDLED_TOOLS, PROGRAMS, run_mpi
+
+EXAMPLES = BUILD / "tests" / "mpit" / "examples"
+MONITOR = EXAMPLES / "example_monitor"
+TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'mpit' / 'tools'}:{EXAMPLES}"
+JSON = "format=json,output=out.json"
+# After each round: 100 calls more, of 40 bytes.
+COUNTED = "qmpi.count.calls.MPI_Sendrecv"
+CALLS, SENT, TIME = (f"qmpi.profile.{what}.MPI_Sendrecv" for what in ("calls", "bytes.sent", "time"))
+
+
+def run(tools, name="calls", *arguments, ranks=1, **more):
+    arguments = arguments or (("init", "barrier", "finalize") if name == "calls" else ())
+    environment = {"QMPI_TOOL_PATH": TOOL_PATH, **more.pop("env", {})}
+    return run_mpi(name, *arguments, ranks=ranks, tools=tools, env=environment, **more)
+
+
+def listed(tmp_path, tools, *arguments, **more):
+    """The parts of the JSON list that the first layer writes, by name."""
+    result = run(tools.replace("mpit", f"mpit,{JSON}", 1), *arguments, cwd=tmp_path, **more)
+    assert result.returncode == 0
+    everything = json.loads((tmp_path / "out.json").read_text())
+    assert everything["schema"] == "qmpi-mpit/1"
+    return [{entry["name"]: entry for entry in everything[part]}
+            for part in ("cvars", "pvars", "categories")]
+
+
+def set_value(tmp_path, setting, name):
+    cvars, _, _ = listed(tmp_path, f"mpit,at=init,set.{setting}:publisher")
+    return cvars[name]
+
+
+def sampled(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def watched(tools, *arguments, **more):
+    """What the program that watches itself read: after 0 … 4 rounds, and after a reset."""
+    result = run(tools, MONITOR, *arguments, **more)
+    assert result.returncode == 0
+    return [[float(word) for word in line.split()[1:]] for line in result.stdout.splitlines()], result
+
+
+# ---- The list ------------------------------------------------------------------------------------
+
+
+def test_the_list_is_a_table_on_stderr_when_mpi_is_finalized():
+    result = run("mpit:count")
+    assert result.messages[0].startswith("mpit (layer 1): ")
+    assert result.messages[0].endswith("at MPI_Finalize in rank 0")
+    barrier = [line.split() for line in result.messages if "qmpi.count.calls.MPI_Barrier " in line]
+    assert [row[:4] for row in barrier] == [
+        ["qmpi.count.calls.MPI_Barrier", "1", "MPI_UNSIGNED_LONG_LONG", "counter"]]
+
+
+def test_the_list_can_be_had_when_mpi_is_initialised_or_not_at_all():
+    assert run("mpit,at=init").messages[0].endswith("at MPI_Init in rank 0")
+    assert run("mpit,at=never").messages == []
+
+
+def test_one_rank_lists_unless_each_has_a_file_of_its_own(tmp_path):
+    result = run("mpit", ranks=2)
+    assert sum("control variables," in line for line in result.messages) == 1
+    run("mpit,output=list.%r", ranks=2, cwd=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["list.0", "list.1"]
+
+
+def test_the_table_shows_what_show_chooses():
+    result = run("mpit,show=MPIR_CVAR_BCAST_M*;qmpi.publisher")
+    names = [line.split()[0] for line in result.messages[1:] if line.startswith("  ")]
+    assert names[1:] == ["MPIR_CVAR_BCAST_MIN_PROCS"]
+
+
+def test_the_json_list_tells_everything_of_every_sort_of_variable(tmp_path):
+    cvars, pvars, categories = listed(tmp_path, "mpit,at=init:publisher")
+    assert len(cvars) > 300 and len(categories) > 20
+    assert cvars["qmpi.stack"]["value"] == "mpit:publisher"
+    assert cvars["qmpi.publisher.text"]["value"] == "as it was"
+    assert cvars["qmpi.publisher.limit"] == {
+        "name": "qmpi.publisher.limit", "value": 7, "datatype": "MPI_INT", "count": 1,
+        "verbosity": "user_basic", "bind": "none", "description": "A number", "scope": "all_eq"}
+    assert cvars["qmpi.publisher.raw.state"]["label"] == "idle"
+    assert cvars["qmpi.publisher.raw.array"]["value"] == [0, 0, 0, 0]
+    assert pvars["qmpi.publisher.part"]["value"] == 0.25
+    assert pvars["qmpi.publisher.size"]["class"] == "size"
+    assert pvars["qmpi.publisher.size"]["value"] == 4096
+    total = pvars["qmpi.publisher.total"]
+    assert (total["class"], total["verbosity"]) == ("counter", "tuner_detail")
+    assert total["atomic"] and total["continuous"] and not total["readonly"]
+    assert categories["qmpi.publisher"]["categories"] == ["qmpi.publisher.group"]
+    assert categories["qmpi.publisher.inner"]["cvars"] == ["qmpi.publisher.limit"]
+    assert categories["qmpi.publisher.inner"]["pvars"] == ["qmpi.publisher.total"]
+
+
+def test_variables_of_communicators_are_read_for_the_world(tmp_path):
+    cvars, pvars, _ = listed(tmp_path, "mpit:queue_length", ranks=2)
+    assert cvars["qmpi.queue_length.size"]["value"] == 2
+    assert pvars["MPI_T_UMQ_LENGTH"]["value"] == 0
+    assert pvars["MPI_T_UMQ_LENGTH"]["bind"] == "comm"
+
+
+def test_what_must_be_started_counts_from_the_end_of_mpi_init(tmp_path):
+    _, pvars, _ = listed(tmp_path, "mpit,at=init:publisher")
+    assert pvars["qmpi.publisher.calls"]["value"] is None
+    assert pvars["qmpi.publisher.calls"]["reason"] == "it counts from when it is started"
+    _, pvars, _ = listed(tmp_path, "mpit,at=finalize:publisher")
+    assert pvars["qmpi.publisher.calls"]["value"] == 0
+
+
+@pytest.mark.parametrize("tools", ["mpit:profile:count", "count:profile:mpit", "profile:mpit:count"])
+def test_the_list_has_live_values_of_count_and_profile_wherever_they_stand(tmp_path, tools):
+    _, pvars, categories = listed(tmp_path, tools)
+    assert pvars["qmpi.count.calls.MPI_Barrier"]["value"] == 1
+    assert pvars["qmpi.profile.calls.MPI_Barrier"]["value"] == 1
+    assert 0 < pvars["qmpi.profile.time.MPI_Barrier"]["value"] < 10
+    assert len(categories["qmpi.count"]["pvars"]) >= 634
+    assert categories["qmpi.profile"]["categories"] == [
+        "qmpi.profile.calls", "qmpi.profile.bytes", "qmpi.profile.time"]
+    for entry in pvars.values():
+        assert entry["continuous"] and entry["atomic"] and not entry["readonly"]
+    assert {pvars[name]["class"] for name in categories["qmpi.profile.bytes"]["pvars"]} == {"aggregate"}
+    assert {pvars[name]["class"] for name in categories["qmpi.profile.time"]["pvars"]} == {"timer"}
+
+
+def test_two_layers_of_count_have_variables_of_their_own(tmp_path):
+    _, pvars, _ = listed(tmp_path, "mpit:count:count")
+    for name in ("qmpi.count.calls.MPI_Init", "qmpi.count#2.calls.MPI_Init"):
+        assert pvars[name]["value"] == 1
+
+
+def test_a_program_with_sessions_alone_gets_its_list():
+    result = run("mpit,show=qmpi.count.calls.MPI_Session_init:count", "calls", "session_init",
+                 "session_finalize")
+    assert result.returncode == 0
+    row = [line.split() for line in result.messages if "MPI_Session_init" in line][0]
+    assert row[:2] == ["qmpi.count.calls.MPI_Session_init", "1"]
+
+
+def test_the_programs_output_stays_as_it_is():
+    assert run("mpit").stdout == run(None).stdout
+
+
+# ---- While the program runs ----------------------------------------------------------------------
+
+
+def test_a_program_that_polls_reads_growing_numbers():
+    rows, _ = watched("mpit,at=never:profile:count", COUNTED, CALLS, SENT, TIME)
+    assert [row[:3] for row in rows[:5]] == [
+        [100 * n, 100 * n, 4000 * n] for n in range(5)]
+    times = [row[3] for row in rows[:5]]
+    assert times[0] == 0 and times == sorted(times) and len(set(times)) == 5
+
+
+def test_a_reset_is_the_readers_and_the_reports_stay_whole(tmp_path):
+    rows, result = watched("profile,output=p.json,format=json:count", COUNTED, CALLS, SENT, TIME,
+                           cwd=tmp_path)
+    assert rows[5] == [0, 0, 0, 0]
+    report = [line.split() for line in result.messages if line.startswith("MPI_Sendrecv ")]
+    assert report == [["MPI_Sendrecv", "400", "400", "400.0", "400"]]
+    functions = json.loads((tmp_path / "p.json").read_text())["functions"]
+    entry = {function["name"]: function for function in functions}["MPI_Sendrecv"]
+    assert entry["calls"] == 400 and entry["bytes"]["sent"] == 16000
+
+
+def test_writing_0_to_enabled_halfway_stops_count_exactly_there():
+    rows, result = watched("mpit,at=never:profile:count", COUNTED, CALLS, "off=qmpi.count.enabled")
+    assert [row[0] for row in rows[:5]] == [0, 100, 200, 200, 200]
+    assert [row[1] for row in rows[:5]] == [0, 100, 200, 300, 400]
+
+
+def test_programs_that_never_ask_are_not_published_for(tmp_path):
+    result = run("count", "calls", "init", "finalize")
+    assert not [line for line in result.messages if "MPI_T_" in line]
+
+
+# ---- Samples -------------------------------------------------------------------------------------
+
+
+def test_samples_are_taken_at_pcontrol_2_and_when_mpi_is_finalized(tmp_path):
+    result = run("mpit,at=never,csv=s.csv,pvars=*.count.calls.MPI_Sendrecv;*.MPI_Pcontrol:count", MONITOR,
+                 COUNTED, cwd=tmp_path)
+    assert result.returncode == 0
+    rows = sampled(tmp_path / "s.csv")
+    assert list(rows[0]) == ["rank", "sample", "moment", "seconds", "variable", "class", "element",
+                             "value"]
+    calls = [row for row in rows if row["variable"] == COUNTED]
+    assert [row["value"] for row in calls] == ["100", "200", "300", "400", "400"]
+    assert [row["moment"] for row in calls] == ["pcontrol"] * 4 + ["finalize"]
+    assert [row["sample"] for row in calls] == list("01234")
+    seconds = [float(row["seconds"]) for row in calls]
+    assert seconds == sorted(seconds) and seconds[0] > 0
+    assert {row["class"] for row in rows} == {"counter"}
+    # mpit samples before count, below it, sees the call.
+    assert [row["value"] for row in rows if "Pcontrol" in row["variable"]] == list("01234")
+
+
+def test_each_rank_samples_into_a_file_of_its_own(tmp_path):
+    run("mpit,at=never,csv=s.csv,pvars=*MPI_Init:mpit,at=never,csv=%r-%t,pvars=*MPI_Init:count",
+        ranks=2, cwd=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0-2", "1-2", "s.csv.0", "s.csv.1"]
+    assert [row["rank"] for row in sampled(tmp_path / "s.csv.1")] == ["1"]
+
+
+def test_arrays_take_a_line_for_each_element(tmp_path):
+    run("mpit,at=never,csv=s.csv,pvars=qmpi.publisher.generic:publisher", cwd=tmp_path)
+    rows = sampled(tmp_path / "s.csv")
+    assert [(row["element"], row["value"]) for row in rows] == [("0", "1"), ("1", "2"), ("2", "3")]
+
+
+def test_variables_that_appear_later_are_sampled_when_they_do(tmp_path):
+    run("mpit,at=never,csv=s.csv,pvars=*late*:mpit,at=never,set.qmpi.publisher.publish=3:publisher",
+        cwd=tmp_path)
+    assert [row["variable"] for row in sampled(tmp_path / "s.csv")] == ["qmpi.publisher.late.3"]
+
+
+def test_a_pattern_that_nothing_matches_is_said(tmp_path):
+    result = run("mpit,at=never,csv=s.csv,pvars=qmpi.*Init;nothing*:count", cwd=tmp_path)
+    assert [line for line in result.messages if "nothing" in line] == [
+        "mpit (layer 1): pvars=: no performance variable is called 'nothing*'"]
+
+
+@pytest.mark.parametrize("option", ["csv=/no/such/folder/x", "output=/no/such/folder/x"])
+def test_a_file_that_cannot_be_written_is_said_and_the_run_goes_on(option):
+    result = run(f"mpit,{option}:count")
+    assert result.returncode == 0
+    assert any("cannot write /no/such/folder/x: No such file" in line for line in result.messages)
+
+
+# ---- Settings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("setting,name,value", [
+    ("MPIR_CVAR_BCAST_MIN_PROCS=3", "MPIR_CVAR_BCAST_MIN_PROCS", 3),
+    ("qmpi.publisher.limit=-0x10", "qmpi.publisher.limit", -16),
+    ("qmpi.publisher.raw.small=4294967295", "qmpi.publisher.raw.small", 4294967295),
+    ("qmpi.publisher.raw.counter=18446744073709551615", "qmpi.publisher.raw.counter", 2.0 ** 64),
+    ("qmpi.publisher.raw.real=2.5e-3", "qmpi.publisher.raw.real", 0.0025),
+    ("qmpi.publisher.raw.array=1 2 3 4", "qmpi.publisher.raw.array", [1, 2, 3, 4]),
+    ("qmpi.publisher.text=a \\: b", "qmpi.publisher.text", "a : b"),
+    ("qmpi.publisher.raw.state=busy", "qmpi.publisher.raw.state", 5),
+    ("qmpi.publisher.raw.state=-1", "qmpi.publisher.raw.state", -1),
+])
+def test_a_control_variable_is_set_before_mpi_is_initialised(tmp_path, setting, name, value):
+    assert set_value(tmp_path, setting, name)["value"] == value
+
+
+@pytest.mark.parametrize("setting,message", [
+    ("nope=1", "there is no control variable of this name"),
+    ("=1", "there is no control variable of this name"),
+    ("qmpi.stack=x", "it is read-only (scope constant)"),
+    ("qmpi.publisher.readonly=1", "it is read-only (scope readonly)"),
+    ("qmpi.publisher.locked=1", "it cannot be set before MPI is initialised"),
+    ("qmpi.publisher.limit=many", "'many' is no MPI_INT"),
+    ("qmpi.publisher.limit=2147483648", "'2147483648' is no MPI_INT"),
+    ("qmpi.publisher.limit=1 2", "it takes 1 value"),
+    ("qmpi.publisher.limit=", "it takes 1 value"),
+    ("qmpi.publisher.raw.small=-1", "'-1' is no MPI_UNSIGNED"),
+    ("qmpi.publisher.raw.real=1.5x", "'1.5x' is no MPI_DOUBLE"),
+    ("qmpi.publisher.raw.array=1 2 3", "it takes 4 values"),
+    ("qmpi.publisher.text=sixteen letters.", "the text is too long"),
+    ("qmpi.publisher.raw.state=asleep", "'asleep' is none of its values"),
+    ("qmpi.publisher.raw.state=1", "'1' is none of its values"),
+    ("qmpi.mpit.enabled=7", "its owner does not take this value"),
+])
+def test_what_cannot_be_set_is_said_once_and_the_run_stops(setting, message):
+    result = run(f"mpit,at=never,set.{setting}:publisher", ranks=2)
+    assert result.returncode == 2
+    said = [line for line in result.messages if line.startswith("mpit")]
+    assert said == [f"mpit (layer 1): set.{setting}: {message}"]
+    assert any(line.strip().startswith("mend: ") for line in result.messages)
+
+
+def test_the_values_of_an_enumeration_are_named():
+    result = run("mpit,set.qmpi.publisher.raw.state=asleep:publisher")
+    assert "  mend: they are idle (0), busy (5), lost (-1)" in result.messages
+
+
+def test_with_skip_the_run_goes_on_without_the_setting(tmp_path):
+    result = run("mpit,at=never,set.nope=1,set.qmpi.count.enabled=0:count",
+                 env={"QMPI_ON_ERROR": "skip"})
+    assert result.returncode == 0
+    assert "  the run goes on without this setting (QMPI_ON_ERROR=skip)" in result.messages
+
+
+def test_a_layer_above_is_switched_off_before_it_counts():
+    result = run("count:mpit,at=never,set.qmpi.count.enabled=0", "calls", "init", "barrier",
+                 "comm_rank", "finalize")
+    assert result.returncode == 0
+    assert not [line for line in result.messages if line.startswith(("MPI_Barrier", "MPI_Comm"))]
+
+
+# ---- Options -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options,message", [
+    ("at=sometimes", "give init, finalize or never"),
+    ("format=xml", "give table or json"),
+    ("pvars=*", "name one with csv=FILE"),
+    ("csv=x%q", "%r %p %t %h"),
+    ("output=x,csv=x", "put %t"),
+    ("nonsense=1", "set.*"),
+])
+def test_options_that_make_no_sense_are_refused(options, message):
+    result = run(f"mpit,{options}")
+    assert result.returncode == 2
+    assert message in result.stderr
+
+
+def test_two_layers_with_one_file_are_refused():
+    assert run("mpit,output=x:mpit,csv=x").returncode == 2
+
+
+# ---- qmpi vars -----------------------------------------------------------------------------------
+
+
+QMPI = BUILD / "src" / "cli" / "qmpi"
+
+
+def variables(*arguments, **more):
+    return run_mpi(QMPI, "vars", *arguments, ranks=1, preload=(), **more)
+
+
+def test_vars_prints_what_this_mpi_offers():
+    result = variables()
+    assert result.returncode == 0 and not result.stderr
+    assert "MPIR_CVAR_BCAST_MIN_PROCS" in result.stdout
+    assert result.stdout.startswith("mpit (layer 1): ")
+
+
+def test_vars_prints_json_of_the_names_that_are_asked_for():
+    chosen = json.loads(variables("--json", "MPIR_CVAR_BCAST_MIN*", "BCAST").stdout)
+    assert [entry["name"] for entry in chosen["cvars"]] == ["MPIR_CVAR_BCAST_MIN_PROCS"]
+    assert chosen["pvars"] == chosen["categories"] == []
+
+
+def test_vars_shows_what_a_stack_publishes_and_none_of_its_reports():
+    result = variables("-t", "count", "qmpi.count.*Barrier", env={"QMPI_TOOL_PATH": None})
+    assert "qmpi.count.calls.MPI_Barrier" in result.stdout
+    assert "MPIR_CVAR" not in result.stdout and not result.stderr
+
+
+def test_vars_takes_any_character_in_a_pattern():
+    result = variables("a=b:c,d\\*")
+    assert result.returncode == 0 and len(result.stdout.splitlines()) == 1
+
+
+def test_vars_says_of_a_stack_what_a_run_would():
+    result = variables("-t", "no-such-tool")
+    assert result.returncode == 2
+    assert "QMPI_TOOLS, entry 2 'no-such-tool'" in result.stderr
