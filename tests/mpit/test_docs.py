@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""The layer of docs/mpi_t.md is built as it stands there, and publishes what the page says."""
+import re
+import shutil
+
+from mpit_support import MPIT_PROGRAMS
+from support import BUILD, SOURCE, clean_environment, run_command, run_mpi
+
+
+def test_the_layer_of_the_page_publishes_its_counter(tmp_path):
+    page = (SOURCE / "docs" / "mpi_t.md").read_text(encoding="utf-8")
+    source = tmp_path / "barriers.c"
+    source.write_text(re.search(r"```c\n(.*?)```", page, re.S)[1], encoding="utf-8")
+    library = tmp_path / "barriers.so"
+    built = run_command(
+        [shutil.which("mpicc.mpich") or "mpicc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
+         f"-I{SOURCE / 'include'}", f"-I{BUILD / 'src' / 'dispatch' / 'include'}",
+         source, "-o", library], clean_environment())
+    assert built.returncode == 0
+    result = run_mpi(MPIT_PROGRAMS / "names", ranks=1, tools=str(library))
+    assert result.returncode == 0
+    assert "pvar 0 qmpi.barriers.calls.MPI_Barrier\n" in result.stdout
