@@ -17,6 +17,9 @@ OFF = "switched off"
 NEXT = "next"
 LOOK_UP = "look up"
 OBSERVER = "observer"
+DIALECT = "dialect"
+DIALECT_LOOK_UP = "dialect look up"
+DIALECT_MIXED = "dialect mixed"
 ELSEWHERE = "elsewhere"
 HOSTED_CHAIN = "hosted chain"
 HOSTED = "hosted"
@@ -99,6 +102,10 @@ def numbered(name: str, count: int) -> list[str]:
     return [f"{name}{number}" for number in range(1, count + 1)]
 
 
+def in_turn(one: str, other: str, count: int) -> list[str]:
+    return [f"{other if number % 2 == 0 else one}{number}" for number in range(1, count + 1)]
+
+
 def clean_environment(extra: dict[str, str]) -> dict[str, str]:
     """This process's environment without what would change a measurement."""
     dropped = ("QMPI_", "LD_", "PMI_", "PMI2_", "PMIX_", "HYDRA_", "MPIR_", "MPICH_")
@@ -123,6 +130,10 @@ def rows(build: Build) -> list[Row]:
         Row(NEXT, "qmpi, layers with QMPIX_NEXT", stacks("pass")),
         Row(LOOK_UP, "qmpi, layers that look up on each call", stacks("look_up")),
         Row(OBSERVER, "qmpi, observers with empty callbacks", stacks("observe")),
+        Row(DIALECT, "qmpi, layers of MPICH's dialect", stacks("dialect_cached")),
+        Row(DIALECT_LOOK_UP, "qmpi, the same, looking up on each call", stacks("dialect_look_up")),
+        Row(DIALECT_MIXED, "qmpi, native layers and those, in turn",
+            {k: build.with_stack(*in_turn("pass", "dialect_cached", k)) for k in HEIGHTS}),
         Row(HOSTED_CHAIN, "qmpi, hosted PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
         Row(HOSTED, "qmpi, hosted PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
         Row(OVER_NATIVE, "qmpi, the same over a native layer",

@@ -38,16 +38,14 @@ int QMPI_Register_function(int calling_tool_id, QMPI_DIALECT_NUMBER function_enu
     return qmpi_layer_intercept(calling_tool_id, qmpi_dialect_numbers[place], function_ptr, true);
 }
 
-/* Checks are few: rows are there for every id that a byte holds, and hold NULL where nothing is. */
+/* Checks are few: there is a row for every tool, which holds NULL where nothing is. */
 int QMPI_Get_function(int calling_tool_id, QMPI_DIALECT_NUMBER function_enum,
                       void (**function_ptr)(void), int *next_tool_id)
 {
     const unsigned place = (unsigned)function_enum, id = (unsigned)calling_tool_id;
-    if (place >= QMPI_DIALECT_COUNT || id > QMPI_LAYERS_MAX || !function_ptr || !next_tool_id)
+    if (place >= QMPI_DIALECT_COUNT || id >= qmpi_chain_height || !function_ptr || !next_tool_id)
         return MPI_ERR_ARG;
     const our_context *row = __atomic_load_n(&qmpi_chain_nexts[id], __ATOMIC_ACQUIRE);
-    if (!row) /* there is no stack yet */
-        return MPI_ERR_ARG;
     const our_context next = __atomic_load_n(&row[qmpi_dialect_numbers[place]], __ATOMIC_ACQUIRE);
     if (!next)
         return MPI_ERR_ARG;
@@ -66,15 +64,34 @@ int QMPI_Get_tool_storage(QMPI_Context context, int tool_id, void **storage)
     return MPI_SUCCESS;
 }
 
+/* What this thread was told last, by the caller: tools ask in every call, and calls come again. */
+struct answer {
+    const void *caller;
+    void *text;
+};
+static _Thread_local struct answer answers[16];
+
+static __attribute__((noinline)) int find_address(const void *caller, struct answer *answer,
+                                                  void **address)
+{
+    const bool direct = !qmpi_binding_count() && !qmpi_host_is_used;
+    const void *place = direct ? caller : qmpi_reach_program_caller((void *)(uintptr_t)caller);
+    *address = place ? (void *)(uintptr_t)qmpi_dialect_address(place) : NULL;
+    if (direct) /* else it may be found by unwinding, and be another one next time */
+        *answer = (struct answer){caller, *address};
+    return MPI_SUCCESS;
+}
+
 int QMPI_Get_calling_address(QMPI_Context context, void **address)
 {
     (void)context;
     if (!address)
         return MPI_ERR_ARG;
     const void *caller = qmpi_caller;
-    if (qmpi_binding_count() || qmpi_host_is_used)
-        caller = qmpi_reach_program_caller((void *)caller);
-    *address = caller ? (void *)qmpi_dialect_address(caller) : NULL;
+    struct answer *answer = &answers[(uintptr_t)caller / 4 % (sizeof answers / sizeof *answers)];
+    if (answer->caller != caller)
+        return find_address(caller, answer, address);
+    *address = answer->text;
     return MPI_SUCCESS;
 }
 

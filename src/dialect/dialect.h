@@ -11,10 +11,19 @@
 #include "chain.h"
 #include "dialect_numbers.h"
 
+#include <stdint.h>
+
 /* As mpi.h's QMPI_Context, whose name <qmpi/qmpi.h> gives to another type. */
 struct qmpi_dialect_context {
     void **storage_stack;
 };
+
+/* What a tool is given as its context and passes on. MPICH gives NULL; a node is in the register
+ * already. Nothing reads it: tools may keep an old one, or make one up. */
+static inline struct qmpi_dialect_context qmpi_opaque(QMPI_Context node)
+{
+    return (struct qmpi_dialect_context){(void **)(uintptr_t)node};
+}
 
 /* The generated ends; all NULL for a function that the dialect has no number for. */
 struct qmpi_dialect_ends {

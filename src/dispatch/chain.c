@@ -25,6 +25,7 @@ static struct qmpi_node base_nodes[QMPI_FUNCTION_COUNT];
 static QMPI_Context base_row[QMPI_FUNCTION_COUNT];
 const QMPI_Context *qmpi_chain_rows[QMPI_LAYERS_MAX + 2];
 static const QMPI_Context no_row[QMPI_FUNCTION_COUNT];
+unsigned qmpi_chain_height;
 const QMPI_Context *qmpi_chain_nexts[QMPI_LAYERS_MAX + 1];
 static QMPI_Context **rows; /* QMPIX_stack.below, writable */
 
@@ -53,8 +54,9 @@ void qmpi_chain_start(int count)
     }
     for (int tool_id = 0; tool_id <= QMPI_LAYERS_MAX + 1; tool_id++)
         qmpi_chain_rows[tool_id] = base_row;
-    for (int tool_id = 0; tool_id <= QMPI_LAYERS_MAX; tool_id++)
+    for (int tool_id = 0; tool_id <= count; tool_id++)
         qmpi_chain_nexts[tool_id] = no_row;
+    qmpi_chain_height = (unsigned)count + 1;
     qmpi_chain_rows[1] = (const QMPI_Context *)(uintptr_t)qmpi_heads;
     rows = qmpi_allocate((size_t)count + 1, sizeof *rows);
     QMPIX_stack.below = (const QMPI_Context *const *)rows;

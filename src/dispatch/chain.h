@@ -87,9 +87,11 @@ struct qmpi_node *qmpi_node_of(QMPI_Context context);
 extern const QMPI_Context *qmpi_chain_rows[QMPI_LAYERS_MAX + 2] QMPI_HIDDEN;
 
 /*
- * [tool_id][number]: the node next below layer `tool_id`, below 0 from MPI_X itself. Every row is
- * there, for any byte; until a layer is initialised its row holds NULL, as those of no layer do.
+ * [tool_id][number]: the node next below layer `tool_id`, below 0 from MPI_X itself. There are rows
+ * for all tool_ids below qmpi_chain_height, which is 0 before start-up; until a layer is
+ * initialised its row holds NULL.
  */
+extern unsigned qmpi_chain_height QMPI_HIDDEN;
 extern const QMPI_Context *qmpi_chain_nexts[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;
 
 /* Makes every chain the base alone. `layers` is the height of the stack to come. */

@@ -44,7 +44,7 @@ def enter_function(function: Function) -> str:
         f"        qmpi_node_at(&qmpi_heads[{function.constant}]);\n"
         f"    const {function.result} qmpi_result =\n"
         f"        (({pointer(function)})qmpi_head->across)\n"
-        f"        ({arguments(function, 'qmpi_nothing, qmpi_head->node.tool_id')});\n"
+        f"        ({arguments(function, 'qmpi_opaque(&qmpi_head->node), qmpi_head->node.tool_id')});\n"
         "    qmpi_caller = qmpi_outer;\n"
         "    return qmpi_result;\n"
         "}\n"
@@ -58,7 +58,7 @@ def into_function(function: Function) -> str:
         "{\n"
         f"{collect(function)}"
         f"    return (({pointer(function)})((const struct qmpi_node *)qmpi_node)->across)\n"
-        f"        ({arguments(function, 'qmpi_nothing, qmpi_node->tool_id')});\n"
+        f"        ({arguments(function, 'qmpi_opaque(qmpi_node), qmpi_node->tool_id')});\n"
         "}\n"
     )
 
@@ -102,8 +102,6 @@ def functions(source: Source) -> str:
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n\n'
     )
     found = covered(source)
-    if found:
-        text += f"static const {CONTEXT} qmpi_nothing = {{NULL}};\n\n"
     for function in found.values():
         text += enter_function(function) + "\n" + into_function(function) + "\n"
         text += through_function(function) + "\n" + base_function(function) + "\n"
