@@ -42,9 +42,9 @@ def sampled(path):
         return list(csv.DictReader(file))
 
 
-def watched(tools, *arguments, **more):
+def watched(tmp_path, tools, *arguments):
     """What the program that watches itself read: after 0 … 4 rounds, and after a reset."""
-    result = run(tools, MONITOR, *arguments, **more)
+    result = run(tools, MONITOR, *arguments, cwd=tmp_path)
     assert result.returncode == 0
     return [[float(word) for word in line.split()[1:]] for line in result.stdout.splitlines()], result
 
@@ -151,8 +151,8 @@ def test_the_programs_output_stays_as_it_is():
 # ---- While the program runs ----------------------------------------------------------------------
 
 
-def test_a_program_that_polls_reads_growing_numbers():
-    rows, _ = watched("mpit,at=never:profile:count", COUNTED, CALLS, SENT, TIME)
+def test_a_program_that_polls_reads_growing_numbers(tmp_path):
+    rows, _ = watched(tmp_path, "mpit,at=never:profile:count", COUNTED, CALLS, SENT, TIME)
     assert [row[:3] for row in rows[:5]] == [
         [100 * n, 100 * n, 4000 * n] for n in range(5)]
     times = [row[3] for row in rows[:5]]
@@ -160,8 +160,8 @@ def test_a_program_that_polls_reads_growing_numbers():
 
 
 def test_a_reset_is_the_readers_and_the_reports_stay_whole(tmp_path):
-    rows, result = watched("profile,output=p.json,format=json:count", COUNTED, CALLS, SENT, TIME,
-                           cwd=tmp_path)
+    rows, result = watched(tmp_path, "profile,output=p.json,format=json:count", COUNTED, CALLS, SENT,
+                           TIME)
     assert rows[5] == [0, 0, 0, 0]
     report = [line.split() for line in result.messages if line.startswith("MPI_Sendrecv ")]
     assert report == [["MPI_Sendrecv", "400", "400", "400.0", "400"]]
@@ -170,15 +170,11 @@ def test_a_reset_is_the_readers_and_the_reports_stay_whole(tmp_path):
     assert entry["calls"] == 400 and entry["bytes"]["sent"] == 16000
 
 
-def test_writing_0_to_enabled_halfway_stops_count_exactly_there():
-    rows, result = watched("mpit,at=never:profile:count", COUNTED, CALLS, "off=qmpi.count.enabled")
+def test_writing_0_to_enabled_halfway_stops_count_exactly_there(tmp_path):
+    rows, _ = watched(tmp_path, "mpit,at=never:profile:count", COUNTED, CALLS,
+                      "off=qmpi.count.enabled")
     assert [row[0] for row in rows[:5]] == [0, 100, 200, 200, 200]
     assert [row[1] for row in rows[:5]] == [0, 100, 200, 300, 400]
-
-
-def test_programs_that_never_ask_are_not_published_for(tmp_path):
-    result = run("count", "calls", "init", "finalize")
-    assert not [line for line in result.messages if "MPI_T_" in line]
 
 
 # ---- Samples -------------------------------------------------------------------------------------
@@ -283,7 +279,7 @@ def test_the_values_of_an_enumeration_are_named():
     assert "  mend: they are idle (0), busy (5), lost (-1)" in result.messages
 
 
-def test_with_skip_the_run_goes_on_without_the_setting(tmp_path):
+def test_with_skip_the_run_goes_on_without_the_setting():
     result = run("mpit,at=never,set.nope=1,set.qmpi.count.enabled=0:count",
                  env={"QMPI_ON_ERROR": "skip"})
     assert result.returncode == 0
@@ -316,43 +312,3 @@ def test_options_that_make_no_sense_are_refused(options, message):
 
 def test_two_layers_with_one_file_are_refused():
     assert run("mpit,output=x:mpit,csv=x").returncode == 2
-
-
-# ---- qmpi vars -----------------------------------------------------------------------------------
-
-
-QMPI = BUILD / "src" / "cli" / "qmpi"
-
-
-def variables(*arguments, **more):
-    return run_mpi(QMPI, "vars", *arguments, ranks=1, preload=(), **more)
-
-
-def test_vars_prints_what_this_mpi_offers():
-    result = variables()
-    assert result.returncode == 0 and not result.stderr
-    assert "MPIR_CVAR_BCAST_MIN_PROCS" in result.stdout
-    assert result.stdout.startswith("mpit (layer 1): ")
-
-
-def test_vars_prints_json_of_the_names_that_are_asked_for():
-    chosen = json.loads(variables("--json", "MPIR_CVAR_BCAST_MIN*", "BCAST").stdout)
-    assert [entry["name"] for entry in chosen["cvars"]] == ["MPIR_CVAR_BCAST_MIN_PROCS"]
-    assert chosen["pvars"] == chosen["categories"] == []
-
-
-def test_vars_shows_what_a_stack_publishes_and_none_of_its_reports():
-    result = variables("-t", "count", "qmpi.count.*Barrier", env={"QMPI_TOOL_PATH": None})
-    assert "qmpi.count.calls.MPI_Barrier" in result.stdout
-    assert "MPIR_CVAR" not in result.stdout and not result.stderr
-
-
-def test_vars_takes_any_character_in_a_pattern():
-    result = variables("a=b:c,d\\*")
-    assert result.returncode == 0 and len(result.stdout.splitlines()) == 1
-
-
-def test_vars_says_of_a_stack_what_a_run_would():
-    result = variables("-t", "no-such-tool")
-    assert result.returncode == 2
-    assert "QMPI_TOOLS, entry 2 'no-such-tool'" in result.stderr
