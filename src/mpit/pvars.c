@@ -73,7 +73,8 @@ int qmpi_mpit_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void
 }
 
 /* All that a handle must be; then *slot is it. */
-static inline int check(MPI_T_pvar_session session, MPI_T_pvar_handle handle, struct qmpi_mpit_slot **slot)
+static inline int check(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
+                        struct qmpi_mpit_slot **slot)
 {
     if (!qmpi_mpit_is_initialised())
         return MPI_T_ERR_NOT_INITIALIZED;
