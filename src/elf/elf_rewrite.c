@@ -10,14 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The pages that the loader made read-only after relocation: writable for a moment, then as before.
- */
-struct relro {
-    void *start;
-    size_t size;
-};
-
-static struct relro find_relro(const struct qmpi_elf_loaded *object)
+struct qmpi_elf_pages qmpi_elf_relro(const struct qmpi_elf_loaded *object)
 {
     const ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
     for (int i = 0; i < object->segment_count; i++) {
@@ -27,26 +20,50 @@ static struct relro find_relro(const struct qmpi_elf_loaded *object)
         /* As the loader does: only whole pages. */
         const ElfW(Addr) start = (object->base + segment->p_vaddr) & ~(page - 1);
         const ElfW(Addr) end = (object->base + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
-        return (struct relro){(void *)start, end > start ? end - start : 0};
+        return (struct qmpi_elf_pages){(char *)start, end > start ? end - start : 0};
     }
-    return (struct relro){NULL, 0};
+    return (struct qmpi_elf_pages){NULL, 0};
 }
 
-static void rewrite_table(const struct qmpi_elf_loaded *object, uint64_t address, uint64_t size,
-                          qmpi_elf_target *target, void *data)
+static void visit_table(const struct qmpi_elf_loaded *object, int64_t address_tag, int64_t size_tag,
+                        qmpi_elf_visit *visit, void *data)
 {
+    const struct qmpi_elf_image *image = &object->image;
+    const uint64_t address = qmpi_elf_tag(image, address_tag, 0);
+    const uint64_t size = qmpi_elf_tag(image, size_tag, 0);
     const ElfW(Rela) *table = qmpi_elf_loaded_at(object, address);
     for (size_t i = 0; address && i < size / sizeof *table; i++) {
         const enum qmpi_binding binding = qmpi_arch_binding(&table[i]);
         const size_t index = ELF64_R_SYM(table[i].r_info);
         if (binding == QMPI_BINDING_NONE || index == 0)
             continue;
-        const char *name = qmpi_elf_string(&object->image, object->image.symbols[index].st_name);
-        char *leads_to = target(data, name, binding);
-        char **place = (char **)(object->base + table[i].r_offset);
-        if (leads_to)
-            *place = leads_to + (binding == QMPI_BINDING_DATA ? table[i].r_addend : 0);
+        const struct qmpi_elf_reference reference = {
+            .name = qmpi_elf_string(image, image->symbols[index].st_name),
+            .binding = binding,
+            .place = (char **)(object->base + table[i].r_offset),
+            .addend = binding == QMPI_BINDING_DATA ? table[i].r_addend : 0,
+        };
+        visit(data, &reference);
     }
+}
+
+void qmpi_elf_references(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit, void *data)
+{
+    visit_table(object, DT_JMPREL, DT_PLTRELSZ, visit, data);
+    visit_table(object, DT_RELA, DT_RELASZ, visit, data);
+}
+
+struct rewriting {
+    qmpi_elf_target *target;
+    void *data;
+};
+
+static void rewrite(void *data, const struct qmpi_elf_reference *reference)
+{
+    const struct rewriting *rewriting = data;
+    char *leads_to = rewriting->target(rewriting->data, reference->name, reference->binding);
+    if (leads_to)
+        *reference->place = leads_to + reference->addend;
 }
 
 char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data)
@@ -58,14 +75,12 @@ char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *ta
     if (qmpi_elf_tag(image, DT_TEXTREL, 0) || (qmpi_elf_tag(image, DT_FLAGS, 0) & DF_TEXTREL))
         return qmpi_format("%s has relocations in its code\nmend: build it with -fPIC",
                            object->name);
-    const struct relro relro = find_relro(object);
+    struct rewriting rewriting = {target, data};
+    const struct qmpi_elf_pages relro = qmpi_elf_relro(object);
     if (relro.size && mprotect(relro.start, relro.size, PROT_READ | PROT_WRITE) != 0)
         return qmpi_format("%s: its references cannot be changed: %s", object->name,
                            strerror(errno));
-    rewrite_table(object, qmpi_elf_tag(image, DT_JMPREL, 0), qmpi_elf_tag(image, DT_PLTRELSZ, 0),
-                  target, data);
-    rewrite_table(object, qmpi_elf_tag(image, DT_RELA, 0), qmpi_elf_tag(image, DT_RELASZ, 0),
-                  target, data);
+    qmpi_elf_references(object, rewrite, &rewriting);
     if (relro.size)
         mprotect(relro.start, relro.size, PROT_READ);
     return NULL;

@@ -1,10 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes where the references of a loaded object lead: its relocations against symbols. */
+/*
+ * The references of a loaded object, its relocations against symbols: which there are, and changing
+ * where they lead.
+ */
 #ifndef QMPI_ELF_REWRITE_H
 #define QMPI_ELF_REWRITE_H
 
 #include "arch.h"
 #include "elf_loaded.h"
+
+#include <stddef.h>
+
+/* A reference to a symbol's address. The name is the object's. */
+struct qmpi_elf_reference {
+    const char *name;
+    enum qmpi_binding binding;
+    char **place;     /* where the address lies; in data perhaps not as a pointer should */
+    ptrdiff_t addend; /* in what lies there beyond the address */
+};
+
+/* Calls `visit` once for every reference of the object. */
+typedef void qmpi_elf_visit(void *data, const struct qmpi_elf_reference *reference);
+void qmpi_elf_references(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit, void *data);
+
+/* The pages of the object that the loader made read-only after relocation; size 0: there are none.
+ */
+struct qmpi_elf_pages {
+    char *start;
+    size_t size;
+};
+struct qmpi_elf_pages qmpi_elf_relro(const struct qmpi_elf_loaded *object);
 
 /*
  * Where a reference to `name` is to lead; NULL: where it leads now. Called once for every reference

@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "cells.h"
 
-#include "arch.h"
 #include "below.h"
+#include "elf_rewrite.h"
 #include "message.h"
 #include "references.h"
 
@@ -12,13 +12,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* The pages of one object that are read-only after relocation. */
 struct pages {
-    char *start;
-    size_t size; /* 0: there are none */
-    bool used;   /* a cell lies in them */
+    struct qmpi_elf_pages relro;
+    bool used; /* a cell lies in them */
     bool open;
 };
 
@@ -34,80 +32,55 @@ struct cell {
 /* By tool_id. */
 static struct cell *cells[QMPI_LAYERS_MAX + 1];
 
-/* As the loader does: only whole pages. */
-static struct pages *find_pages(const struct qmpi_elf_loaded *object)
-{
-    const ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
-    struct pages *pages = qmpi_allocate(1, sizeof *pages);
-    for (int i = 0; i < object->segment_count; i++) {
-        const ElfW(Phdr) *segment = &object->segments[i];
-        if (segment->p_type != PT_GNU_RELRO)
-            continue;
-        const ElfW(Addr) start = (object->base + segment->p_vaddr) & ~(page - 1);
-        const ElfW(Addr) end = (object->base + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
-        *pages = (struct pages){(char *)start, end > start ? end - start : 0, false, false};
-    }
-    return pages;
-}
+/* What is noted of one object. */
+struct noting {
+    const struct qmpi_group *group;
+    bool program;
+    struct pages *pages;
+    int count;
+};
 
-static void note(const struct qmpi_group *group, char **place, ptrdiff_t addend, int number,
-                 struct pages *pages)
+static void note(void *data, const struct qmpi_elf_reference *reference)
 {
-    /* What does not lie as a pointer should cannot be changed under those who read it. */
-    if ((uintptr_t)place % sizeof *place)
+    struct noting *noting = data;
+    const int tool_id = noting->group->layer->tool_id;
+    const int number = qmpi_references_number(noting->group, reference->name, noting->program);
+    if (number < 0 || !qmpi_chain_below(tool_id, number))
         return;
+    noting->count++;
+    /* What does not lie as a pointer should cannot be changed under those who read it. */
+    if ((uintptr_t)reference->place % sizeof *reference->place)
+        return;
+    struct pages *pages = noting->pages;
     struct cell *cell = qmpi_allocate(1, sizeof *cell);
-    const bool inside = (size_t)((char *)place - pages->start) < pages->size;
+    const bool inside = (size_t)((char *)reference->place - pages->relro.start) < pages->relro.size;
     pages->used |= inside;
-    *cell = (struct cell){.place = place,
-                          .target = *place,
-                          .addend = addend,
+    *cell = (struct cell){.place = reference->place,
+                          .target = *reference->place,
+                          .addend = reference->addend,
                           .number = number,
                           .pages = inside ? pages : NULL,
-                          .next = cells[group->layer->tool_id]};
-    cells[group->layer->tool_id] = cell;
-}
-
-static int note_table(const struct qmpi_group *group, const struct qmpi_elf_loaded *object,
-                      bool program, struct pages *pages, int64_t address_tag, int64_t size_tag)
-{
-    const struct qmpi_elf_image *image = &object->image;
-    const uint64_t address = qmpi_elf_tag(image, address_tag, 0);
-    const ElfW(Rela) *table = qmpi_elf_loaded_at(object, address);
-    const size_t size = address ? qmpi_elf_tag(image, size_tag, 0) / sizeof *table : 0;
-    int count = 0;
-    for (size_t i = 0; i < size; i++) {
-        const enum qmpi_binding binding = qmpi_arch_binding(&table[i]);
-        const size_t index = ELF64_R_SYM(table[i].r_info);
-        if (binding == QMPI_BINDING_NONE || index == 0)
-            continue;
-        const char *name = qmpi_elf_string(image, image->symbols[index].st_name);
-        const int number = qmpi_references_number(group, name, program);
-        if (number < 0 || !qmpi_chain_below(group->layer->tool_id, number))
-            continue;
-        note(group, (char **)(object->base + table[i].r_offset),
-             binding == QMPI_BINDING_DATA ? table[i].r_addend : 0, number, pages);
-        count++;
-    }
-    return count;
+                          .next = cells[tool_id]};
+    cells[tool_id] = cell;
 }
 
 void qmpi_cells_note(const struct qmpi_group *group, const struct qmpi_elf_loaded *object,
                      bool program)
 {
-    struct pages *pages = find_pages(object);
-    int count = note_table(group, object, program, pages, DT_JMPREL, DT_PLTRELSZ);
-    count += note_table(group, object, program, pages, DT_RELA, DT_RELASZ);
+    struct pages *pages = qmpi_allocate(1, sizeof *pages);
+    struct noting noting = {group, program, pages, 0};
+    pages->relro = qmpi_elf_relro(object);
+    qmpi_elf_references(object, note, &noting);
     if (!pages->used)
         free(pages);
-    if (count && *object->name) /* a tool may close a library that it opened itself */
+    if (noting.count && *object->name) /* a tool may close a library that it opened itself */
         dlopen(object->name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 static bool open_pages(struct pages *pages)
 {
     if (pages && !pages->open)
-        pages->open = mprotect(pages->start, pages->size, PROT_READ | PROT_WRITE) == 0;
+        pages->open = mprotect(pages->relro.start, pages->relro.size, PROT_READ | PROT_WRITE) == 0;
     return !pages || pages->open;
 }
 
@@ -141,7 +114,7 @@ void qmpi_cells_close(int tool_id)
 {
     for (const struct cell *cell = cells[tool_id]; cell; cell = cell->next) {
         if (cell->pages && cell->pages->open) {
-            mprotect(cell->pages->start, cell->pages->size, PROT_READ);
+            mprotect(cell->pages->relro.start, cell->pages->relro.size, PROT_READ);
             cell->pages->open = false;
         }
     }

@@ -23,7 +23,6 @@ struct qmpi_layer {
         *resident;            /* hosted: the loaded object that is adopted; NULL: to be loaded */
     struct qmpi_group *group; /* hosted: the objects that it consists of */
     bool shares;              /* hosted: its libraries are copies of ones that others use */
-    unsigned char *stubs;     /* hosted: the stubs in front of native layers; see below.c */
     const void *loading;      /* hosted: what host.c noted while it was loaded */
     char *details;            /* a line about how the layer is bound; NULL: none */
     char **environment;       /* hosted: what it sees as environ; NULL: nobody asked */
