@@ -177,14 +177,15 @@ static bool is_unchanged(const char *module, const char *begin)
 /* Processes that end by a signal leave looking up addresses to us. */
 static void resolve(struct profile_result *result)
 {
-    for (size_t i = 0; i < result->callsite_count; i++) {
-        struct profile_callsite *site = &result->callsites[i];
-        for (int k = 0; k < site->frame_count; k++) {
-            struct profile_frame *frame = &site->frames[k];
-            if (!frame->function && is_unchanged(frame->module, result->begin))
-                profile_symbols_resolve(frame, 1);
-        }
+    size_t count, unknown = 0;
+    struct profile_frame **frames = profile_result_frames(result, &count);
+    for (size_t i = 0; frames && i < count; i++) {
+        if (!frames[i]->function && is_unchanged(frames[i]->module, result->begin))
+            frames[unknown++] = frames[i];
     }
+    if (frames)
+        profile_symbols_resolve(frames, unknown);
+    free(frames);
 }
 
 /* NULL: it has been said why not. */
@@ -198,25 +199,30 @@ static struct profile_result *read_file(const char *path)
     return result;
 }
 
-static void join_all(struct loaded *loaded, int count)
+/* False: some are missing, which has been said. */
+static bool join_all(struct loaded *loaded, int count)
 {
+    bool good = true;
     for (int i = 0; i < count; i++) {
         for (int k = i + 1; k < count && loaded[i].result; k++) {
             if (!loaded[k].result || !profile_join_fits(loaded[i].result, loaded[k].result))
                 continue;
-            profile_join(loaded[i].result, loaded[k].result);
+            if (profile_join(loaded[i].result, loaded[k].result)) {
+                loaded[i].files++;
+            } else {
+                qmpi_sayf("%s: out of memory: left out", loaded[k].path);
+                good = false;
+            }
             loaded[k].result = NULL;
-            loaded[i].files++;
         }
     }
+    return good;
 }
 
 /* Returns how many results there are. */
 static int prepare(const struct request *request, struct loaded *loaded, int count)
 {
     int left = 0;
-    if (!request->compare)
-        join_all(loaded, count);
     for (int i = 0; i < count; i++) {
         struct profile_result *result = loaded[i].result;
         if (!result)
@@ -314,6 +320,8 @@ int cli_report(int argc, char **argv)
         if (!loaded[i].result)
             status = 2;
     }
+    if (!request.compare && !join_all(loaded, count))
+        status = 2;
     const int left = prepare(&request, loaded, count);
     if (left > 1 && request.format != TEXT) {
         qmpi_sayf("the files are of %d runs, and a file of JSON or CSV holds one\n"

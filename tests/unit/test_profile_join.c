@@ -40,9 +40,9 @@ static void figures_are_those_of_all_ranks_and_absent_calls_are_zeros(void **sta
 {
     (void)state;
     struct profile_result *result = sample_single(2, 10, "exit");
-    profile_join(result, sample_single(0, 1, "exit"));
-    profile_join(result, sample_single(1, 4, "MPI_Abort"));
-    profile_join(result, sample_single(3, 7, "exit"));
+    assert_true(profile_join(result, sample_single(0, 1, "exit")));
+    assert_true(profile_join(result, sample_single(1, 4, "MPI_Abort")));
+    assert_true(profile_join(result, sample_single(3, 7, "exit")));
 
     assert_int_equal(result->ranks, 4);
     assert_int_equal(result->rank, -1);
@@ -71,7 +71,7 @@ static void cells_of_the_same_two_ranks_are_added(void **state)
     struct profile_result *result = sample_single(0, 3, "exit"),
                           *other = sample_single(1, 5, "exit");
     other->matrix->from = 0;
-    profile_join(result, other);
+    assert_true(profile_join(result, other));
     assert_int_equal(result->cell_count, 1);
     assert_int_equal(result->matrix->messages, 8);
     assert_int_equal(result->matrix->bytes, 64);
@@ -109,7 +109,7 @@ static void only_processes_of_one_run_fit(void **state)
     other = sample_single(1, 1, "exit");
     other->tool_id = 2;
     assert_false(fits(result, other));
-    profile_join(result, sample_single(1, 1, "exit"));
+    assert_true(profile_join(result, sample_single(1, 1, "exit")));
     assert_false(fits(result, sample_single(1, 1, "exit")));
     assert_true(fits(result, sample_single(2, 1, "exit")));
     profile_result_free(result);

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "build_parts.h"
 
-#include "merge.h"
+#include "merge_parts.h"
 #include "modules.h"
 
 #include <stdlib.h>
@@ -41,35 +41,22 @@ static bool fill(struct profile_callsite *callsite, uint64_t *site, size_t depth
 /* ---- One place that was seen at two addresses: its module was loaded again ----------------------
  */
 
-static void add_spread(struct profile_spread *sum, double more)
-{
-    sum->sum = sum->mean = sum->min = sum->max = sum->sum + more;
-}
-
+/* Both are of this rank: what is merged as of two is of one. */
 static void add_same(struct profile_callsite *into, struct profile_callsite *from)
 {
-    into->calls.calls += from->calls.calls;
-    add_spread(&into->calls.time, from->calls.time.sum);
-    add_spread(&into->calls.wait, from->calls.wait.sum);
-    if (from->calls.shortest < into->calls.shortest)
-        into->calls.shortest = from->calls.shortest;
-    if (from->calls.longest > into->calls.longest)
-        into->calls.longest = from->calls.longest;
-    into->calls.sent += from->calls.sent;
-    into->calls.received += from->calls.received;
-    for (int i = 0; i < from->frame_count; i++)
-        free(from->frames[i].module);
-    free(from->frames);
-    free(from->name);
+    merge_calls(&into->calls, &from->calls, (struct sides){1, 1});
+    into->calls.time = build_spread(into->calls.time.sum);
+    into->calls.wait = build_spread(into->calls.wait.sum);
+    profile_callsite_clear(from);
 }
 
 static void join_same(struct profile_result *result)
 {
     struct profile_callsite *all = result->callsites;
     size_t kept = 0;
-    qsort(all, result->callsite_count, sizeof *all, profile_callsite_compare);
+    qsort(all, result->callsite_count, sizeof *all, merge_callsites.compare);
     for (size_t i = 0; i < result->callsite_count; i++) {
-        if (kept && !profile_callsite_compare(&all[kept - 1], &all[i]))
+        if (kept && !merge_callsites.compare(&all[kept - 1], &all[i]))
             add_same(&all[kept - 1], &all[i]);
         else
             all[kept++] = all[i];

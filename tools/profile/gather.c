@@ -6,9 +6,9 @@
 #include "gather.h"
 
 #include "build.h"
-#include "merge.h"
 #include "message.h"
 #include "own.h"
+#include "profile_merge.h"
 #include "wire.h"
 
 #include <stdio.h>

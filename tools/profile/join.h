@@ -18,8 +18,9 @@ bool profile_join_fits(const struct profile_result *result, const struct profile
 /*
  * Adds `other` to `result`; `other` is taken over. The result is then of all ranks that were joined
  * (rank -1), its ending names each different one. A process that did not call a function counts
- * with 0, as in a result of all ranks. Ends the process where memory is out: for the command only.
+ * with 0, as in a result of all ranks. False: memory is out, `result` is as it was and what was in
+ * `other` is lost.
  */
-void profile_join(struct profile_result *result, struct profile_result *other);
+bool profile_join(struct profile_result *result, struct profile_result *other);
 
 #endif

@@ -75,28 +75,13 @@ static char *own_name(const struct layer *layer, int number)
 /* ---- Writing ------------------------------------------------------------------------------------
  */
 
-/* One look into the debug information for all frames. */
 static void resolve(struct profile_result *result)
 {
-    size_t count = 0, at = 0;
-    for (size_t i = 0; i < result->callsite_count; i++)
-        count += (size_t)result->callsites[i].frame_count;
-    struct profile_frame *all = calloc(count + 1, sizeof *all);
-    for (size_t i = 0; all && i < result->callsite_count; i++) {
-        const struct profile_callsite *callsite = &result->callsites[i];
-        memcpy(all + at, callsite->frames, (size_t)callsite->frame_count * sizeof *all);
-        at += (size_t)callsite->frame_count;
-    }
-    if (!all)
-        return;
-    profile_symbols_resolve(all, count);
-    at = 0;
-    for (size_t i = 0; i < result->callsite_count; i++) {
-        const struct profile_callsite *callsite = &result->callsites[i];
-        memcpy(callsite->frames, all + at, (size_t)callsite->frame_count * sizeof *all);
-        at += (size_t)callsite->frame_count;
-    }
-    free(all);
+    size_t count;
+    struct profile_frame **frames = profile_result_frames(result, &count);
+    if (frames)
+        profile_symbols_resolve(frames, count);
+    free(frames);
 }
 
 static bool write_to(const struct layer *layer, const struct profile_result *result,

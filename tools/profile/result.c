@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* See result.h: freeing and ordering. */
+/* See result.h: freeing, listing and ordering. */
 #define _GNU_SOURCE
 #include "result.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+void profile_function_clear(struct profile_function *function)
+{
+    free(function->name);
+    free(function->group);
+}
+
 static void free_functions(struct profile_function *functions, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        free(functions[i].name);
-        free(functions[i].group);
-    }
+    for (size_t i = 0; i < count; i++)
+        profile_function_clear(&functions[i]);
     free(functions);
 }
 
@@ -54,6 +58,20 @@ void profile_result_free(struct profile_result *result)
     free(result->begin);
     free(result->ending);
     free(result);
+}
+
+struct profile_frame **profile_result_frames(const struct profile_result *result, size_t *count)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < result->callsite_count; i++)
+        all += (size_t)result->callsites[i].frame_count;
+    struct profile_frame **frames = calloc(all + 1, sizeof *frames);
+    *count = 0;
+    for (size_t i = 0; frames && i < result->callsite_count; i++) {
+        for (int k = 0; k < result->callsites[i].frame_count; k++)
+            frames[(*count)++] = &result->callsites[i].frames[k];
+    }
+    return frames;
 }
 
 /* ---- Order --------------------------------------------------------------------------------------

@@ -131,8 +131,13 @@ struct profile_result {
 /* Frees what the result holds, and it. All its strings and arrays are its own (malloc). */
 void profile_result_free(struct profile_result *result);
 
-/* Frees what one call site holds. */
+/* Frees what one function or call site holds. */
+void profile_function_clear(struct profile_function *function);
 void profile_callsite_clear(struct profile_callsite *callsite);
+
+/* All frames of all call sites, for profile_symbols_resolve; the caller frees the array. NULL:
+ * memory is out. */
+struct profile_frame **profile_result_frames(const struct profile_result *result, size_t *count);
 
 enum profile_sort { PROFILE_BY_TIME, PROFILE_BY_CALLS, PROFILE_BY_BYTES, PROFILE_BY_NAME };
 

@@ -4,7 +4,6 @@
 #include "select.h"
 
 #include <fnmatch.h>
-#include <stdlib.h>
 
 static bool matches(const char *name, const char *pattern)
 {
@@ -20,8 +19,7 @@ static size_t select_functions(struct profile_function *functions, size_t count,
             functions[kept++] = functions[i];
             continue;
         }
-        free(functions[i].name);
-        free(functions[i].group);
+        profile_function_clear(&functions[i]);
     }
     return kept;
 }

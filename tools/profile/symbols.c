@@ -211,21 +211,14 @@ static int compare_modules(const void *a, const void *b)
     return strcmp(mine->module, its->module);
 }
 
-void profile_symbols_resolve(struct profile_frame *frames, size_t count)
+void profile_symbols_resolve(struct profile_frame **frames, size_t count)
 {
-    struct profile_frame **order = malloc((count ? count : 1) * sizeof *order);
-    size_t known = 0;
-    if (!order)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        if (frames[i].module && *frames[i].module)
-            order[known++] = &frames[i];
-    }
-    qsort(order, known, sizeof *order, compare_modules);
-    for (size_t i = 0, same; i < known; i += same) {
-        for (same = 1; i + same < known && !compare_modules(&order[i], &order[i + same]); same++)
+    if (count)
+        qsort(frames, count, sizeof *frames, compare_modules);
+    for (size_t i = 0, same; i < count; i += same) {
+        for (same = 1; i + same < count && !compare_modules(&frames[i], &frames[i + same]); same++)
             continue;
-        resolve_module(order[i]->module, order + i, same);
+        if (*frames[i]->module)
+            resolve_module(frames[i]->module, frames + i, same);
     }
-    free(order);
 }

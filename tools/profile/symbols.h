@@ -21,8 +21,9 @@
  * return address is looked up. Where calls are inlined it is the innermost function, its file and
  * line.
  *
- * May take seconds (large debug information). One thread at a time; not in a signal handler.
+ * Each module is opened once: all frames belong in one call, which orders them by module. May take
+ * seconds (large debug information). One thread at a time; not in a signal handler.
  */
-void profile_symbols_resolve(struct profile_frame *frames, size_t count);
+void profile_symbols_resolve(struct profile_frame **frames, size_t count);
 
 #endif

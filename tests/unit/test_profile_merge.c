@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* Two results as one: of one rank or many, whatever only one of them has, and without memory. */
+#define _GNU_SOURCE
+#include "unit.h"
+
+#include "json.h"
+#include "profile_merge.h"
+#include "profile_sample.h"
+
+#include "message.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Memory that runs out: the linker leads calls of realloc here -------------------------------
+ */
+
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+static int reallocs_left = -1; /* -1: no end */
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    if (reallocs_left == 0)
+        return NULL;
+    reallocs_left -= reallocs_left > 0;
+    return __real_realloc(memory, size);
+}
+
+/* ---- Results ------------------------------------------------------------------------------------
+ */
+
+/* Adds a region with functions that take that many seconds each; the list ends in NULL. */
+static void add_region(struct profile_result *result, const char *name, double seconds,
+                       const char *const *functions)
+{
+    const size_t number = result->region_count++;
+    struct profile_region *regions = qmpi_allocate(number + 1, sizeof *regions);
+    if (number)
+        memcpy(regions, result->regions, number * sizeof *regions);
+    free(result->regions);
+    result->regions = regions;
+    struct profile_region *region = &regions[number];
+    region->name = qmpi_copy(name);
+    region->entries = 1;
+    region->time = region->mpi = (struct profile_spread){seconds, seconds, seconds, seconds, 0};
+    region->functions = qmpi_allocate(4, sizeof *region->functions);
+    for (; functions[region->function_count]; region->function_count++) {
+        struct profile_function *function = &region->functions[region->function_count];
+        function->name = qmpi_copy(functions[region->function_count]);
+        function->group = qmpi_copy("");
+        function->calls.calls = 1;
+        function->calls.time = region->time;
+        function->calls.shortest = function->calls.longest = seconds;
+    }
+}
+
+/* A call site of two frames; `function` of the first may be NULL. */
+static void add_callsite(struct profile_result *result, uint64_t offset, const char *function)
+{
+    result->callsites = qmpi_allocate(1, sizeof *result->callsites);
+    result->callsite_count = 1;
+    struct profile_callsite *site = result->callsites;
+    site->name = qmpi_copy("MPI_Send");
+    site->ranks = 1;
+    site->calls.calls = 1;
+    site->frame_count = 2;
+    site->frames = qmpi_allocate(2, sizeof *site->frames);
+    site->frames[0].offset = 1;
+    site->frames[0].module = qmpi_copy("/bin/app");
+    site->frames[1].offset = offset;
+    site->frames[1].module = qmpi_copy("/bin/app");
+    if (function) {
+        site->frames[0].function = qmpi_copy(function);
+        site->frames[0].file = qmpi_copy("app.c");
+        site->frames[0].line = 7;
+    }
+}
+
+static char *describe(struct profile_result *result)
+{
+    char *text;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    profile_result_sort(result, PROFILE_BY_NAME);
+    assert_true(profile_print_json(stream, result));
+    fclose(stream);
+    return text;
+}
+
+static const struct profile_function *find(const struct profile_function *functions, size_t count,
+                                           const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(functions[i].name, name))
+            return &functions[i];
+    }
+    fail_msg("no %s", name);
+    return NULL;
+}
+
+static void assert_spread(struct profile_spread spread, double sum, double min, double max,
+                          double stddev)
+{
+    assert_true(fabs(spread.sum - sum) < 1e-12);
+    assert_true(fabs(spread.min - min) < 1e-12);
+    assert_true(fabs(spread.max - max) < 1e-12);
+    assert_true(fabs(spread.stddev - stddev) < 1e-12);
+}
+
+/* ---- Tests --------------------------------------------------------------------------------------
+ */
+
+static void the_way_up_the_tree_makes_no_difference(void **state)
+{
+    (void)state;
+    struct profile_result *tree[4], *line = sample_single(0, 3, NULL);
+    for (int rank = 0; rank < 4; rank++)
+        tree[rank] = sample_single(rank, 3 + 2 * rank, NULL);
+    assert_true(profile_merge(tree[2], tree[3]));
+    assert_true(profile_merge(tree[0], tree[1]));
+    assert_true(profile_merge(tree[0], tree[2]));
+    for (int rank = 1; rank < 4; rank++)
+        assert_true(profile_merge(line, sample_single(rank, 3 + 2 * rank, NULL)));
+    assert_int_equal(tree[0]->ranks, 4);
+    assert_int_equal(tree[0]->rank, -1);
+    /* 3, 5, 7, 9 */
+    assert_spread(find(tree[0]->functions, tree[0]->function_count, "MPI_Send")->calls.time, 24, 3,
+                  9, sqrt(5));
+    char *one = describe(tree[0]), *other = describe(line);
+    assert_string_equal(one, other);
+    free(one);
+    free(other);
+    profile_result_free(tree[0]);
+    profile_result_free(line);
+}
+
+static void functions_of_a_region_are_merged_as_those_of_the_run(void **state)
+{
+    (void)state;
+    struct profile_result *into = sample_single(0, 1, NULL), *from = sample_single(1, 1, NULL);
+    add_region(into, "both", 2, (const char *const[]){"MPI_Wait", "MPI_Send", NULL});
+    add_region(from, "both", 4, (const char *const[]){"MPI_Send", "MPI_Recv", "MPI_Bcast", NULL});
+    add_region(from, "its", 6, (const char *const[]){"MPI_Send", NULL});
+    assert_true(profile_merge(into, from));
+    assert_int_equal(into->region_count, 4); /* the samples' are `even` and `odd` */
+    const struct profile_region *both = &into->regions[0], *its = &into->regions[2];
+    assert_string_equal(both->name, "both");
+    assert_int_equal(both->entries, 2);
+    assert_int_equal(both->function_count, 4);
+    assert_spread(both->time, 6, 2, 4, 1);
+    assert_spread(find(both->functions, 4, "MPI_Send")->calls.time, 6, 2, 4, 1);
+    assert_spread(find(both->functions, 4, "MPI_Wait")->calls.time, 2, 0, 2, 1);
+    assert_spread(find(both->functions, 4, "MPI_Bcast")->calls.time, 4, 0, 4, 2);
+    assert_string_equal(its->name, "its");
+    assert_spread(its->mpi, 6, 0, 6, 3);
+    assert_spread(find(its->functions, its->function_count, "MPI_Send")->calls.time, 6, 0, 6, 3);
+    profile_result_free(into);
+}
+
+static void call_sites_are_the_same_by_all_their_frames(void **state)
+{
+    (void)state;
+    struct profile_result *into = sample_single(0, 1, NULL), *from = sample_single(1, 1, NULL),
+                          *other = sample_single(2, 1, NULL);
+    add_callsite(into, 2, NULL);
+    add_callsite(from, 2, "work");
+    add_callsite(other, 3, NULL);
+    assert_true(profile_merge(into, from));
+    assert_int_equal(into->callsite_count, 1);
+    assert_int_equal(into->callsites->ranks, 2);
+    assert_int_equal(into->callsites->calls.calls, 2);
+    /* What one side knows of the place is kept. */
+    assert_string_equal(into->callsites->frames[0].function, "work");
+    assert_string_equal(into->callsites->frames[0].file, "app.c");
+    assert_int_equal(into->callsites->frames[0].line, 7);
+    assert_true(profile_merge(into, other));
+    assert_int_equal(into->callsite_count, 2);
+    profile_result_free(into);
+}
+
+static void nothing_and_everything_is_everything(void **state)
+{
+    (void)state;
+    struct profile_result *empty = qmpi_allocate(1, sizeof *empty), *full = sample_full();
+    empty->program = qmpi_copy(full->program);
+    empty->mpi = qmpi_copy(full->mpi);
+    empty->begin = qmpi_copy(full->begin);
+    empty->tool_id = full->tool_id;
+    char *before = describe(full);
+    assert_true(profile_merge(empty, full));
+    char *after = describe(empty);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    profile_result_free(empty);
+}
+
+/* Files are read from anywhere. */
+static void what_is_there_twice_does_no_harm(void **state)
+{
+    (void)state;
+    struct profile_result *into = sample_single(0, 1, NULL), *from = sample_single(0, 2, NULL);
+    add_region(into, "x", 1, (const char *const[]){"MPI_Send", NULL});
+    add_region(into, "x", 1, (const char *const[]){NULL});
+    add_region(from, "x", 1, (const char *const[]){NULL});
+    add_region(from, "x", 1, (const char *const[]){"MPI_Send", "MPI_Send", "MPI_Recv", NULL});
+    assert_true(profile_merge(into, from));
+    assert_int_equal(into->process_count, 1);
+    profile_result_free(into);
+}
+
+static void without_memory_the_result_stays_as_it_was(void **state)
+{
+    (void)state;
+    bool merged = false;
+    int failures = 0;
+    for (int reallocs = 0; !merged; reallocs++) {
+        struct profile_result *into = sample_single(0, 1, "exit"),
+                              *from = sample_single(1, 2, "exit");
+        add_region(into, "x", 1, (const char *const[]){"MPI_Send", NULL});
+        add_region(from, "x", 2, (const char *const[]){"MPI_Recv", NULL});
+        add_callsite(into, 2, NULL);
+        add_callsite(from, 2, "work");
+        char *before = describe(into);
+        reallocs_left = reallocs;
+        merged = profile_merge(into, from);
+        reallocs_left = -1;
+        char *after = describe(into);
+        assert_int_equal(strcmp(before, after) != 0, merged);
+        failures += !merged;
+        free(before);
+        free(after);
+        profile_result_free(into);
+    }
+    assert_int_equal(failures, 8); /* seven arrays, and the functions of region x */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_way_up_the_tree_makes_no_difference),
+        cmocka_unit_test(functions_of_a_region_are_merged_as_those_of_the_run),
+        cmocka_unit_test(call_sites_are_the_same_by_all_their_frames),
+        cmocka_unit_test(nothing_and_everything_is_everything),
+        cmocka_unit_test(what_is_there_twice_does_no_harm),
+        cmocka_unit_test(without_memory_the_result_stays_as_it_was),
+    };
+    return cmocka_run_group_tests_name("profile_merge", tests, NULL, NULL);
+}
