@@ -183,12 +183,36 @@ def test_four_threads_are_counted_exactly(tmp_path):
 
 
 def test_depth_takes_the_callers_of_the_caller(tmp_path):
-    result = profile(tmp_path, "init", "send=8", "finalize", options=",depth=4")
+    result = profile(tmp_path, "init", "send=8", "finalize", options=",depth=2")
     site, = (site for site in result["callsites"] if site["name"] == "MPI_Send")
-    assert [frame["function"] for frame in site["frames"]][:3] == ["send", "mpi_step", "main"]
-    assert len(site["frames"]) == 4
-    inits = [site for site in result["callsites"] if site["name"] == "MPI_Init"]
-    assert [frame["function"] for frame in inits[0]["frames"]][:2] == ["mpi_step", "main"]
+    assert [frame["function"] for frame in site["frames"]] == ["send", "mpi_step"]
+
+
+@pytest.mark.parametrize("depth", [4, 5, 32])
+def test_the_programs_frames_end_with_main(tmp_path, depth):
+    result = profile(tmp_path, "init", "send=8", "finalize", options=f",depth={depth}")
+    frames = {site["name"]: [frame["function"] for frame in site["frames"]]
+              for site in result["callsites"]}
+    assert frames["MPI_Send"] == ["send", "mpi_step", "main"]
+    assert frames["MPI_Init"] == ["mpi_step", "main"]
+
+
+@pytest.mark.parametrize("depth", [3, 32])
+def test_a_threads_frames_end_with_its_function(tmp_path, depth):
+    result = profile(tmp_path, "init_threads", "threads=10", "finalize",
+                     options=f",depth={depth}", ranks=1)
+    site, = (site for site in result["callsites"] if site["name"] == "MPI_Comm_rank")
+    assert [frame["function"] for frame in site["frames"]] == ["rank_of", "call_often"]
+
+
+@pytest.mark.parametrize("depth", [2, 32])
+def test_frames_of_the_c_library_in_between_stay(tmp_path, depth):
+    result = profile(tmp_path, "init", "sort", "finalize", options=f",depth={depth}", ranks=1)
+    site, = (site for site in result["callsites"] if site["name"] == "MPI_Comm_rank")
+    assert site["frames"][0]["function"] == "compare"
+    assert site["frames"][1]["module"].endswith("/libc.so.6")
+    if depth == 32:
+        assert [frame["function"] for frame in site["frames"]][-3:] == ["sort", "mpi_step", "main"]
 
 
 def test_depth_skips_the_layers_above(tmp_path):
@@ -307,7 +331,8 @@ def test_three_layers_have_three_right_results(tmp_path):
                                             in count["functions"].items()}
     assert [upper["layer"], lower["layer"]] == [1, 2]
     assert {len(site["frames"]) for site in upper["callsites"]} == {1}
-    assert {len(site["frames"]) for site in lower["callsites"]} == {4}
+    assert {len(site["frames"]) for site in lower["callsites"]} == {2, 3}
+    assert {site["frames"][-1]["function"] for site in lower["callsites"]} == {"main"}
     for name, function in functions(lower).items():
         assert function["time"]["sum"] <= functions(upper)[name]["time"]["sum"]
 

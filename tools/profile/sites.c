@@ -4,17 +4,20 @@
 #include "sites.h"
 
 #include "modules.h"
+#include "start_code.h"
 
 #include <libunwind.h>
 #include <string.h>
 
-/* How many frames the tools and the library may have between the program's call and us. */
-enum { BETWEEN_USUAL = 12, BETWEEN_MAX = 160 };
+/* How many frames the tools and the library may have between the program's call and us, and the
+ * most that stand above `main`: all of these must be there to be told from the program's. */
+enum { BETWEEN_USUAL = 12, BETWEEN_MAX = 160, ABOVE_MAIN = 4 };
 
 void sites_start(void)
 {
     /* Otherwise all threads share one cache, under a lock. */
     unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_PER_THREAD);
+    start_code_find();
 }
 
 static struct stats *add(struct thread *thread, const uint64_t *key, size_t depth)
@@ -35,16 +38,21 @@ static int place_of(void *const *frames, int count, const void *caller)
     return -1;
 }
 
-/* The caller's callers. Unwinding goes no further than the frames that are asked for. */
+/* The caller's callers, up to `main` or a thread's first function. Unwinding goes no further than
+ * the frames that are asked for. */
 static void unwind(uint64_t *to, void *caller, int depth)
 {
-    void *frames[PROFILE_DEPTH_MAX + BETWEEN_MAX];
-    int count = unw_backtrace(frames, depth + BETWEEN_USUAL);
+    void *frames[PROFILE_DEPTH_MAX + BETWEEN_MAX + ABOVE_MAIN];
+    int room = depth + BETWEEN_USUAL + ABOVE_MAIN;
+    int count = unw_backtrace(frames, room);
     int place = place_of(frames, count, caller);
-    if ((place < 0 && count == depth + BETWEEN_USUAL) || place > BETWEEN_USUAL) {
-        count = unw_backtrace(frames, depth + BETWEEN_MAX);
+    if (count == room && (place < 0 || place > BETWEEN_USUAL)) {
+        room = depth + BETWEEN_MAX + ABOVE_MAIN;
+        count = unw_backtrace(frames, room);
         place = place_of(frames, count, caller);
     }
+    if (count < room)
+        count = start_code_trim(frames, count);
     for (int i = 1; i < depth && place >= 0 && place + i < count; i++)
         to[i] = (uint64_t)(uintptr_t)frames[place + i];
 }

@@ -125,6 +125,21 @@ static void nest(void)
     MPI_Comm_delete_attr(MPI_COMM_SELF, keyval);
 }
 
+/* A call from the middle of the C library. */
+static int compare(const void *a, const void *b)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return *(const int *)a - *(const int *)b;
+}
+
+static void sort(void)
+{
+    int numbers[] = {2, 1};
+    qsort(numbers, 2, sizeof *numbers, compare);
+    MPI_Barrier(MPI_COMM_SELF); /* behind qsort, so that this function has a frame */
+}
+
 static void *call_often(void *count)
 {
     for (int i = 0; i < *(int *)count; i++)
@@ -245,6 +260,8 @@ static int mpi_step(const char *step, const char *value)
         use_window();
     else if (!strcmp(step, "nest"))
         nest();
+    else if (!strcmp(step, "sort"))
+        sort();
     else if (!strcmp(step, "threads"))
         use_threads(atoi(value));
     else if (!strcmp(step, "finalize"))
