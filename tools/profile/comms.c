@@ -26,13 +26,11 @@ void comms_begin(struct layer *layer, MPI_Session session)
     if (PMPI_Group_rank(group, &rank) == MPI_SUCCESS && rank >= 0)
         layer->rank = rank;
     pthread_mutex_lock(&layer->lock);
-    const MPI_Group old = layer->comms.world;
+    MPI_Group old = layer->comms.world;
     layer->comms.world = group;
     pthread_mutex_unlock(&layer->lock);
-    if (old != MPI_GROUP_NULL) {
-        MPI_Group given = old;
-        PMPI_Group_free(&given);
-    }
+    if (old != MPI_GROUP_NULL)
+        PMPI_Group_free(&old);
 }
 
 /* ---- What a communicator is ---------------------------------------------------------------------
@@ -158,36 +156,19 @@ void comms_rename(struct layer *layer, MPI_Comm handle, const char *name)
 /* ---- Freed ones ---------------------------------------------------------------------------------
  */
 
-static uint64_t hash_name(const char *name)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static struct freed_comm *group_of(struct table *freed, const struct comm *comm)
 {
-    const uint64_t key[3] = {hash_name(comm->name), (uint64_t)comm->size, comm->members};
+    const uint64_t key[3] = {table_hash_text(comm->name), (uint64_t)comm->size, comm->members};
     struct freed_comm *group = table_get(freed, key, 3);
     if (group && !group->instances)
         group->comm = *comm;
     return group;
 }
 
-static struct numbered_entry *find_number(const struct thread *thread, int number)
-{
-    struct table_place place = {0};
-    struct numbered_entry *entry;
-    while ((entry = table_next(&thread->comms, &place)) && entry->key != (uint64_t)number)
-        ;
-    return entry;
-}
-
 static void sum_number(int tool_id, int number, struct stats *sum)
 {
     for (const struct thread *thread = threads_first(tool_id); thread; thread = thread->next) {
-        const struct numbered_entry *entry = find_number(thread, number);
+        const struct numbered_entry *entry = table_seek(&thread->comms, (uint64_t)number);
         if (entry)
             stats_add(sum, &entry->stats);
     }
@@ -197,7 +178,7 @@ static void sum_number(int tool_id, int number, struct stats *sum)
 static void clear_number(int tool_id, int number)
 {
     for (struct thread *thread = threads_first(tool_id); thread; thread = thread->next) {
-        struct numbered_entry *entry = find_number(thread, number);
+        struct numbered_entry *entry = table_seek(&thread->comms, (uint64_t)number);
         if (entry)
             entry->stats = (struct stats){0};
     }

@@ -45,8 +45,8 @@ bool comms_make(struct comms *comms);
 /* Where all ranks are counted: after MPI_Init, or with the first session. Until comms_end. */
 void comms_begin(struct layer *layer, MPI_Session session);
 
-/* Reads the names of the live ones once more, for they may be set behind our back; `last`: and
- * gives back what MPI gave. For MPI_Finalize. */
+/* Gives back what MPI gave. `read_names`: before that it reads the names of the live ones once
+ * more, for they may be set behind our back. For MPI_Finalize and the last session's end. */
 void comms_end(struct layer *layer, bool read_names);
 
 /* The number of a communicator that a call was just made on with success; -1: it has none. */

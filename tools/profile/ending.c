@@ -135,9 +135,7 @@ static bool is_fault(int number)
 /* A fault that the processor raised happens again on return; another signal must be sent again. */
 static bool comes_again(int number, const siginfo_t *info)
 {
-    const bool fault =
-        number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE;
-    return fault && info->si_code > 0;
+    return is_fault(number) && number != SIGABRT && info->si_code > 0;
 }
 
 static void put_back(int number)

@@ -10,7 +10,7 @@
 
 /* From a name to its number. */
 struct name_entry {
-    uint64_t key[2];
+    uint64_t key[2];      /* hash and length: no two names of one run share them */
     int64_t number_after; /* the number + 1; 0: none yet */
 };
 
@@ -18,17 +18,6 @@ bool files_make(struct files *files)
 {
     *files = (struct files){0};
     return table_make(&files->numbers, 2, sizeof(struct name_entry));
-}
-
-/* Two words of hash: no two names of one run share them. */
-static void hash_name(const char *name, uint64_t key[2])
-{
-    key[0] = UINT64_C(0xcbf29ce484222325);
-    key[1] = UINT64_C(0x9e3779b97f4a7c15);
-    for (; *name; name++) {
-        key[0] = (key[0] ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-        key[1] = (key[1] ^ key[1] >> 31 ^ (unsigned char)*name) * UINT64_C(0xbf58476d1ce4e5b9);
-    }
 }
 
 static int add_name(struct files *files, const char *name)
@@ -50,8 +39,7 @@ static int add_name(struct files *files, const char *name)
 
 static int number_of(struct files *files, const char *name)
 {
-    uint64_t key[2];
-    hash_name(name, key);
+    const uint64_t key[2] = {table_hash_text(name), strlen(name)};
     struct name_entry *entry = table_get(&files->numbers, key, 2);
     if (!entry)
         return -1;
@@ -88,10 +76,8 @@ void files_sum(const struct layer *layer, int number, struct stats *sum)
 {
     for (const struct thread *thread = threads_first(layer->tool_id); thread;
          thread = thread->next) {
-        struct table_place place = {0};
-        for (const struct numbered_entry *entry; (entry = table_next(&thread->files, &place));) {
-            if (entry->key == (uint64_t)number)
-                stats_add(sum, &entry->stats);
-        }
+        const struct numbered_entry *entry = table_seek(&thread->files, (uint64_t)number);
+        if (entry)
+            stats_add(sum, &entry->stats);
     }
 }

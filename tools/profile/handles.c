@@ -10,7 +10,7 @@ enum { FIRST_BITS = 4 };
 static struct handle_slot *slot_of(struct handle_map *map, uint64_t handle)
 {
     const size_t mask = ((size_t)1 << map->bits) - 1;
-    size_t place = (size_t)(handle * UINT64_C(0x9e3779b97f4a7c15) >> (64 - map->bits));
+    size_t place = handles_place(map, handle);
     while (map->slots[place].state != HANDLE_FREE && map->slots[place].handle != handle)
         place = (place + 1) & mask;
     return &map->slots[place];

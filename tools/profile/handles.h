@@ -38,6 +38,12 @@ static inline uint64_t handle_word(const void *handle, size_t size)
     return word;
 }
 
+/* Where the search for a handle begins. */
+static inline size_t handles_place(const struct handle_map *map, uint64_t handle)
+{
+    return (size_t)(handle * UINT64_C(0x9e3779b97f4a7c15) >> (64 - map->bits));
+}
+
 /* The number of a handle; -1: not known. Any thread, without a lock. */
 static inline int handles_find(const struct handles *handles, uint64_t handle)
 {
@@ -45,7 +51,7 @@ static inline int handles_find(const struct handles *handles, uint64_t handle)
     if (!map)
         return -1;
     const size_t mask = ((size_t)1 << map->bits) - 1;
-    size_t place = (size_t)(handle * UINT64_C(0x9e3779b97f4a7c15) >> (64 - map->bits));
+    size_t place = handles_place(map, handle);
     for (;; place = (place + 1) & mask) {
         const struct handle_slot *slot = &map->slots[place];
         const int64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);

@@ -101,3 +101,20 @@ void *table_next(const struct table *table, struct table_place *place)
     }
     return place->block ? place->block->entries + place->at++ * table->entry_size : NULL;
 }
+
+void *table_seek(const struct table *table, uint64_t key)
+{
+    struct table_place place = {0};
+    uint64_t *entry = table_next(table, &place);
+    while (entry && *entry != key)
+        entry = table_next(table, &place);
+    return entry;
+}
+
+uint64_t table_hash_text(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}

@@ -31,13 +31,19 @@ void table_free(struct table *table);
 /* Adds an entry that table_find did not find; NULL: memory is out. */
 void *table_add(struct table *table, const uint64_t *key);
 
-/* The entry after `entry` (NULL: the first), in the order in which they were added; NULL: no more.
- * Any thread. `place` is the caller's, zero at first. */
+/* The entry behind `place`, which goes on to it, in the order in which they were added; NULL: no
+ * more. Any thread. `place` is the caller's, zero at first. */
 struct table_place {
     struct table_block *block;
     size_t at;
 };
 void *table_next(const struct table *table, struct table_place *place);
+
+/* The entry with this key of one word; NULL: none. Any thread: it walks all entries. */
+void *table_seek(const struct table *table, uint64_t key);
+
+/* A word for a text, for keys (FNV-1a). */
+uint64_t table_hash_text(const char *text);
 
 static inline uint64_t table_hash(const uint64_t *key, size_t words)
 {

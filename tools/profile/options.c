@@ -13,7 +13,7 @@
 const QMPIX_Tool_option profile_options[] = {
     {"output", NULL, "write to this file instead of stderr (%r %p %t %h)"},
     {"format", "text", "what output= holds: text, json or csv"},
-    {"top", "20", "call sites in the table, those with most time"},
+    {"top", "20", "at most so many rows in each table; 0: all"},
     {"depth", "1", "frames that make a call site, 1 to 32"},
     {"sync", "no", "yes: a barrier before each collective, to tell waiting from working"},
     {"checkpoint", NULL, "seconds after which each process saves what it has, again and again"},
