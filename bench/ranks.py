@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""
+bench/run BUILD --ranks: what profile takes in MPI_Finalize to bring together what the ranks have,
+and what memory it takes in each of them, by the number of ranks; against a layer that does nothing.
+"""
+import json
+import os
+import shutil
+import subprocess
+from statistics import median
+
+import measure
+from setups import Build, clean_environment
+
+NUMBERS = (2, 4, 8, 16, 32, 64)
+TIMES = 3  # what programs/ranks.c does so often
+TIMEOUT = 300  # seconds; 64 ranks on 2 processors take ten or so
+
+MEASURED = {"empty": "empty", "profile": "profile,output=/dev/null,format=json"}
+
+
+def launcher() -> str:
+    found = shutil.which("mpiexec.mpich") or shutil.which("mpiexec")
+    if not found:
+        raise measure.Failed("no mpiexec here: ranks cannot be started")
+    return found
+
+
+def run_job(build: Build, ranks: int, layer: str) -> dict:
+    """The line of tools/finalize.c, the layer being between two of it."""
+    preload = build.with_stack("finalize1", layer, "finalize1")
+    library = preload.pop("LD_PRELOAD")  # for the ranks alone, not for the launcher
+    preload["QMPI_TOOL_PATH"] += f":{build.folder / 'tools'}"
+    command = [launcher(), "-n", str(ranks), "-genv", "LD_PRELOAD", library,
+               str(build.bench / "ranks"), str(TIMES)]
+    try:
+        done = subprocess.run(command, env=clean_environment(preload), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    except subprocess.TimeoutExpired:
+        raise measure.Failed(f"{ranks} ranks with {layer}: not done after {TIMEOUT} s") from None
+    if done.returncode or "cannot be preloaded" in done.stderr:
+        raise measure.Failed(f"{' '.join(command)} with {preload}\n"
+                             f"ended with status {done.returncode}\n{done.stdout}{done.stderr}")
+    told = json.loads(done.stdout)
+    if told["ranks"] != ranks:
+        raise measure.Failed(f"{ranks} ranks were asked for, {told['ranks']} ran")
+    return told
+
+
+def middle(runs: list[dict], *path: str) -> float:
+    def figure(run):
+        for key in path:
+            run = run[key]
+        return run
+
+    return median(map(figure, runs))
+
+
+def row(ranks: int, runs: dict[str, list[dict]]) -> dict:
+    """Medians; memory is what the processes have more than with a layer that does nothing."""
+    measured = {"ranks": ranks, "runs": len(runs["profile"]),
+                "seconds": middle(runs["profile"], "seconds"),
+                "seconds_empty": middle(runs["empty"], "seconds"),
+                "seconds_plain": middle(runs["profile"], "seconds_plain")}
+    for whose in ("mean", "max", "rank_0"):
+        measured[f"memory_{whose}"] = {"empty": middle(runs["empty"], "memory", whose)}
+        for when, figure in (("before", "memory_before"), ("after", "memory")):
+            measured[f"memory_{whose}"][when] = (middle(runs["profile"], figure, whose)
+                                                 - middle(runs["empty"], figure, whose))
+    return measured
+
+
+def collect(build: Build, numbers: list[int], rounds: int) -> dict:
+    result = {"schema": "qmpi-bench-ranks/1", "mpi": build.mpi_library() or "unknown MPI",
+              "build": build.options(), "cpus": os.cpu_count(), "load": os.getloadavg()[0],
+              "rows": []}
+    for ranks in numbers:
+        runs: dict[str, list[dict]] = {name: [] for name in MEASURED}
+        for _ in range(rounds):
+            for name, layer in MEASURED.items():
+                runs[name].append(run_job(build, ranks, layer))
+        result["rows"].append(row(ranks, runs))
+    return result
+
+
+def text(result: dict) -> str:
+    def mib(figure):
+        return f"{figure / 2**20:.2f}"
+
+    lines = [f"profile at the end of a run, {result['mpi']}", f"build: {result['build']}",
+             f"load at the start: {result['load']:.2f} on {result['cpus']} CPUs", "",
+             "| ranks | merge, ms | split and reduce, ms | MiB without profile, mean "
+             "| profile's, mean | with the merge, mean | with the merge, rank 0 |",
+             "|" + "---|" * 7]
+    for measured in result["rows"]:
+        mean, first = measured["memory_mean"], measured["memory_rank_0"]
+        lines.append(f"| {measured['ranks']} | {measured['seconds'] * 1e3:.2f} "
+                     f"| {measured['seconds_plain'] * 1e3:.2f} | {mib(mean['empty'])} "
+                     f"| {mib(mean['before'])} | {mib(mean['after'])} | {mib(first['after'])} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tells what the layers between two of this one do in MPI_Finalize: `finalize:profile:finalize`.
+ * The upper one waits for all ranks and notes the time; when the call comes to the lower one, the
+ * layers between have done what they do before MPI ends. MPI's own end is not in it. Rank 0 then
+ * prints one line: seconds of the rank that was last, seconds of a small MPI_Comm_split and
+ * MPI_Reduce for comparison, and the peak memory of the processes before and after, in bytes.
+ */
+#define _GNU_SOURCE
+#include "announce.h"
+
+#include <qmpi/qmpi.h>
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static int upper; /* tool_id, the lowest number; the layers are initialised from the bottom up */
+static double begin, plain, memory_before;
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static double peak_memory(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) ? 0 : (double)usage.ru_maxrss * 1024;
+}
+
+/* The least that bringing something together takes: a communicator, and one way up a tree. */
+static void gather_nothing(void)
+{
+    MPI_Comm comm;
+    int one = 1, sum = 0;
+    PMPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
+    PMPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, 0, comm);
+    PMPI_Comm_free(&comm);
+}
+
+static void start(void)
+{
+    memory_before = peak_memory();
+    PMPI_Barrier(MPI_COMM_WORLD);
+    const double plain_begin = now();
+    gather_nothing();
+    plain = now() - plain_begin;
+    PMPI_Barrier(MPI_COMM_WORLD);
+    begin = now();
+}
+
+static void tell(void)
+{
+    const double passed = now() - begin, memory = peak_memory();
+    int rank, ranks;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const double mine[4] = {passed, plain, memory, memory_before};
+    double most[4], all[4];
+    PMPI_Reduce(mine, most, 4, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    PMPI_Reduce(mine, all, 4, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("{\"ranks\":%d,\"seconds\":%.9f,\"seconds_plain\":%.9f,\"memory\":{\"mean\":%.0f,"
+               "\"max\":%.0f,\"rank_0\":%.0f},\"memory_before\":{\"mean\":%.0f,\"max\":%.0f,"
+               "\"rank_0\":%.0f}}\n",
+               ranks, most[0], most[1], all[2] / ranks, most[2], mine[2], all[3] / ranks, most[3],
+               mine[3]);
+    fflush(stdout);
+}
+
+static int finalize(QMPI_Context context)
+{
+    int tool_id = 0;
+    QMPIX_Context_get_tool_id(context, &tool_id);
+    if (tool_id == upper)
+        start();
+    else
+        tell();
+    return QMPIX_NEXT(context, Finalize)(QMPIX_NEXT_CONTEXT(context));
+}
+
+void bench_init(int tool_id)
+{
+    upper = tool_id;
+    QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))finalize);
+}
