@@ -145,6 +145,15 @@ typedef struct QMPIX_Cvar {
 QMPI_API int QMPIX_Cvar_create(int tool_id, const QMPIX_Cvar *cvar, int *index);
 
 /*
+ * Lets a layer publish only if somebody asks: `publish` runs once, when MPI_T is first initialised
+ * through the stack by anyone, above or below the layer, before that call returns; at once if it
+ * has been. It runs in the thread that initialises, which holds a lock that others who initialise
+ * wait for: it must not wait for other threads' MPI_T calls. Called again before that, the last
+ * call holds. May be called from `init` on, by any thread. MPI_ERR_ARG: no such layer, NULL.
+ */
+QMPI_API int QMPIX_Register_publisher(int tool_id, void (*publish)(int tool_id));
+
+/*
  * A category. The stack has `qmpi`, in it one per layer (`qmpi.TOOL`), and in that what the layer
  * creates: each has the one parent that it was created in, so there are no cycles.
  */

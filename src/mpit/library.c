@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "library.h"
 
+#include "demand.h"
 #include "elf_loaded.h"
 #include "message.h"
 
@@ -87,6 +88,7 @@ int qmpi_mpit_init_thread(int required, int *provided)
     if (result != MPI_SUCCESS)
         return result;
     qmpi_mpit_hold();
+    qmpi_mpit_demand();
     atomic_fetch_add(&qmpi_mpit_users, 1);
     if (provided)
         *provided = level < required ? level : required;

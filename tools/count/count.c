@@ -242,8 +242,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))count_##X);
     QMPIX_FOR_EACH_FUNCTION(REGISTER)
     QMPI_Register_tool_function(tool_id, MPI_PCONTROL_T, (void (*)(void))count_Pcontrol);
-    QMPI_Register_tool_function(tool_id, MPI_T_INIT_THREAD_T,
-                                (void (*)(void))count_publish_init_thread);
+    count_publish_on_demand(tool_id);
     QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))finalize);
     QMPI_Register_tool_function(tool_id, MPI_SESSION_INIT_T, (void (*)(void))session_init);
     QMPI_Register_tool_function(tool_id, MPI_SESSION_FINALIZE_T, (void (*)(void))session_finalize);

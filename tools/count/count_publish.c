@@ -7,8 +7,6 @@
 
 #include <qmpi/mpit.h>
 
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,19 +54,15 @@ static bool publish(int tool_id)
     return true;
 }
 
-int count_publish_init_thread(QMPI_Context context, int required, int *provided)
+static void publish_or_say(int tool_id)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool published[256]; /* [tool_id] */
-    int tool_id = 0;
-    QMPIX_Context_get_tool_id(context, &tool_id);
-    counters_note(tool_id, MPI_T_INIT_THREAD_T);
-    pthread_mutex_lock(&lock);
-    if (!published[tool_id] && !publish(tool_id))
+    if (!publish(tool_id))
         qmpi_sayf("count (layer %d): libqmpi does not take its variables\n"
                   "  mend: use the count.so that came with it",
                   tool_id);
-    published[tool_id] = true;
-    pthread_mutex_unlock(&lock);
-    return QMPIX_NEXT(context, T_init_thread)(QMPIX_NEXT_CONTEXT(context), required, provided);
+}
+
+bool count_publish_on_demand(int tool_id)
+{
+    return QMPIX_Register_publisher(tool_id, publish_or_say) == MPI_SUCCESS;
 }

@@ -7,12 +7,12 @@
 #ifndef QMPI_COUNT_PUBLISH_H
 #define QMPI_COUNT_PUBLISH_H
 
-#include <qmpi/qmpi.h>
+#include <stdbool.h>
 
 /*
- * The interceptor of MPI_T_init_thread: publishes them when MPI_T is first asked for, so that
- * programs that never ask pay nothing for hundreds of variables.
+ * Has them published for a layer when MPI_T is first initialised, so that programs that never ask
+ * pay nothing for hundreds of variables. From `init`. False: libqmpi would not.
  */
-int count_publish_init_thread(QMPI_Context context, int required, int *provided);
+bool count_publish_on_demand(int tool_id);
 
 #endif

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "course.h"
 
+#include "below.h"
+
 #include "catalogue.h"
 #include "file_name.h"
 #include "list.h"
@@ -85,7 +87,8 @@ void course_begin(struct layer *layer)
 {
     int provided;
     pthread_mutex_lock(&layer->lock);
-    if (!layer->begun && MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS) {
+    if (!layer->begun && BELOW(layer->tool_id, T_init_thread, MPI_T_INIT_THREAD_T,
+                               MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS) {
         layer->begun = true;
         settings_apply(layer->tool_id);
     }
@@ -150,7 +153,8 @@ void course_end(struct layer *layer)
         }
         layer->running = false;
         layer->ended = true;
-        MPI_T_finalize();
+        QMPI_Context next = NULL;
+        ((QMPI_T_finalize_t *)below_find(layer->tool_id, MPI_T_FINALIZE_T, &next))(next);
     }
     pthread_mutex_unlock(&layer->lock);
 }

@@ -146,24 +146,15 @@ static bool publish(int tool_id)
     return true;
 }
 
-static int init_thread(QMPI_Context context, int required, int *provided)
+static void publish_or_say(int tool_id)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool published[256]; /* [tool_id] */
-    int tool_id = 0;
-    QMPIX_Context_get_tool_id(context, &tool_id);
-    pthread_mutex_lock(&lock);
-    if (!published[tool_id] && !publish(tool_id))
+    if (!publish(tool_id))
         qmpi_sayf("profile (layer %d): libqmpi does not take its variables\n"
                   "  mend: use the profile.so that came with it",
                   tool_id);
-    published[tool_id] = true;
-    pthread_mutex_unlock(&lock);
-    return QMPIX_NEXT(context, T_init_thread)(QMPIX_NEXT_CONTEXT(context), required, provided);
 }
 
 bool publish_on_demand(int tool_id)
 {
-    return QMPI_Register_tool_function(tool_id, MPI_T_INIT_THREAD_T, (void (*)(void))init_thread) ==
-           MPI_SUCCESS;
+    return QMPIX_Register_publisher(tool_id, publish_or_say) == MPI_SUCCESS;
 }
