@@ -26,7 +26,9 @@ static void to_everybody(int rank, int ranks, int *in, MPI_Request *requests)
         if (other != rank)
             MPI_Isend(&rank, 1, MPI_INT, other, 2, MPI_COMM_WORLD, &requests[open++]);
     }
-    MPI_Waitall(open, requests, MPI_STATUSES_IGNORE);
+    /* One by one: GCC takes MPICH's MPI_STATUSES_IGNORE for an array without room, and warns. */
+    for (int i = 0; i < open; i++)
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
 }
 
 int main(int argc, char **argv)
