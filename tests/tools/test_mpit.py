@@ -130,6 +130,12 @@ def test_the_list_has_live_values_of_count_and_profile_wherever_they_stand(tmp_p
     assert {pvars[name]["class"] for name in categories["qmpi.profile.time"]["pvars"]} == {"timer"}
 
 
+@pytest.mark.parametrize("tools", ["count:{0}", "{0}:count", "profile:{0}", "empty:{0}:profile"])
+def test_a_pmpi_tool_finds_their_variables_wherever_it_stands(tools):
+    result = run(tools.format(BUILD / "tests/tools/tools/libhow_many.so"))
+    assert "how_many: variables" in result.stderr
+
+
 def test_two_layers_of_count_have_variables_of_their_own(tmp_path):
     _, pvars, _ = listed(tmp_path, "mpit:count:count")
     for name in ("qmpi.count.calls.MPI_Init", "qmpi.count#2.calls.MPI_Init"):

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* A PMPI tool that looks for performance variables as any does: through PMPI_T. */
+#include <mpi.h>
+#include <stdio.h>
+
+int MPI_Init(int *argc, char ***argv)
+{
+    int provided, count = 0;
+    const int result = PMPI_Init(argc, argv);
+    PMPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    PMPI_T_pvar_get_num(&count);
+    fprintf(stderr, "how_many: %s\n", count ? "variables" : "none");
+    PMPI_T_finalize();
+    return result;
+}
