@@ -227,7 +227,9 @@ def test_no_call_is_lost_or_doubled_while_layers_are_switched(stack):
 def test_many_switches_take_no_memory():
     result = succeed("init", "repeat=1000000", "finalize", timeout=240,
                      tools="keeper,told=no:caller:hosted_tally:caller:keeper,told=no:caller")
-    assert int(re.search(r"^grown (-?\d+)$", result.stdout, re.MULTILINE)[1]) < 64
+    # KiB; a node for each switch would be 64 MiB. AddressSanitizer keeps what is freed for a while.
+    limit = 4096 if ASAN else 64
+    assert int(re.search(r"^grown (-?\d+)$", result.stdout, re.MULTILINE)[1]) < limit
 
 
 @pytest.mark.skipif(not VALGRIND, reason="there is no valgrind")
