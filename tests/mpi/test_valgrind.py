@@ -41,7 +41,7 @@ def errors_of_ours(report):
 def run_under_valgrind(report, *args, **kwargs):
     wrapper = [VALGRIND, "--xml=yes", f"--xml-file={report}", "--leak-check=full",
                "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite",
-               "--num-callers=40"]
+               "--num-callers=40", "--fair-sched=try"]
     return run_mpi(*args, ranks=1, wrapper=wrapper, timeout=240, **kwargs)
 
 
