@@ -4,6 +4,7 @@
 #include "base.h"
 
 #include "elf_loaded.h"
+#include "handles.h"
 #include "message.h"
 #include "names.h"
 
@@ -94,6 +95,7 @@ static void find(void)
     if (*library.name) /* a program may close it, and open it again */
         dlopen(library.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     note_family();
+    qmpi_handles_find(&library);
     for (int number = 0; number < qmpi_name_count; number++) {
         if (!qmpi_names[number].exists)
             continue;

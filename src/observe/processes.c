@@ -78,36 +78,39 @@ static int copy_none_window(MPI_Win window, int keyval, void *state, void *value
  */
 
 /* The group of all processes. In a program with sessions alone one of our own is opened for it. */
-static bool world_group(MPI_Group *group, MPI_Session *session)
+static bool world_group(MPI_Group *group)
 {
     int initialized = 0;
-    *session = MPI_SESSION_NULL;
     QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
     if (initialized)
         return QMPI_PMPI(Comm_group, COMM_GROUP)(MPI_COMM_WORLD, group) == MPI_SUCCESS;
-    if (QMPI_PMPI(Session_init, SESSION_INIT)(MPI_INFO_NULL, MPI_ERRORS_RETURN, session) !=
+#if MPI_VERSION >= 4
+    MPI_Session session;
+    if (QMPI_PMPI(Session_init, SESSION_INIT)(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) !=
         MPI_SUCCESS)
         return false;
-    return QMPI_PMPI(Group_from_session_pset, GROUP_FROM_SESSION_PSET)(*session, "mpi://WORLD",
-                                                                       group) == MPI_SUCCESS;
+    const int result =
+        QMPI_PMPI(Group_from_session_pset, GROUP_FROM_SESSION_PSET)(session, "mpi://WORLD", group);
+    QMPI_PMPI(Session_finalize, SESSION_FINALIZE)(&session);
+    return result == MPI_SUCCESS;
+#else
+    return false;
+#endif
 }
 
 static void translate(struct qmpi_processes *processes, MPI_Group group)
 {
     MPI_Group world;
-    MPI_Session session;
     int *ranks = calloc((size_t)processes->peers + 1, sizeof *ranks);
     processes->world = calloc((size_t)processes->peers + 1, sizeof *processes->world);
     for (int i = 0; processes->world && i < processes->peers; i++)
         processes->world[i] = MPI_UNDEFINED;
-    if (ranks && processes->world && world_group(&world, &session)) {
+    if (ranks && processes->world && world_group(&world)) {
         for (int i = 0; i < processes->peers; i++)
             ranks[i] = i;
         QMPI_PMPI(Group_translate_ranks, GROUP_TRANSLATE_RANKS)
         (group, processes->peers, ranks, world, processes->world);
         QMPI_PMPI(Group_free, GROUP_FREE)(&world);
-        if (session != MPI_SESSION_NULL)
-            QMPI_PMPI(Session_finalize, SESSION_FINALIZE)(&session);
     }
     free(ranks);
 }

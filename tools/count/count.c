@@ -10,6 +10,7 @@
 #include "counters.h"
 #include "file_name.h"
 #include "message.h"
+#include "own_comm.h"
 
 #include <qmpi/qmpi.h>
 #include <qmpi/wrappers.h>
@@ -82,32 +83,13 @@ static bool gather(struct layer *layer, MPI_Comm comm)
     return good;
 }
 
-/* A communicator of our own: Comm_split runs none of the application's attribute callbacks. */
 static void gather_world(struct layer *layer)
 {
     MPI_Comm comm;
-    int rank = 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (PMPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm) != MPI_SUCCESS)
+    if (!tool_own_comm(&comm))
         return;
     gather(layer, comm);
     PMPI_Comm_free(&comm);
-}
-
-static void gather_session(struct layer *layer, MPI_Session session)
-{
-    MPI_Group group;
-    MPI_Comm comm;
-    char tag[64];
-    snprintf(tag, sizeof tag, "qmpi.count.%d", layer->tool_id);
-    if (PMPI_Group_from_session_pset(session, "mpi://WORLD", &group) != MPI_SUCCESS)
-        return;
-    if (PMPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) ==
-        MPI_SUCCESS) {
-        gather(layer, comm);
-        PMPI_Comm_free(&comm);
-    }
-    PMPI_Group_free(&group);
 }
 
 /* One process, at its end, of which nothing has been reported. */
@@ -179,6 +161,16 @@ static int finalize(QMPI_Context context)
     return QMPIX_NEXT(context, Finalize)(QMPIX_NEXT_CONTEXT(context));
 }
 
+#if MPI_VERSION >= 4
+static void gather_session(struct layer *layer, MPI_Session session)
+{
+    MPI_Comm comm;
+    if (!tool_own_comm_of_session(session, "count", layer->tool_id, &comm))
+        return;
+    gather(layer, comm);
+    PMPI_Comm_free(&comm);
+}
+
 static int session_init(QMPI_Context context, MPI_Info info, MPI_Errhandler errhandler,
                         MPI_Session *session)
 {
@@ -203,6 +195,18 @@ static int session_finalize(QMPI_Context context, MPI_Session *session)
         gather_session(layer, *session);
     return QMPIX_NEXT(context, Session_finalize)(QMPIX_NEXT_CONTEXT(context), session);
 }
+
+static void register_sessions(int tool_id)
+{
+    QMPI_Register_tool_function(tool_id, MPI_SESSION_INIT_T, (void (*)(void))session_init);
+    QMPI_Register_tool_function(tool_id, MPI_SESSION_FINALIZE_T, (void (*)(void))session_finalize);
+}
+#else
+static void register_sessions(int tool_id)
+{
+    (void)tool_id; /* there are none */
+}
+#endif
 
 /* ---- Joining the stack --------------------------------------------------------------------------
  */
@@ -244,8 +248,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_PCONTROL_T, (void (*)(void))count_Pcontrol);
     count_publish_on_demand(tool_id);
     QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))finalize);
-    QMPI_Register_tool_function(tool_id, MPI_SESSION_INIT_T, (void (*)(void))session_init);
-    QMPI_Register_tool_function(tool_id, MPI_SESSION_FINALIZE_T, (void (*)(void))session_finalize);
+    register_sessions(tool_id);
 
     struct layer *layer = calloc(1, sizeof *layer);
     if (!layer) {

@@ -16,12 +16,9 @@ bool comms_make(struct comms *comms)
 
 void comms_begin(struct layer *layer, MPI_Session session)
 {
-    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Group group;
     int rank;
-    const int result = session == MPI_SESSION_NULL
-                           ? PMPI_Comm_group(MPI_COMM_WORLD, &group)
-                           : PMPI_Group_from_session_pset(session, "mpi://WORLD", &group);
-    if (result != MPI_SUCCESS)
+    if (!tool_world_group(session, &group))
         return;
     if (PMPI_Group_rank(group, &rank) == MPI_SUCCESS && rank >= 0)
         layer->rank = rank;

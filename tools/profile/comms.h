@@ -8,6 +8,7 @@
 #define QMPI_PROFILE_COMMS_H
 
 #include "handles.h"
+#include "own_comm.h"
 #include "threads.h"
 
 #include <qmpi/qmpi.h>

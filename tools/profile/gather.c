@@ -11,7 +11,6 @@
 #include "profile_merge.h"
 #include "wire.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,13 +155,10 @@ static void finish(struct layer *layer, bool good)
     own_remove_checkpoint(layer);
 }
 
-/* A communicator of our own: MPI_Comm_split runs none of the application's attribute callbacks. */
 void gather_world(struct layer *layer)
 {
     MPI_Comm comm;
-    int rank = 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (PMPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm) != MPI_SUCCESS)
+    if (!tool_own_comm(&comm))
         return;
     finish(layer, gather(layer, comm));
     PMPI_Comm_free(&comm);
@@ -170,16 +166,9 @@ void gather_world(struct layer *layer)
 
 void gather_session(struct layer *layer, MPI_Session session)
 {
-    MPI_Group group;
     MPI_Comm comm;
-    char tag[64];
-    snprintf(tag, sizeof tag, "qmpi.profile.%d", layer->tool_id);
-    if (PMPI_Group_from_session_pset(session, "mpi://WORLD", &group) != MPI_SUCCESS)
+    if (!tool_own_comm_of_session(session, "profile", layer->tool_id, &comm))
         return;
-    if (PMPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) ==
-        MPI_SUCCESS) {
-        finish(layer, gather(layer, comm));
-        PMPI_Comm_free(&comm);
-    }
-    PMPI_Group_free(&group);
+    finish(layer, gather(layer, comm));
+    PMPI_Comm_free(&comm);
 }

@@ -4,6 +4,7 @@
 #define QMPI_PROFILE_GATHER_H
 
 #include "layer.h"
+#include "own_comm.h"
 
 /* Collective over MPI_COMM_WORLD, before MPI_Finalize: rank 0 writes the result. */
 void gather_world(struct layer *layer);

@@ -14,6 +14,7 @@ class Source:
     numbers: list[str]  # every known name, in the order of the numbers
     functions: list[Function]  # those that this MPI declares and exports
     declared: set[str]  # names that this mpi.h declares itself
+    objects: list[str]  # data of the MPI library: in Open MPI its predefined handles
     dialect: list[str]  # the numbers of this mpi.h's own QMPI, in their order
     dialect_number: str  # the type of such a number as a parameter
 
@@ -160,6 +161,19 @@ def static_base(source: Source) -> str:
         text += f"    [{function.constant}] = (qmpi_function *)P{function.name},\n"
     text += "};\n"
     return text
+
+
+def handles(source: Source) -> str:
+    """Included in front of every source of libqmpi, which must load where no MPI library is."""
+    text = (
+        f"/* {LICENCE} */\n/* {GENERATED}\n"
+        " * Where the MPI library's handles are addresses of its data, they are found as the base is:\n"
+        " * see handles.c. */\n"
+    )
+    text += "#ifndef __ASSEMBLER__\n"
+    for name in source.objects:
+        text += f"#pragma weak {name}\n"
+    return text + "#endif\n"
 
 
 HASHED = 4096  # as QMPI_NAMES_HASHED in names.h

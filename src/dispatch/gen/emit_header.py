@@ -11,6 +11,8 @@ def guard(source: Source, name: str) -> str:
 def header(source: Source) -> str:
     lines = [f"/* {LICENCE} */", f"/* {GENERATED} */"]
     lines += [f"#ifndef {guard(source, 'FUNCTIONS')}", f"#define {guard(source, 'FUNCTIONS')}", ""]
+    if source.mpi == "openmpi":
+        lines += ["#include <mpi-ext.h> /* Open MPI's MPIX functions */", ""]
     own = ["QMPI_Context", "QMPI_Functions_enum", "QMPI_Get_function", "MPI_LAST_FUNC"]
     own += [constant_name(name) for name in source.numbers]
     own += [f"QMPI_{function.short}_t" for function in source.functions]

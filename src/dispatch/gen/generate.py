@@ -12,6 +12,7 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       observe  for each function: the wrapper of a layer that observes it
       description  what each function and its parameters are, and what they mean
       shapes   the kinds of calls that the descriptions tell apart
+      handles  weak references to the MPI library's predefined handles
       dialect  MPICH's QMPI dialect: what leads into its layers and on from them
       dialect_numbers  how many functions it numbers
       check    every entry called with distinctive arguments (tests)
@@ -37,6 +38,7 @@ EMITTERS = {
     "observe": emit_observe.observe,
     "description": emit_observe.description,
     "shapes": emit_observe.shapes,
+    "handles": emit_c.handles,
     "static_base": emit_c.static_base,
     "dialect": emit_dialect.functions,
     "dialect_numbers": emit_dialect.numbers,
@@ -52,7 +54,7 @@ def main() -> None:
     parser.add_argument("--numbers", required=True, help="the committed list of functions")
     parser.add_argument("--header", required=True, help="mpi.h, preprocessed")
     parser.add_argument("--library", required=True, help="the MPI library")
-    parser.add_argument("--mpi", required=True, help="short name of this MPI: mpich")
+    parser.add_argument("--mpi", required=True, help="short name of this MPI: mpich, openmpi")
     parser.add_argument("-o", "--output", required=True)
     options = parser.parse_args()
 
@@ -64,6 +66,7 @@ def main() -> None:
         numbers=list(numbers),
         functions=mpi_header.read_functions(tree, numbers, exports),
         declared=mpi_header.read_names(tree),
+        objects=mpi_header.read_objects(tree),
         dialect=mpi_header.read_enumerators(tree, "QMPI_Functions_enum")[:-1],  # MPI_LAST_FUNC_T
         dialect_number=mpi_header.read_parameter_type(tree, "QMPI_Register_function", 1),
     )

@@ -147,6 +147,18 @@ def read_names(tree: c_ast.FileAST) -> set[str]:
     return {name for name in names if name}
 
 
+def read_objects(tree: c_ast.FileAST) -> list[str]:
+    """The MPI library's data that mpi.h declares: in Open MPI the predefined handles."""
+    found = {}
+    for node in tree.ext:
+        if isinstance(node, c_ast.Decl) and "extern" in node.storage and re.match(
+            r"MPI_|ompi_", node.name
+        ):
+            if not isinstance(node.type, c_ast.FuncDecl):
+                found[node.name] = None
+    return list(found)
+
+
 def read_enumerators(tree: c_ast.FileAST, tag: str) -> list[str]:
     """The enumerators of `enum tag` in their order, from 0; empty where mpi.h has no such enum."""
     found = []

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Communicators on which a layer's processes talk among themselves, through PMPI: no layer sees it,
+ * and none of the application's attribute callbacks runs. And what an MPI older than 4.0 lacks of
+ * sessions: in it none is ever opened.
+ */
+#ifndef QMPI_TOOL_OWN_COMM_H
+#define QMPI_TOOL_OWN_COMM_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#if MPI_VERSION < 4
+typedef struct tool_no_session *MPI_Session;
+#define MPI_SESSION_NULL ((MPI_Session)NULL)
+#endif
+
+/* Of all processes of MPI_COMM_WORLD; collective. The caller frees it. False: MPI would not. */
+bool tool_own_comm(MPI_Comm *comm);
+
+/* Of all processes of a session's mpi://WORLD; collective. `tool` and `tool_id` make the name under
+ * which MPI tells such communicators apart. */
+bool tool_own_comm_of_session(MPI_Session session, const char *tool, int tool_id, MPI_Comm *comm);
+
+/* The group of all processes, of the session's where one is given. The caller frees it. */
+bool tool_world_group(MPI_Session session, MPI_Group *group);
+
+#endif
