@@ -8,7 +8,7 @@ and its place in the parameter list (tests/gen/witness.h), so all three know it 
 import re
 
 from emit_c import GENERATED, LICENCE, Source
-from mpi_header import Function, Parameter
+from mpi_header import Function, Parameter, short_name
 
 
 def declaration(parameter: Parameter) -> str:
@@ -167,3 +167,16 @@ def echo(source: Source) -> str:
             f'    __attribute__((weak, alias("P{function.name}")));\n'
         )
     return text
+
+
+def exists(source: Source) -> str:
+    """EXISTS_X: `~, 1, X` where MPI_X exists, `~, 1, Y` where in place of Y_c there is only Y."""
+    present = {function.name: function for function in source.functions}
+    lines = [f"/* {LICENCE} */", f"/* {GENERATED} */"]
+    for name in source.numbers:
+        plain = present.get(name.removesuffix("_c"))
+        if name in present:
+            lines.append(f"#define EXISTS_{short_name(name)} ~, 1, {short_name(name)}")
+        elif plain and not any(re.search(r"int \w+\[", each.text) for each in plain.parameters):
+            lines.append(f"#define EXISTS_{short_name(name)} ~, 1, {plain.short}")
+    return "\n".join(lines) + "\n"

@@ -17,6 +17,7 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       dialect_numbers  how many functions it numbers
       check    every entry called with distinctive arguments (tests)
       dialect_check  the same under layers of MPICH's dialect (tests)
+      exists   which functions this MPI has, for tests that are written once for all MPIs
       echo     the MPI library of that test: it answers with what it was given
 """
 import argparse
@@ -44,6 +45,7 @@ EMITTERS = {
     "dialect_numbers": emit_dialect.numbers,
     "check": emit_test.check,
     "dialect_check": emit_test.dialect_check,
+    "exists": emit_test.exists,
     "echo": emit_test.echo,
 }
 

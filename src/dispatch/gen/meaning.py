@@ -97,7 +97,7 @@ COMMON = {
 }
 # And in MPI_Startall, and where requests are completed.
 OF_REQUESTS = {
-    "requests": "count|incount", "flag": "flag", "index": "indx", "outcount": "outcount",
+    "requests": "count|incount", "flag": "flag", "index": "indx|index", "outcount": "outcount",
     "indices": "array_of_indices", "statuses": "array_of_statuses",
 }
 

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if MPI_VERSION >= 4
 static MPI_Session session;
+#endif
 
 static void run_step(const char *step)
 {
@@ -21,10 +23,12 @@ static void run_step(const char *step)
         result = MPI_Init_thread(NULL, NULL, MPI_THREAD_SINGLE, &number);
     else if (!strcmp(step, "initialized"))
         result = MPI_Initialized(&flag);
+#if MPI_VERSION >= 4
     else if (!strcmp(step, "session_init"))
         result = MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
     else if (!strcmp(step, "session_finalize"))
         result = MPI_Session_finalize(&session);
+#endif
     else if (!strcmp(step, "t_init_thread"))
         result = MPI_T_init_thread(MPI_THREAD_SINGLE, &number);
     else if (!strcmp(step, "t_finalize"))

@@ -145,6 +145,7 @@ static void an_enumeration_is_the_same_for_all_its_variables(void)
 /* ---- Events: the library's ----------------------------------------------------------------------
  */
 
+#if MPI_VERSION >= 4
 static void events_and_sources_are_those_of_the_library(void)
 {
     int num = -1, mine = -1;
@@ -155,6 +156,7 @@ static void events_and_sources_are_those_of_the_library(void)
     SUCCEEDS(PMPI_T_source_get_num(&mine));
     IS(num, mine);
 }
+#endif
 
 const struct conform_case conform_general[] = {
     CASE(initialising_is_counted, LIBRARY),
@@ -167,6 +169,8 @@ const struct conform_case conform_general[] = {
     CASE(an_enumeration_tells_its_name_and_items, PUBLISHER),
     CASE(an_item_that_an_enumeration_lacks_is_an_invalid_index, PUBLISHER),
     CASE(an_enumeration_is_the_same_for_all_its_variables, PUBLISHER),
+#if MPI_VERSION >= 4
     CASE(events_and_sources_are_those_of_the_library, LIBRARY),
+#endif
     {NULL, NULL, LIBRARY},
 };

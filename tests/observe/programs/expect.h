@@ -15,6 +15,8 @@
 #ifndef TEST_EXPECT_H
 #define TEST_EXPECT_H
 
+#include "exists.h"
+
 #include <mpi.h>
 #include <stddef.h>
 
@@ -41,8 +43,19 @@ const char *expect_hex(const void *object, size_t size);
 #define REQUEST(value) expect_hex(&(MPI_Request){value}, sizeof(MPI_Request))
 #define DATATYPE(value) expect_hex(&(MPI_Datatype){value}, sizeof(MPI_Datatype))
 
-/* One call, and what is to be seen of it; `fields` is evaluated after the call. */
+/* One call, and what is to be seen of it; `fields` is evaluated after the call. An MPI without large
+ * counts has the function with small ones in place of MPI_X_c; where there is neither, nothing. */
 #define DO(X, ARGUMENTS, fields)                                                                   \
+    DO_AS(EXISTS_SECOND(EXISTS_##X, 0, none, ~), EXISTS_THIRD(EXISTS_##X, 0, none, ~), ARGUMENTS,  \
+          fields)
+#define DO_AS(exists, X, ARGUMENTS, fields) DO_AS_IT(exists, X, ARGUMENTS, fields)
+#define DO_AS_IT(exists, X, ARGUMENTS, fields) DO_WHERE_##exists(X, ARGUMENTS, fields)
+#define EXISTS_SECOND(...) EXISTS_SECOND_OF(__VA_ARGS__)
+#define EXISTS_THIRD(...) EXISTS_THIRD_OF(__VA_ARGS__)
+#define EXISTS_SECOND_OF(first, second, ...) second
+#define EXISTS_THIRD_OF(first, second, third, ...) third
+#define DO_WHERE_0(X, ARGUMENTS, fields) ((void)0)
+#define DO_WHERE_1(X, ARGUMENTS, fields)                                                           \
     do {                                                                                           \
         const int error_of_call = MPI_##X ARGUMENTS;                                               \
         expect_call("MPI_" #X, error_of_call, fields);                                             \
@@ -51,6 +64,7 @@ const char *expect_hex(const void *object, size_t size);
 /* A call that gives a request, and the wait for it. */
 #define DO_AND_WAIT(X, ARGUMENTS, request, fields)                                                 \
     do {                                                                                           \
+        request = MPI_REQUEST_NULL;                                                                \
         DO(X, ARGUMENTS, says("%s started=%s", fields, REQUEST(request)));                         \
         const MPI_Request kept_request = request;                                                  \
         DO(Wait, (&(request), MPI_STATUS_IGNORE), says("completed=%s", REQUEST(kept_request)));    \

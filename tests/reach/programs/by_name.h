@@ -28,6 +28,11 @@ static inline void *by_name_find(const char *name)
     return found;
 }
 
+#ifdef OPEN_MPI /* whose handles are addresses of its data */
+#undef OMPI_PREDEFINED_GLOBAL
+#define OMPI_PREDEFINED_GLOBAL(type, global) ((type)by_name_find(#global))
+#endif
+
 #define BY_NAME_CALL(X) ((__typeof__(&(X)))(uintptr_t)by_name_find(#X))
 
 #define MPI_Allgather(...) BY_NAME_CALL(MPI_Allgather)(__VA_ARGS__)

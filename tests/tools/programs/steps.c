@@ -15,7 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#if MPI_VERSION >= 4
 static MPI_Session session;
+#endif
 
 static void sleep_ms(int ms)
 {
@@ -228,10 +230,12 @@ static int mpi_step(const char *step, const char *value)
         MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &flag);
     else if (!strcmp(step, "initialized"))
         MPI_Initialized(&flag);
+#if MPI_VERSION >= 4
     else if (!strcmp(step, "session_init"))
         MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
     else if (!strcmp(step, "session_finalize"))
         MPI_Session_finalize(&session);
+#endif
     else if (!strcmp(step, "barrier"))
         MPI_Barrier(MPI_COMM_WORLD);
     else if (!strcmp(step, "bcast"))
