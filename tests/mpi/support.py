@@ -10,14 +10,38 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 BUILD = Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
 SOURCE = Path(os.environ.get("QMPI_SOURCE_ROOT", Path(__file__).parents[2])).resolve()
-LIBQMPI = BUILD / "src" / "libqmpi.so"
+MPI_NAME = os.environ.get("QMPI_TEST_MPI", "mpich")
+OPEN_MPI = MPI_NAME == "openmpi"
+LIBQMPI = BUILD / "src" / ("libqmpi-openmpi.so" if OPEN_MPI else "libqmpi.so")
+MPI_LIBRARY = "libmpi.so" if OPEN_MPI else "libmpich.so"
+MPI_SONAME = "libmpi.so.40" if OPEN_MPI else "libmpich.so.12"
 BUNDLED_TOOLS = BUILD / "tools"
 PROGRAMS = BUILD / "tests" / "mpi" / "programs"
 TOOLS = BUILD / "tests" / "mpi" / "tools"
 ASAN = os.environ.get("QMPI_TEST_ASAN", "")
-MPIEXEC = shutil.which("mpiexec.mpich") or "mpiexec"
+MPIEXEC = shutil.which("mpiexec." + MPI_NAME) or "mpiexec"
+MPICC = shutil.which("mpicc." + MPI_NAME) or "mpicc"
+
+MPI_VERSION = 3 if OPEN_MPI else 4
+needs_sessions = pytest.mark.skipif(MPI_VERSION < 4, reason="this MPI has no sessions")
+TOOLS_FOLDER = "qmpi-openmpi" if OPEN_MPI else "qmpi"
+
+# Open MPI: may be started by root, and with more ranks than processors; ranks that wait give way;
+# and it begins faster without looking for networks.
+OPEN_MPI_SETTINGS = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "self,vader",
+    "OMPI_MCA_osc": "^ucx",
+}
 
 # Words by which the sanitizers begin a report.
 SANITIZER_REPORT = re.compile(r"AddressSanitizer|runtime error:|UndefinedBehaviorSanitizer")
@@ -57,11 +81,20 @@ def tool(name: str) -> Path:
 
 def clean_environment() -> dict[str, str]:
     """This environment without anything that could steer the library or the sanitizers."""
-    unwanted = re.compile(r"(QMPI_(?!TEST|BUILD|SOURCE)|LD_|PMI|ASAN_|UBSAN_|LSAN_)")
+    unwanted = re.compile(r"(QMPI_(?!TEST|BUILD|SOURCE)|LD_|PMI|OMPI_|ASAN_|UBSAN_|LSAN_)")
     kept = {key: value for key, value in os.environ.items() if not unwanted.match(key)}
     kept["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"
+    kept |= OPEN_MPI_SETTINGS if OPEN_MPI else {}
     kept["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
     return kept
+
+
+def launch(ranks, **variables) -> list[str]:
+    """The launcher in front of a program; the variables are set for the ranks only."""
+    command = [MPIEXEC, "-n", str(ranks)]
+    for name, value in variables.items():
+        command += ["-x", f"{name}={value}"] if OPEN_MPI else ["-genv", name, str(value)]
+    return command
 
 
 @contextmanager
@@ -74,8 +107,14 @@ def folder_open_to_all(*files):
         for path in (LIBQMPI.resolve(), *files):
             (folder / path.name).write_bytes(path.read_bytes())
             (folder / path.name).chmod(0o755)
-        (folder / "libqmpi.so.0").symlink_to(LIBQMPI.resolve().name)
+        (folder / f"{LIBQMPI.name}.0").symlink_to(LIBQMPI.resolve().name)
         yield folder
+
+
+def without_launcher(stderr) -> str:
+    """What processes wrote: Open MPI's launcher remarks on each that fails, between two rules."""
+    rule = "-" * 74 + "\n"
+    return re.sub(f"{rule}.*?{rule}", "", stderr, flags=re.S) if OPEN_MPI else stderr
 
 
 def run_command(command, env, timeout=60, cwd=None) -> Result:
@@ -99,7 +138,7 @@ def run_command(command, env, timeout=60, cwd=None) -> Result:
         raise AssertionError(
             f"not done after {timeout} s: {command}\nstdout:\n{stdout}\nstderr:\n{stderr}"
         ) from None
-    result = Result(process.returncode, stdout, stderr)
+    result = Result(process.returncode, stdout, without_launcher(stderr))
     print(f"$ {' '.join(map(str, command))[:2000]}\n-> {result.returncode}\n{stdout[:8000]}")
     print(f"stderr:\n{stderr[:8000]}")
     assert not SANITIZER_REPORT.search(stdout + stderr), "a sanitizer found something"
@@ -129,8 +168,10 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     command = [*wrapper, path, *args]
     libraries = ":".join(map(str, ([ASAN] if ASAN and preload else []) + list(preload)))
     if ranks > 1:
-        option = ["-genv", "LD_PRELOAD", libraries] if libraries else []
-        command = [MPIEXEC, "-n", str(ranks), *option, *command]
-    elif libraries:
-        environment["LD_PRELOAD"] = libraries
+        command = [*launch(ranks, **({"LD_PRELOAD": libraries} if libraries else {})), *command]
+    else:
+        if OPEN_MPI:  # no helper process, which LD_PRELOAD would reach too
+            environment.setdefault("OMPI_MCA_ess_singleton_isolated", "1")
+        if libraries:
+            environment["LD_PRELOAD"] = libraries
     return run_command(command, environment, timeout, cwd)

@@ -9,10 +9,10 @@ import subprocess
 
 import pytest
 
-from support import BUNDLED_TOOLS, LIBQMPI, folder_open_to_all, program, run_mpi, tool
+from support import (BUNDLED_TOOLS, LIBQMPI, MPI_SONAME, OPEN_MPI, TOOLS_FOLDER,
+                     folder_open_to_all, program, run_mpi, tool)
 
 RUN = ["init", "comm_rank", "finalize"]
-LIBMPICH = "libmpich.so.12"
 
 # Offsets in an ELF header, and values.
 CLASS_AT, DATA_AT, TYPE_AT, MACHINE_AT = 4, 5, 16, 18
@@ -95,7 +95,7 @@ CASES = {
     "path of 100 KB": (lambda folder: "/n" * 50_000, "no such library"),
     "option of 100 KB": (lambda folder: "empty," + "k" * 100_000 + "=1", "has no option"),
     "init fails": (lambda folder: "fails", "cannot work: its two"),
-    "the MPI library": (lambda folder: LIBMPICH, "is an MPI library, no tool"),
+    "the MPI library": (lambda folder: MPI_SONAME, "is an MPI library, no tool"),
     "libqmpi": (lambda folder: LIBQMPI, "mend: "),
 }
 
@@ -196,7 +196,7 @@ def test_the_message_of_an_unknown_name_lists_every_place_with_its_reason(tmp_pa
     for name in ("nonesuch.so", "libnonesuch.so"):
         assert f"{tmp_path}/one/{name}: No such file or directory" in text
         assert f"{tmp_path}/file/{name}: Not a directory" in text
-        assert f"{LIBQMPI.parent}/qmpi/{name}: No such file or directory" in text
+        assert f"{LIBQMPI.parent}/{TOOLS_FOLDER}/{name}: No such file or directory" in text
 
 
 def test_the_message_of_an_unknown_name_lists_the_announced_tools():
@@ -266,7 +266,7 @@ def test_unreadable(closed, on_error, code, not_root):
         shutil.copy(tool("beta"), entry)
         (entry if closed == "file" else inner).chmod(0)
         result = run_mpi(folder / "calls", *RUN, ranks=1, wrapper=not_root, cwd=folder,
-                         tools=f"./alpha.so:{entry}", preload=[folder / "libqmpi.so.0"],
+                         tools=f"./alpha.so:{entry}", preload=[folder / f"{LIBQMPI.name}.0"],
                          env={"QMPI_ON_ERROR": on_error, "LD_LIBRARY_PATH": folder})
         inner.chmod(0o755)
     assert result.returncode == code
@@ -278,7 +278,8 @@ def test_unreadable(closed, on_error, code, not_root):
 
 
 def test_a_tool_built_for_another_mpi_is_refused(tmp_path):
-    """A library that needs libmpi.so.40; it stands in for Open MPI's, and is never loaded."""
+    """A library that needs another MPI's library; it is never loaded."""
+    other = "libmpich.so.12" if OPEN_MPI else "libmpi.so.40"
     compiler = shutil.which("cc")
     if not compiler:
         pytest.skip("there is no C compiler")
@@ -288,13 +289,13 @@ def test_a_tool_built_for_another_mpi_is_refused(tmp_path):
         "static void init(int id) { (void)id; }\n"
         "__attribute__((constructor)) static void f(void)"
         "{ QMPI_Register_tool_name(\"other\", init); }\n")
-    subprocess.run([compiler, "-shared", "-fPIC", "-Wl,-soname,libmpi.so.40", "-o", "libmpi.so.40",
+    subprocess.run([compiler, "-shared", "-fPIC", "-Wl,-soname," + other, "-o", other,
                     "other.c"], cwd=tmp_path, check=True)
     subprocess.run([compiler, "-shared", "-fPIC", "-Wl,--no-as-needed", "-o", "other.so", "tool.c",
-                    "libmpi.so.40"], cwd=tmp_path, check=True)
+                    other], cwd=tmp_path, check=True)
     result = run_mpi("calls", *RUN, ranks=1, tools=f"alpha:{tmp_path}/other.so")
     assert (result.returncode, result.stdout) == (2, "")
-    check_messages(result, tmp_path / "other.so", "another MPI: it needs libmpi.so.40")
+    check_messages(result, tmp_path / "other.so", f"another MPI: it needs {other}")
 
 
 def test_the_bundled_tools_are_where_the_tests_think():

@@ -3,6 +3,7 @@
 import pytest
 
 from observe_support import check_program, check_unordered, observe_program
+from support import needs_sessions
 
 
 def test_point_to_point(tmp_path):
@@ -47,6 +48,7 @@ def test_world_ranks_in_communicators_of_every_making(tmp_path):
     check_program("observe_communicators", tmp_path, ranks=3, more=",ranks=yes")
 
 
+@needs_sessions
 def test_a_program_with_sessions_alone(tmp_path):
     check_program("observe_sessions", tmp_path, more=",ranks=yes")
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from reach_support import counted, in_each_rank, reach
+from support import needs_sessions
 
 SESSION = {"MPI_Session_init": 1, "MPI_Group_from_session_pset": 1, "MPI_Comm_create_from_group": 1,
            "MPI_Group_free": 1, "MPI_Comm_rank": 1, "MPI_Barrier": 1, "MPI_Comm_free": 1,
@@ -15,6 +16,7 @@ def starts(result):
     return [line for line in result.trace if line.startswith(("load ", "init "))]
 
 
+@needs_sessions
 @pytest.mark.parametrize("tools", ["alpha,functions=Barrier:count,output=calls.json",
                                    "alpha,functions=Barrier:tally:count,output=calls.json"])
 def test_sessions_alone_build_the_stack_once(tools, tmp_path):
@@ -27,6 +29,7 @@ def test_sessions_alone_build_the_stack_once(tools, tmp_path):
     assert counted(tmp_path / "calls.json") == in_each_rank(SESSION)
 
 
+@needs_sessions
 def test_a_second_session_uses_the_same_stack(tmp_path):
     result = reach("sessions", "twice", tools="alpha,functions=Barrier:empty", cwd=tmp_path)
     assert result.returncode == 0

@@ -2,7 +2,7 @@
 """count: exact numbers, one table or file per layer, and something to read however a process ends."""
 import json
 
-from support import BUNDLED_TOOLS, run_mpi
+from support import BUNDLED_TOOLS, needs_sessions, run_mpi
 
 STEPS = ["init", "barrier", "barrier", "comm_rank", "finalize"]
 
@@ -78,6 +78,7 @@ def test_a_file_that_cannot_be_written_loses_nothing():
     assert rows(result)["MPI_Barrier"] == [4, 2, 2, 2]
 
 
+@needs_sessions
 def test_a_program_with_sessions_alone_gets_its_table():
     result = count("session_init", "session_finalize")
     assert rows(result) == {"MPI_Session_init": [2, 1, 1, 1], "MPI_Session_finalize": [2, 1, 1, 1]}

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from support import BUILD, BUNDLED_TOOLS, PROGRAMS, run_mpi
+from support import BUILD, BUNDLED_TOOLS, PROGRAMS, needs_sessions, run_mpi
 
 EXAMPLES = BUILD / "tests" / "mpit" / "examples"
 MONITOR = EXAMPLES / "example_monitor"
@@ -142,6 +142,7 @@ def test_two_layers_of_count_have_variables_of_their_own(tmp_path):
         assert pvars[name]["value"] == 1
 
 
+@needs_sessions
 def test_a_program_with_sessions_alone_gets_its_list():
     result = run("mpit,show=qmpi.count.calls.MPI_Session_init:count", "calls", "session_init",
                  "session_finalize")

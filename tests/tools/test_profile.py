@@ -3,7 +3,7 @@
 import pytest
 from profile_support import (JSON, calls, functions, load, named, names, profile, profile_slowly,
                              report, run_steps)
-from support import ASAN
+from support import ASAN, needs_sessions
 
 PLAIN = ["init", "barrier", "barrier", "rank", "finalize"]
 
@@ -360,6 +360,7 @@ def test_above_and_below_a_hosted_tool(tmp_path, tools):
     assert site["frames"][0]["function"] == "rank_of"
 
 
+@needs_sessions
 def test_a_program_with_sessions_alone_is_profiled(tmp_path):
     result = profile(tmp_path, "session_init", "session_finalize")
     assert calls(result) == {"MPI_Session_init": 2, "MPI_Session_finalize": 2}

@@ -110,7 +110,7 @@ static void assert_is_libqmpi(const struct qmpi_elf_image *image)
     assert_true(defines(image, "QMPI_Register_tool_name"));
     assert_false(defines(image, "getenv")); /* refers to it only */
     assert_false(defines(image, "qmpi_elf_file_open"));
-    assert_string_equal(qmpi_elf_soname(image), "libqmpi.so.0");
+    assert_string_equal(qmpi_elf_soname(image), "libqmpi" QMPI_SUFFIX ".so.0");
 }
 
 static void a_good_library_is_read(void **state)

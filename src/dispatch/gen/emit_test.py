@@ -152,12 +152,17 @@ def echo(source: Source) -> str:
         " * are in tests/gen/echo_pcontrol.c. */\n"
         "#pragma GCC visibility push(default)\n"
         "#include <mpi.h>\n"
+        "#ifdef OPEN_MPI\n"
+        "#include <mpi-ext.h>\n"
+        "#endif\n"
         "#pragma GCC visibility pop\n\n"
         '#include "witness.h"\n\n'
     )
     for function in source.functions:
         if not function.variadic:
             text += echo_function(function) + "\n"
+    for name in source.objects:
+        text += f'__asm__(".comm {name}, 1024, 16");\n'
     text += "/* As in a real MPI library MPI_X is PMPI_X under a name that others may take. */\n"
     for function in source.functions:
         if function.variadic:
