@@ -73,8 +73,9 @@ struct helper {
 enum { COMM_SIZE, CARTDIM_GET, NEIGHBORS_COUNT, CONTIGUOUS, HVECTOR, COMMIT, FREE, HELPERS };
 
 static struct helper helpers[HELPERS] = {
-    [COMM_SIZE] = {.number = MPI_COMM_SIZE_T},     /* called in the w-variants of all-to-all */
-    [CARTDIM_GET] = {.number = MPI_CARTDIM_GET_T}, /* in MPI_Cart_sub */
+    /* called in the w-variants of all-to-all; in Open MPI for every array of a length by ranks */
+    [COMM_SIZE] = {.number = MPI_COMM_SIZE_T},
+    [CARTDIM_GET] = {.number = MPI_CARTDIM_GET_T}, /* in MPI_Cart_sub; in Open MPI MPI_Cart_rank */
     /* in the w-variants of neighbourhood all-to-all */
     [NEIGHBORS_COUNT] = {.number = MPI_DIST_GRAPH_NEIGHBORS_COUNT_T},
     /* for array sections that are not contiguous */
@@ -119,17 +120,34 @@ static qmpi_function *const helper_ways[HELPERS] = {
     [FREE] = (qmpi_function *)free_type,
 };
 
-/* Whether `symbol` is mpi_x_f08_ or pmpir_x_f08_ for the function MPI_X. */
+/* The names of the procedure that stands for MPI_X in Fortran: before and after its x. */
+static const struct {
+    const char *before, *after;
+} own_names[] = {
+    {"mpi_", "_f08_"}, /* MPICH */
+    {"pmpir_", "_f08_"},
+    {"ompi_", "_f"}, /* Open MPI, whose other bindings call these */
+};
+
 static bool is_own_procedure(const char *symbol, const char *function)
 {
-    if (!strncmp(symbol, "pmpir_", 6))
-        symbol += 6;
-    else if (!strncmp(symbol, "mpi_", 4))
-        symbol += 4;
-    else
-        return false;
     const size_t length = strlen(function) - 4;
-    return !strncasecmp(symbol, function + 4, length) && !strcmp(symbol + length, "_f08_");
+    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++) {
+        const size_t before = strlen(own_names[i].before);
+        if (!strncmp(symbol, own_names[i].before, before) &&
+            !strncasecmp(symbol + before, function + 4, length) &&
+            !strcmp(symbol + before + length, own_names[i].after))
+            return true;
+    }
+    return false;
+}
+
+/* MPI_Comm_f2c and its like: C's alone. Bindings call them to convert their arguments. */
+static bool is_conversion(const char *function)
+{
+    const size_t length = strlen(function);
+    return length > 4 &&
+           (!strcmp(function + length - 4, "_f2c") || !strcmp(function + length - 4, "_c2f"));
 }
 
 static void note_own_ranges(const struct qmpi_elf_loaded *object, struct helper *helper)
@@ -161,8 +179,7 @@ static void *target_of(void *data, const char *name, enum qmpi_binding binding)
     const int number = qmpi_name_find(name + pmpi);
     if (number < 0 || !qmpi_entries[number])
         return NULL;
-    /* Every procedure for files converts its handle. */
-    if (number == MPI_FILE_F2C_T || number == MPI_FILE_C2F_T)
+    if (is_conversion(name))
         return (void *)(uintptr_t)qmpi_pmpi_slots[number];
     for (size_t i = 0; pmpi && i < sizeof helpers / sizeof *helpers; i++) {
         if (helpers[i].number == number)

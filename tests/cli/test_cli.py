@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What each subcommand prints and how it ends."""
-from support import (ASAN, BUILD, BUNDLED_TOOLS, MPIEXEC, PROGRAMS, TOOLS, clean_environment,
-                     run_command)
-
-QMPI = BUILD / "src" / "cli" / "qmpi"
+from support import (ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, PROGRAMS, QMPI, TOOLS, TOOLS_FOLDER,
+                     clean_environment, launch, run_command)
 
 
 def qmpi(*arguments, env=None, launcher=(), **more):
@@ -42,7 +40,7 @@ def test_run_sets_the_variables_and_becomes_the_program():
 def test_run_preloads_libqmpi_in_front_of_what_is_preloaded():
     other = ASAN or "libm.so.6"
     result = qmpi("run", "--", "sh", "-c", "echo $LD_PRELOAD", env={"LD_PRELOAD": other})
-    assert result.stdout.strip() == f"{(BUILD / 'src/libqmpi.so').resolve()}:{other}"
+    assert result.stdout.strip() == f"{LIBQMPI.resolve()}:{other}"
 
 
 def test_run_leaves_the_programs_options_alone():
@@ -67,7 +65,7 @@ def test_list_shows_the_bundled_tools_and_their_options():
     output = qmpi("list").stdout
     assert "count " in output and "empty " in output
     assert "output" in output
-    assert str(BUNDLED_TOOLS.resolve()) in output or "/qmpi/count.so" in output
+    assert str(BUNDLED_TOOLS.resolve()) in output or f"/{TOOLS_FOLDER}/count.so" in output
 
 
 def test_list_says_of_what_is_no_tool_why(tmp_path):
@@ -118,6 +116,6 @@ def test_functions_lists_number_name_and_presence():
 
 def test_run_works_behind_the_launcher():
     result = qmpi("run", "-t", "count", "--", PROGRAMS / "calls", "init", "barrier", "finalize",
-                  launcher=[MPIEXEC, "-n", "2"])
+                  launcher=launch(2))
     assert result.returncode == 0
     assert "count (layer 1): MPI calls of 2 ranks" in result.stderr

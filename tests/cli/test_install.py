@@ -6,8 +6,10 @@ import shutil
 import subprocess
 
 import pytest
-from support import (ASAN, BUILD, MPIEXEC, PROGRAMS, SOURCE, clean_environment,
-                     run_command)
+from support import (ASAN, BUILD, LIBQMPI, MPICC, MPI_NAME, PROGRAMS, QMPI, SOURCE, clean_environment,
+                     launch, run_command)
+
+PACKAGE = LIBQMPI.stem.removeprefix("lib")  # qmpi, qmpi-openmpi
 
 TOOL = r"""
 #include <qmpi/qmpi.h>
@@ -38,7 +40,7 @@ def prefix(tmp_path_factory):
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
                    capture_output=True)
     moved = tmp_path_factory.mktemp("moved") / "qmpi"
-    prefix = next(path.parent for path in stage.rglob("bin") if (path / "qmpi").exists())
+    prefix = next(path.parent for path in stage.rglob("bin") if (path / QMPI.name).exists())
     shutil.move(prefix, moved)
     return moved
 
@@ -49,13 +51,13 @@ def environment(**variables):
 
 
 def test_the_command_finds_library_and_tools_beside_it(prefix):
-    result = run_command([prefix / "bin/qmpi", "check", "-t", "count:empty"], environment())
+    result = run_command([prefix / "bin" / QMPI.name, "check", "-t", "count:empty"], environment())
     assert result.returncode == 0
     assert f"{prefix}/lib" in result.stdout
 
 
 def test_a_program_runs_under_the_installed_library(prefix):
-    result = run_command([prefix / "bin/qmpi", "run", "-t", "count", PROGRAMS / "calls", "init",
+    result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "count", PROGRAMS / "calls", "init",
                           "barrier", "finalize"],
                          environment())
     assert result.returncode == 0
@@ -65,14 +67,14 @@ def test_a_program_runs_under_the_installed_library(prefix):
 @pytest.mark.skipif(bool(ASAN), reason="a tool built outside knows nothing of the sanitizer")
 def test_a_tool_is_built_with_pkg_config_and_runs(prefix, tmp_path):
     (tmp_path / "outside.c").write_text(TOOL)
-    folder = next(prefix.rglob("qmpi.pc")).parent
+    folder = next(prefix.rglob(f"{PACKAGE}.pc")).parent
     env = environment(PKG_CONFIG_PATH=folder)
     flags = subprocess.run(
-        ["pkg-config", "--cflags", "--libs", "qmpi"], env=env, check=True,
+        ["pkg-config", "--cflags", "--libs", PACKAGE], env=env, check=True,
         capture_output=True, text=True).stdout.split()
-    subprocess.run(["mpicc.mpich", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o",
+    subprocess.run([MPICC, "-shared", "-fPIC", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o",
                     tmp_path / "outside.so", tmp_path / "outside.c", *flags], check=True, env=env)
-    result = run_command([prefix / "bin/qmpi", "run", "-t", "outside", "--tool-path", tmp_path,
+    result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "outside", "--tool-path", tmp_path,
                           PROGRAMS / "calls", "init",
                           "barrier", "finalize"], env)
     assert "outside saw MPI_Barrier" in result.stderr
@@ -80,8 +82,8 @@ def test_a_tool_is_built_with_pkg_config_and_runs(prefix, tmp_path):
 
 def test_the_installed_headers_stand_in_one_folder_per_mpi(prefix):
     headers = {os.path.relpath(path, prefix / "include") for path in prefix.rglob("*.h")}
-    assert {"qmpi/qmpi.h", "qmpi/wrappers.h", "qmpi/mpich/functions.h",
-            "qmpi/mpich/wrappers.h"} <= headers
+    assert {"qmpi/qmpi.h", "qmpi/wrappers.h", f"qmpi/{MPI_NAME}/functions.h",
+            f"qmpi/{MPI_NAME}/wrappers.h"} <= headers
 
 
 @pytest.mark.parametrize("page, name, report", [
@@ -93,7 +95,7 @@ def test_the_tool_in_the_documents_is_the_example_and_works(page, name, report):
     example = (SOURCE / f"examples/{name}.c").read_text()
     assert example.endswith(code)
     result = run_command(
-        [MPIEXEC, "-n", "2", BUILD / "src/cli/qmpi", "run", "-t",
+        [*launch(2), QMPI, "run", "-t",
          f"{BUILD / 'examples'}/{name}.so:count", "--", PROGRAMS / "calls", "init", "barrier",
          "barrier", "finalize"], environment())
     assert result.stderr.count(report) == 2

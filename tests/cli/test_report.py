@@ -12,9 +12,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from support import BUILD, SOURCE, clean_environment, run_command
+from support import QMPI, SOURCE, clean_environment, run_command
 
-QMPI = BUILD / "src" / "cli" / "qmpi"
 REPORTS = SOURCE / "tests" / "cli" / "reports"
 SCHEMA = json.loads((SOURCE / "docs" / "qmpi-profile-1.schema.json").read_text())
 FILES = sorted(REPORTS.glob("*.json"))

@@ -2,9 +2,7 @@
 """qmpi vars: what the MPI library and a stack of tools offer through MPI_T, for people and as JSON."""
 import json
 
-from support import BUILD, run_mpi
-
-QMPI = BUILD / "src" / "cli" / "qmpi"
+from support import QMPI, run_mpi
 
 
 def variables(*arguments, **more):

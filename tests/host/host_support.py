@@ -4,12 +4,11 @@ import re
 import subprocess
 from pathlib import Path
 
-from support import BUILD, LIBQMPI, TOOLS, clean_environment, program, run_command, run_mpi
+from support import BUILD, LIBQMPI, QMPI, TOOLS, clean_environment, program, run_command, run_mpi
 
 HOST = BUILD / "tests" / "host"
 HOST_TOOLS = HOST / "tools"
 HOST_PROGRAMS = HOST / "programs"
-QMPI = BUILD / "src" / "cli" / "qmpi"
 
 # What tests/mpi's program `calls` does in most of these tests, and the functions that this calls.
 STEPS = {"init": "MPI_Init", "comm_rank": "MPI_Comm_rank", "comm_size": "MPI_Comm_size",

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from host_support import RUN, check_stack, hosted, one_message, run_hosted, succeed
+from support import MPI_SONAME
 
 CLASS_AT, CLASS_32 = 4, 1
 DYNAMIC, SYMBOL_TABLE = 2, 6  # PT_DYNAMIC, DT_SYMTAB
@@ -65,7 +66,7 @@ CASES = {
     "no dynamic symbol table": (without_symbols, "no dynamic symbol table"),
     "missing dependency": (without_its_library, "libmissing.so"),
     "missing function": (unresolved, "nobody_defines_this"),
-    "the MPI library by name": (lambda folder: "libmpich.so.12", "is an MPI library, no tool"),
+    "the MPI library by name": (lambda folder: MPI_SONAME, "is an MPI library, no tool"),
     "relocations in code": (lambda folder: "textrel", "relocations in its code"),
     "defines nothing of MPI": (lambda folder: "names", "no tool"),
 }

@@ -7,7 +7,7 @@ import pytest
 
 from host_support import (HOST_TOOLS, RUN, STEPS, host_program, hosted, one_message, qmpi,
                           run_hosted, succeed)
-from support import ASAN, LIBQMPI, clean_environment
+from support import ASAN, LIBQMPI, MPI_SONAME, clean_environment
 
 SURROUNDINGS = host_program("surroundings")
 
@@ -78,12 +78,13 @@ as_everywhere = pytest.mark.skipif(bool(ASAN), reason="the sanitizer replaces ma
 @as_everywhere
 def test_the_programs_dlsym_keeps_its_meaning():
     plain = run_hosted(SURROUNDINGS, "init", "names", "finalize", preload=())
-    assert "next malloc in libc.so.6, next MPI_Init in libmpich.so.12" in plain.stdout
+    assert f"next malloc in libc.so.6, next MPI_Init in {MPI_SONAME}" in plain.stdout
     for tools in (None, "lazy:alpha"):
         result = succeed(SURROUNDINGS, "names", "init", "names", "finalize", tools=tools)
         names = [line for line in result.stdout.splitlines() if line.startswith("names:")]
-        assert names == ["names: next malloc in libc.so.6, next MPI_Init in libqmpi.so, next "
-                         "PMPI_Init in libqmpi.so, any MPI_Init in libqmpi.so, MPI_None in "
+        ours = LIBQMPI.name
+        assert names == [f"names: next malloc in libc.so.6, next MPI_Init in {ours}, next "
+                         f"PMPI_Init in {ours}, any MPI_Init in {ours}, MPI_None in "
                          "nowhere"] * 2
 
 

@@ -19,6 +19,7 @@ OPEN_MPI = MPI_NAME == "openmpi"
 LIBQMPI = BUILD / "src" / ("libqmpi-openmpi.so" if OPEN_MPI else "libqmpi.so")
 MPI_LIBRARY = "libmpi.so" if OPEN_MPI else "libmpich.so"
 MPI_SONAME = "libmpi.so.40" if OPEN_MPI else "libmpich.so.12"
+QMPI = BUILD / "src" / "cli" / ("qmpi-openmpi" if OPEN_MPI else "qmpi")
 BUNDLED_TOOLS = BUILD / "tools"
 PROGRAMS = BUILD / "tests" / "mpi" / "programs"
 TOOLS = BUILD / "tests" / "mpi" / "tools"
@@ -28,6 +29,10 @@ MPICC = shutil.which("mpicc." + MPI_NAME) or "mpicc"
 
 MPI_VERSION = 3 if OPEN_MPI else 4
 needs_sessions = pytest.mark.skipif(MPI_VERSION < 4, reason="this MPI has no sessions")
+# The library that holds the procedures of each Fortran binding.
+FORTRAN_LIBRARIES = ({"f08": "libmpi_usempif08.so.40", "mpi": "libmpi_mpifh.so.40",
+                      "mpif_h": "libmpi_mpifh.so.40"} if OPEN_MPI else
+                     dict.fromkeys(("f08", "mpi", "mpif_h"), "libmpichfort.so.12"))
 TOOLS_FOLDER = "qmpi-openmpi" if OPEN_MPI else "qmpi"
 
 # Open MPI: may be started by root, and with more ranks than processors; ranks that wait give way;
@@ -38,8 +43,9 @@ OPEN_MPI_SETTINGS = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_orte_tmpdir_base": tempfile.gettempdir(),  # whatever a test makes of TMPDIR
     "OMPI_MCA_pml": "ob1",
-    "OMPI_MCA_btl": "self,vader",
+    "OMPI_MCA_btl": "self,vader,tcp",  # tcp to processes that were spawned
     "OMPI_MCA_osc": "^ucx",
 }
 

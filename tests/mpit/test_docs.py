@@ -4,7 +4,7 @@ import re
 import shutil
 
 from mpit_support import MPIT_PROGRAMS
-from support import BUILD, SOURCE, clean_environment, run_command, run_mpi
+from support import BUILD, MPICC, SOURCE, clean_environment, run_command, run_mpi
 
 
 def test_the_layer_of_the_page_publishes_its_counter(tmp_path):
@@ -13,7 +13,7 @@ def test_the_layer_of_the_page_publishes_its_counter(tmp_path):
     source.write_text(re.search(r"```c\n(.*?)```", page, re.S)[1], encoding="utf-8")
     library = tmp_path / "barriers.so"
     built = run_command(
-        [shutil.which("mpicc.mpich") or "mpicc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
+        [MPICC, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
          f"-I{SOURCE / 'include'}", f"-I{BUILD / 'src' / 'dispatch' / 'include'}",
          source, "-o", library], clean_environment())
     assert built.returncode == 0

@@ -14,7 +14,7 @@ from observe_support import observe_program
 from support import LIBQMPI, SOURCE, clean_environment, run_command
 
 CC = os.environ.get("QMPI_TEST_CC", "cc").split("\n")
-MPI_INCLUDE = os.environ.get("QMPI_TEST_MPI_INCLUDE", "/usr/include/x86_64-linux-gnu/mpich")
+MPI_INCLUDE = os.environ.get("QMPI_TEST_MPI_INCLUDE", "/usr/include")
 
 GROUPS = ["point_to_point", "completion", "collective", "one_sided", "io", "datatype",
           "communicator", "group", "topology", "environment", "info", "process",

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from support import ASAN, BUILD, BUNDLED_TOOLS, TOOLS, clean_environment, run_command, run_mpi
+from support import ASAN, BUILD, BUNDLED_TOOLS, QMPI, TOOLS, clean_environment, run_command, run_mpi
 
 REACH_PROGRAMS = BUILD / "tests" / "reach" / "programs"
 REACH_TOOLS = BUILD / "tests" / "reach" / "tools"
-QMPI = BUILD / "src" / "cli" / "qmpi"
 
 # What exchange.c and its likes call, in each of the two ranks.
 EXCHANGE = {

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from reach_support import counted, installed, reach, tallied
+from support import MPI_NAME, OPEN_MPI
 
 STACKS = {"native": "count,output=%t.json",
           "native, hosted, native": "count,output=%t.json:tally:count,output=%t.json"}
@@ -45,7 +46,7 @@ def without_times(text):
 
 @every_stack
 def test_scalapacks_lu_factorization_has_the_same_results(tools, tmp_path):
-    program = installed("/usr/lib/*/scalapack/mpich-tests/xdlu")
+    program = installed(f"/usr/lib/*/scalapack/{MPI_NAME}-tests/xdlu")
     (tmp_path / "LU.dat").write_text(LU)
     run = {"cwd": tmp_path, "timeout": 120, "env": {"REACH_TALLY": tmp_path / "tally"}}
     plain = reach(program, preload=(), **run)
@@ -65,7 +66,7 @@ def test_scalapacks_lu_factorization_has_the_same_results(tools, tmp_path):
 
 @every_stack
 def test_netpipe_finishes_and_its_messages_are_seen(tools, tmp_path):
-    program = installed("NPmpich2")
+    program = installed("NPopenmpi" if OPEN_MPI else "NPmpich2")
     result = reach(program, "-u", "64", "-n", "10", "-o", tmp_path / "np.out", tools=tools,
                    cwd=tmp_path, timeout=120, env={"REACH_TALLY": tmp_path / "tally"})
     assert result.returncode == 0

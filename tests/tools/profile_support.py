@@ -3,10 +3,9 @@
 import json
 import subprocess
 
-from support import BUILD, BUNDLED_TOOLS, LIBQMPI, clean_environment, run_mpi
+from support import BUILD, BUNDLED_TOOLS, LIBQMPI, QMPI, clean_environment, run_mpi
 
 STEPS = BUILD / "tests" / "tools" / "programs" / "tools_steps"
-QMPI = BUILD / "src" / "cli" / "qmpi"
 TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'tools' / 'tools'}:{BUILD / 'tests' / 'host' / 'tools'}"
 JSON = "profile,output=out.json,format=json"
 

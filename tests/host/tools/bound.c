@@ -66,7 +66,11 @@ static void *look_up(const char *name)
 #elif WHERE == EVERYWHERE
     void *found = dlsym(RTLD_DEFAULT, name);
 #else
+#ifdef OPEN_MPI
+    const char *file = "libmpi.so.40";
+#else
     const char *file = "libmpich.so.12";
+#endif
 #if WHERE == OWN_HANDLE
     Dl_info info;
     file = dladdr(&calls, &info) ? info.dli_fname : "none";

@@ -43,8 +43,9 @@ const char *expect_hex(const void *object, size_t size);
 #define REQUEST(value) expect_hex(&(MPI_Request){value}, sizeof(MPI_Request))
 #define DATATYPE(value) expect_hex(&(MPI_Datatype){value}, sizeof(MPI_Datatype))
 
-/* One call, and what is to be seen of it; `fields` is evaluated after the call. An MPI without large
- * counts has the function with small ones in place of MPI_X_c; where there is neither, nothing. */
+/* One call, and what is to be seen of it; `fields` is evaluated after the call. An MPI without
+ * large counts has the function with small ones in place of MPI_X_c; where there is neither,
+ * nothing. */
 #define DO(X, ARGUMENTS, fields)                                                                   \
     DO_AS(EXISTS_SECOND(EXISTS_##X, 0, none, ~), EXISTS_THIRD(EXISTS_##X, 0, none, ~), ARGUMENTS,  \
           fields)

@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: MIT
-! A tool in Fortran: wrappers with C names, a count in a module, its own output unit.
+! A tool in Fortran: wrappers with C names, a count in a module, its own output unit. HANDLE is the
+! kind of a C handle: MPICH's are numbers, Open MPI's addresses.
 module counts
     implicit none
     integer :: calls = 0
@@ -14,14 +15,14 @@ contains
 end module
 
 integer(c_int) function wrap_barrier(comm) bind(c, name='MPI_Barrier')
-    use, intrinsic :: iso_c_binding, only: c_int
+    use, intrinsic :: iso_c_binding, only: c_int, HANDLE
     use counts
     implicit none
-    integer(c_int), value :: comm
+    integer(HANDLE), value :: comm
     interface
         integer(c_int) function pmpi_barrier_c(comm) bind(c, name='PMPI_Barrier')
-            import c_int
-            integer(c_int), value :: comm
+            import c_int, HANDLE
+            integer(HANDLE), value :: comm
         end function
     end interface
     call note('MPI_Barrier')
@@ -29,15 +30,15 @@ integer(c_int) function wrap_barrier(comm) bind(c, name='MPI_Barrier')
 end function
 
 integer(c_int) function wrap_rank(comm, rank) bind(c, name='MPI_Comm_rank')
-    use, intrinsic :: iso_c_binding, only: c_int
+    use, intrinsic :: iso_c_binding, only: c_int, HANDLE
     use counts
     implicit none
-    integer(c_int), value :: comm
+    integer(HANDLE), value :: comm
     integer(c_int) :: rank
     interface
         integer(c_int) function pmpi_rank_c(comm, rank) bind(c, name='PMPI_Comm_rank')
-            import c_int
-            integer(c_int), value :: comm
+            import c_int, HANDLE
+            integer(HANDLE), value :: comm
             integer(c_int) :: rank
         end function
     end interface
