@@ -49,7 +49,9 @@ enum {
  * variable's datatype are read or written. They return MPI_SUCCESS or an MPI_T error code (for a
  * control variable MPI_T_ERR_CVAR_SET_NOT_NOW, say), which goes to the caller as it is. They are
  * called in the caller's thread without any lock of ours held: whoever reads from several threads
- * calls them from several threads. They may call MPI_T.
+ * calls them from several threads. They may call MPI_T. An MPI_T handle that is bound to an object
+ * is not freed while another thread's callback is under way with that object: freeing waits, so a
+ * callback must not wait for a thread that frees handles.
  */
 typedef int QMPIX_Var_read(void *user, const void *object, void *buffer, int count);
 typedef int QMPIX_Var_write(void *user, const void *object, const void *buffer, int count);
