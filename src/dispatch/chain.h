@@ -19,7 +19,7 @@ typedef void qmpi_function(void);
 /* Read directly, not through the GOT: the pointers below are on the path of an MPI call. */
 #define QMPI_HIDDEN __attribute__((visibility("hidden")))
 
-/* The generated ends of a chain; both NULL for a function that this MPI lacks. */
+/* The generated ends of a chain; all NULL for a function that this MPI lacks. */
 struct qmpi_ends {
     qmpi_function *enter;  /* MPI_X's signature: notes the caller, calls the head's function */
     qmpi_function *base;   /* QMPI_X_t: drops the context, jumps to PMPI_X */
@@ -64,7 +64,7 @@ extern _Thread_local QMPI_Context qmpi_position QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
 
 /* The node of the uppermost native layer of a function: all above it are hosted. NULL: there is
- * none. */
+ * none. What hosted layers have kept may lead to another node of that layer. */
 extern qmpi_atomic_context qmpi_first_natives[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* A node and what we keep beside it, out of the ABI. */
