@@ -149,6 +149,9 @@ void qmpi_chain_publish(void);
  */
 int qmpi_chain_set_enabled(int tool_id, bool enabled);
 
+/* The layer has no place in the stack after all: it is not told of switches. In switch.c. */
+void qmpi_chain_leave_out(int tool_id);
+
 /* Whether a layer is on; a layer that does not exist is not. Any thread. */
 bool qmpi_chain_is_enabled(int tool_id);
 

@@ -159,6 +159,11 @@ static void call_back(void)
     }
 }
 
+void qmpi_chain_leave_out(int tool_id)
+{
+    __atomic_store_n(&callbacks[tool_id], NULL, __ATOMIC_RELEASE);
+}
+
 int qmpi_chain_set_enabled(int tool_id, bool enabled)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
