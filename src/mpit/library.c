@@ -18,12 +18,7 @@ MPI_T_pvar_handle qmpi_mpit_all_handles;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool held;
 
-#if defined(MPI_T_PVAR_ALL_HANDLES)
-static MPI_T_pvar_handle find_all_handles(void)
-{
-    return MPI_T_PVAR_ALL_HANDLES;
-}
-#elif defined(QMPI_STATIC)
+#if defined(MPI_T_PVAR_ALL_HANDLES) || defined(QMPI_STATIC)
 static MPI_T_pvar_handle find_all_handles(void)
 {
     return MPI_T_PVAR_ALL_HANDLES;
@@ -82,16 +77,16 @@ int qmpi_mpit_init_thread(int required, int *provided)
 {
     const bool valid = required >= MPI_THREAD_SINGLE && required <= MPI_THREAD_MULTIPLE;
     int level = required;
-    if (!valid)
-        return LIBRARY(init_thread, INIT_THREAD)(required, provided);
-    const int result = LIBRARY(init_thread, INIT_THREAD)(MPI_THREAD_MULTIPLE, &level);
+    /* What is no level is the library's to refuse, or not: then it counts as any other. */
+    const int result =
+        LIBRARY(init_thread, INIT_THREAD)(valid ? MPI_THREAD_MULTIPLE : required, &level);
     if (result != MPI_SUCCESS)
         return result;
     qmpi_mpit_hold();
     qmpi_mpit_demand();
     atomic_fetch_add(&qmpi_mpit_users, 1);
     if (provided)
-        *provided = level < required ? level : required;
+        *provided = valid && level > required ? required : level;
     return MPI_SUCCESS;
 }
 
