@@ -86,14 +86,29 @@ struct qmpi_mpit_category *qmpi_mpit_new_category(int tool_id)
     return category;
 }
 
+/* Under its name or, where a layer has published that one, under the next one as labels.c has it.
+ */
+static void add_numbered(struct qmpi_mpit_category *category, char *name)
+{
+    category->item.name = name;
+    for (int number = 2; !qmpi_mpit_add(&category->item, 0); number++) {
+        if (!qmpi_mpit_find_name(QMPI_MPIT_CATEGORIES, category->item.name, 0))
+            return; /* there is no room for it */
+        if (number > 2)
+            free(category->item.name);
+        category->item.name = qmpi_format("%s#%d", name, number);
+    }
+    if (category->item.name != name)
+        free(name);
+}
+
 /* `qmpi` and `qmpi.TOOL` have no NAME under which a layer's category could be. */
 static struct qmpi_mpit_category *make_root(void)
 {
     struct qmpi_mpit_category *category = qmpi_mpit_new_category(0);
-    category->item.name = qmpi_copy("qmpi");
     category->item.short_name = qmpi_copy("");
     category->item.description = qmpi_copy("What the layers of the stack of MPI tools publish");
-    qmpi_mpit_add(&category->item, 0);
+    add_numbered(category, qmpi_copy("qmpi"));
     return category;
 }
 
@@ -102,13 +117,12 @@ static struct qmpi_mpit_category *make_own(int tool_id)
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     const QMPIX_Tool_info *info = layer->tool ? layer->tool->info : NULL;
     struct qmpi_mpit_category *category = qmpi_mpit_new_category(tool_id);
-    category->item.name = qmpi_format("qmpi.%s", qmpi_mpit_label(tool_id));
     category->item.short_name = qmpi_copy("");
     category->item.description = info && info->description
                                      ? qmpi_copy(info->description)
                                      : qmpi_format("Layer %d of the stack", tool_id);
     category->item.category = root;
-    qmpi_mpit_add(&category->item, 0);
+    add_numbered(category, qmpi_format("qmpi.%s", qmpi_mpit_label(tool_id)));
     return category;
 }
 
