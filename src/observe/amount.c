@@ -7,6 +7,8 @@
 
 static int size_of(MPI_Datatype type, MPI_Count *size)
 {
+    if (type == MPI_DATATYPE_NULL) /* an error of the program's call, not of ours */
+        return MPI_ERR_ARG;
     return QMPI_PMPI(Type_size_x, TYPE_SIZE_X)(type, size);
 }
 
