@@ -38,6 +38,9 @@ extern qmpi_function *const qmpi_entries[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 /* The MPI library's own PMPI functions. */
 extern qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
+/* One of them, with its type: QMPI_PMPI(Comm_rank, COMM_RANK)(comm, &rank). */
+#define QMPI_PMPI(X, NUMBER) ((__typeof__(&MPI_##X))qmpi_bases[MPI_##NUMBER##_T])
+
 /* What ends the chains: the same, or in a stack with layers src/mpit's merged functions. */
 extern qmpi_function *qmpi_lasts[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
