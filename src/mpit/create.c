@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * QMPIX_Pvar_create and QMPIX_Cvar_create: what a layer says of its variable is checked against the
- * standard's rules, copied, and published.
+ * QMPIX_Pvar_create, QMPIX_Cvar_create and QMPIX_Category_create: what a layer says of its variable
+ * or category is checked against the standard's rules, copied, and published.
  */
 #include "arena.h"
 #include "message.h"
@@ -147,4 +147,21 @@ int QMPIX_Cvar_create(int tool_id, const QMPIX_Cvar *cvar, int *index)
         return MPI_ERR_ARG;
     }
     return publish(variable, cvar->name, cvar->description, cvar->flags, index);
+}
+
+int QMPIX_Category_create(int tool_id, const QMPIX_Category *category, int *index)
+{
+    if (!category || category->size < sizeof *category || !qmpi_mpit_is_name(category->name) ||
+        category->flags & ~QMPIX_BARE_NAME || tool_id < 1)
+        return MPI_ERR_ARG;
+    struct qmpi_mpit_category *parent = qmpi_mpit_category_for(tool_id, category->parent);
+    if (!parent)
+        return MPI_ERR_ARG;
+    struct qmpi_mpit_category *item = qmpi_mpit_new_category(tool_id);
+    item->item.category = parent;
+    if (qmpi_mpit_publish(&item->item, category->name, category->description,
+                          category->flags & QMPIX_BARE_NAME, index))
+        return MPI_SUCCESS;
+    free(item);
+    return MPI_ERR_ARG;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See publish.h. How names are made, and QMPIX_Category_create: the layer's own category is there
- * before anything is put into it.
+ * See publish.h. How names are made; and the categories that are there before anything is put into
+ * them.
  */
 #include "publish.h"
 
@@ -148,21 +148,4 @@ struct qmpi_mpit_category *qmpi_mpit_category_for(int tool_id, const char *name)
     if (!category || !name)
         return category;
     return *name ? qmpi_mpit_find_category(tool_id, name) : NULL;
-}
-
-int QMPIX_Category_create(int tool_id, const QMPIX_Category *category, int *index)
-{
-    if (!category || category->size < sizeof *category || !qmpi_mpit_is_name(category->name) ||
-        category->flags & ~QMPIX_BARE_NAME || tool_id < 1)
-        return MPI_ERR_ARG;
-    struct qmpi_mpit_category *parent = qmpi_mpit_category_for(tool_id, category->parent);
-    if (!parent)
-        return MPI_ERR_ARG;
-    struct qmpi_mpit_category *item = qmpi_mpit_new_category(tool_id);
-    item->item.category = parent;
-    if (qmpi_mpit_publish(&item->item, category->name, category->description,
-                          category->flags & QMPIX_BARE_NAME, index))
-        return MPI_SUCCESS;
-    free(item);
-    return MPI_ERR_ARG;
 }
