@@ -21,8 +21,10 @@
  * environment does so before.
  *
  * Errors (MPI error classes; nothing calls an error handler): MPI_ERR_ARG where an argument or a
- * field is not as described, where there is no such layer, or where this layer has published that
- * name already. docs/mpi_t.md has a whole example.
+ * field is not as described, where there is no such layer, where what the name becomes is taken (of
+ * performance variables within their class, as in the standard), or where there are a million of
+ * that sort; MPI_ERR_NO_MEM where QMPIX_Enum_create finds no room. docs/mpi_t.md has a whole
+ * example.
  */
 #ifndef QMPI_MPIT_H
 #define QMPI_MPIT_H
@@ -49,7 +51,9 @@ enum {
  * variable's datatype are read or written. They return MPI_SUCCESS or an MPI_T error code (for a
  * control variable MPI_T_ERR_CVAR_SET_NOT_NOW, say), which goes to the caller as it is. They are
  * called in the caller's thread without any lock of ours held: whoever reads from several threads
- * calls them from several threads. They may call MPI_T.
+ * calls them from several threads. They may call MPI_T. An MPI_T handle that is bound to an object
+ * is not freed while another thread's callback is under way with that object: freeing waits, so a
+ * callback must not wait for a thread that frees handles.
  */
 typedef int QMPIX_Var_read(void *user, const void *object, void *buffer, int count);
 typedef int QMPIX_Var_write(void *user, const void *object, const void *buffer, int count);
@@ -77,8 +81,9 @@ typedef int QMPIX_Var_open(void *user, const void *object, int *count);
  *       it was started, allocated (continuous) or last reset.
  *   STATE, LEVEL, SIZE, PERCENTAGE, GENERIC   A started handle's value is the publisher's present
  *       one; a stopped handle's the one when it stopped. Writing (where it is not READONLY) goes to
- *       `address` or `write`, and so to all. Resetting changes GENERIC ones only: to the value that
- *       they had when they were published, or by `reset`.
+ *       `address` or `write`, and so to all. Resetting makes a stopped handle's value the present
+ *       one too; of GENERIC ones it changes that first, for all: to the value that it had when the
+ *       variable was published, or by `reset`.
  * Where the MPI standard allows a class fewer datatypes than MPI_T has, so do we; LEVEL may be
  * MPI_INT too, as in the standard's example.
  *

@@ -22,7 +22,16 @@
  * They make PMPI calls alone, between MPI_Init and MPI_Finalize (or in a session); outside they
  * answer MPI_ERR_OTHER where they would need one. They may be called in `before` and in `after`,
  * for the record given there, by the thread that got it. Like all calls of <qmpi/qmpi.h> they
- * return an error class, call no error handler, and set their outputs only on success.
+ * return an error class, call no error handler, and set their outputs only on success. In `before`
+ * nobody has checked the program's arguments yet: to null handles where there must be an object the
+ * answer is MPI_ERR_ARG; any other handle must be valid, or asking MPI about it is an error there.
+ *
+ * Neither the MPI standard nor the Tools Working Group's draft has observers: all of this is an
+ * extension. The groups below are the standard's chapters (of MPI 4.0), and the helpers follow what
+ * these say of the calls: bytes as in "Datatypes" (MPI_Type_size), peers and tags as in
+ * "Point-to-Point Communication", roots and MPI_IN_PLACE as in "Collective Communication",
+ * neighbours as in "Process Topologies", windows as in "One-Sided Communications", requests as in
+ * the section "Nonblocking Communication".
  */
 #ifndef QMPI_OBSERVER_H
 #define QMPI_OBSERVER_H
@@ -235,8 +244,9 @@ QMPI_API int QMPIX_Call_get_peer(const QMPIX_Call *call, int *peer, int *world, 
  * In `after`: the requests that this call started (new ones of MPI_Isend and its like; those of
  * MPI_Start), and those that it completed (needs QMPIX_OBSERVE_REQUESTS; MPI_REQUEST_NULL and
  * inactive ones among what was given are not distinguished from completed ones by MPI_Wait and
- * MPI_Waitall, except MPI_REQUEST_NULL, which is left out). Stores at most `capacity` handles and
- * sets `count` to how many there are. MPI_ERR_OTHER: in `before`.
+ * MPI_Waitall, except MPI_REQUEST_NULL, which is left out). A completion that failed has completed
+ * the requests that it has freed; of MPI_Waitall and its like those whose status says so. Stores at
+ * most `capacity` handles and sets `count` to how many there are. MPI_ERR_OTHER: in `before`.
  */
 QMPI_API int QMPIX_Call_get_started(const QMPIX_Call *call, int capacity, MPI_Request *requests,
                                     int *count);
@@ -244,8 +254,10 @@ QMPI_API int QMPIX_Call_get_completed(const QMPIX_Call *call, int capacity, MPI_
                                       int *count);
 
 /* The rank in MPI_COMM_WORLD of a rank of `comm` (of its remote group if it is an
- * intercommunicator); MPI_UNDEFINED: see QMPIX_Transfer. Kept with the communicator, so that asking
- * again is cheap. */
+ * intercommunicator); MPI_UNDEFINED: see QMPIX_Transfer. Any thread that may call MPI. Kept with
+ * the communicator, so that asking again is cheap: as an attribute under a key of ours, which the
+ * program's own keys never meet and MPI_Comm_free deletes. MPI_ERR_ARG: MPI_COMM_NULL, NULL;
+ * MPI_ERR_OTHER: MPI does not say. */
 QMPI_API int QMPIX_Comm_world_rank(MPI_Comm comm, int rank, int *world);
 
 #ifdef __cplusplus

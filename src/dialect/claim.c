@@ -26,16 +26,13 @@ enum { COUNT = sizeof names / sizeof *names };
 
 static void *targets[COUNT]; /* ours, whatever the loader finds */
 
-static int find_ours(struct dl_phdr_info *info, size_t size, void *data)
+static void find_ours(void)
 {
     struct qmpi_elf_loaded object;
-    (void)size;
-    (void)data;
-    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_contains(&object, qmpi_ends))
-        return 0;
+    if (!qmpi_elf_loaded_holder(qmpi_ends, &object))
+        return;
     for (int i = 0; i < COUNT; i++)
         targets[i] = qmpi_elf_loaded_find(&object, names[i]);
-    return 1;
 }
 
 static void *target_of(const char *name)
@@ -100,17 +97,35 @@ static char *change_symbols(const struct qmpi_elf_loaded *object)
     return problem;
 }
 
+static void look(void *data, const struct qmpi_elf_reference *reference)
+{
+    bool *found = data;
+    *found |= target_of(reference->name) != NULL;
+}
+
+static char *change_references(const struct qmpi_elf_loaded *object)
+{
+    bool found = false;
+    qmpi_elf_references(object, look, &found);
+    return found ? qmpi_elf_rewrite(object, rewrite, NULL) : NULL;
+}
+
+/* What cannot be changed in one object is no reason to leave the others. */
 static int claim(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct qmpi_elf_loaded object;
-    char **problem = data;
+    char **first = data;
     (void)size;
     if (!qmpi_elf_loaded_read(info, &object) || qmpi_elf_loaded_contains(&object, qmpi_ends))
         return 0;
-    *problem = qmpi_elf_loaded_find(&object, "PMPI_Get_library_version")
-                   ? change_symbols(&object)
-                   : qmpi_elf_rewrite(&object, rewrite, NULL);
-    return *problem != NULL;
+    char *problem = qmpi_elf_loaded_find(&object, "PMPI_Get_library_version")
+                        ? change_symbols(&object)
+                        : change_references(&object);
+    if (*first)
+        free(problem);
+    else
+        *first = problem;
+    return 0;
 }
 
 void qmpi_dialect_claim(void)
@@ -121,7 +136,7 @@ void qmpi_dialect_claim(void)
     char *problem = NULL;
     if (!found || !qmpi_reach_is_mpi_library(found))
         return;
-    dl_iterate_phdr(find_ours, NULL);
+    find_ours();
     dl_iterate_phdr(claim, &problem);
     if (problem && qmpi_speaks())
         qmpi_sayf("tools of MPICH's QMPI dialect may not be heard: %s", problem);

@@ -9,34 +9,23 @@
 #include "elf_rewrite.h"
 #include "tool_list.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-struct question {
-    const void *code;
-    bool found;
-};
-
-/* Only looks: a program exports nothing, so its symbol table tells nothing, but its references do.
- */
-static void *look(void *data, const char *name, enum qmpi_binding binding)
+static void look(void *data, const struct qmpi_elf_reference *reference)
 {
-    struct question *question = data;
-    (void)binding;
-    question->found |= !strcmp(name, "QMPI_Register_function");
-    return NULL;
+    bool *found = data;
+    *found |= !strcmp(reference->name, "QMPI_Register_function");
 }
 
-static int ask(struct dl_phdr_info *info, size_t size, void *data)
+/* A program exports nothing, so its symbol table tells nothing, but its references do. */
+static bool is_of_the_dialect(const void *code)
 {
-    struct question *question = data;
     struct qmpi_elf_loaded object;
-    (void)size;
-    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_contains(&object, question->code))
-        return 0;
-    free(qmpi_elf_rewrite(&object, look, question));
-    return 1;
+    bool found = false;
+    if (qmpi_elf_loaded_holder(code, &object))
+        qmpi_elf_references(&object, look, &found);
+    return found;
 }
 
 static bool is_same_file(const char *entry, const char *path)
@@ -65,7 +54,5 @@ static bool is_listed(const char *name, const char *path)
 
 bool qmpi_dialect_is_left_out(const char *name, const void *code, const char *path)
 {
-    struct question question = {code, false};
-    dl_iterate_phdr(ask, &question);
-    return question.found && !is_listed(name, path);
+    return is_of_the_dialect(code) && !is_listed(name, path);
 }

@@ -19,7 +19,7 @@ typedef void qmpi_function(void);
 /* Read directly, not through the GOT: the pointers below are on the path of an MPI call. */
 #define QMPI_HIDDEN __attribute__((visibility("hidden")))
 
-/* The generated ends of a chain; both NULL for a function that this MPI lacks. */
+/* The generated ends of a chain; all NULL for a function that this MPI lacks. */
 struct qmpi_ends {
     qmpi_function *enter;  /* MPI_X's signature: notes the caller, calls the head's function */
     qmpi_function *base;   /* QMPI_X_t: drops the context, jumps to PMPI_X */
@@ -37,6 +37,9 @@ extern qmpi_function *const qmpi_entries[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* The MPI library's own PMPI functions. */
 extern qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* One of them, with its type: QMPI_PMPI(Comm_rank, COMM_RANK)(comm, &rank). */
+#define QMPI_PMPI(X, NUMBER) ((__typeof__(&MPI_##X))qmpi_bases[MPI_##NUMBER##_T])
 
 /* What ends the chains: the same, or in a stack with layers src/mpit's merged functions. */
 extern qmpi_function *qmpi_lasts[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
@@ -64,7 +67,7 @@ extern _Thread_local QMPI_Context qmpi_position QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
 
 /* The node of the uppermost native layer of a function: all above it are hosted. NULL: there is
- * none. */
+ * none. What hosted layers have kept may lead to another node of that layer. */
 extern qmpi_atomic_context qmpi_first_natives[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* A node and what we keep beside it, out of the ABI. */
@@ -148,6 +151,9 @@ void qmpi_chain_publish(void);
  * In switch.c.
  */
 int qmpi_chain_set_enabled(int tool_id, bool enabled);
+
+/* The layer has no place in the stack after all: it is not told of switches. In switch.c. */
+void qmpi_chain_leave_out(int tool_id);
 
 /* Whether a layer is on; a layer that does not exist is not. Any thread. */
 bool qmpi_chain_is_enabled(int tool_id);

@@ -63,6 +63,7 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     if (problem) {
         qmpi_layer_leave_out(layer);
         qmpi_mpit_leave_out(layer->tool_id);
+        qmpi_chain_leave_out(layer->tool_id);
         qmpi_problem_report_entry(plan->entry, problem);
     }
     qmpi_chain_add(layer->tool_id,

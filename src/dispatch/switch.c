@@ -19,8 +19,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { BINDINGS_MAX = 8 }; /* language bindings in a process; there are one or two */
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool off[QMPI_LAYERS_MAX + 1]; /* [tool_id]; written under the lock */
 static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
@@ -84,30 +82,17 @@ static int topmost(void)
     return tool_id;
 }
 
-static int note_binding(struct dl_phdr_info *info, size_t size, void *data)
-{
-    struct qmpi_group *bindings = data;
-    struct qmpi_elf_loaded object;
-    (void)size;
-    if (bindings->count < BINDINGS_MAX && qmpi_elf_loaded_read(info, &object) &&
-        qmpi_binding_is(&object))
-        bindings->objects[bindings->count++] = object;
-    return 0;
-}
-
 /* Fortran calls that led into the tool on top lead past it, then into the one that is now on top.
  */
 static void lead_fortran(int before, int now)
 {
     const struct qmpi_layer *old = qmpi_layer_get(before), *top = qmpi_layer_get(now);
-    struct qmpi_elf_loaded objects[BINDINGS_MAX];
-    struct qmpi_group bindings = {.objects = objects};
-    if (before == now || !qmpi_binding_count())
+    struct qmpi_group bindings = {.count = 0};
+    if (before == now)
         return;
-    if (old && old->group) {
-        dl_iterate_phdr(note_binding, &bindings);
+    bindings.objects = qmpi_binding_objects(&bindings.count);
+    if (old && old->group)
         qmpi_fortran_lead_to(&bindings);
-    }
     qmpi_fortran_lead_to(top ? top->group : NULL);
 }
 
@@ -157,6 +142,11 @@ static void call_back(void)
         if (callback)
             callback(tool_id);
     }
+}
+
+void qmpi_chain_leave_out(int tool_id)
+{
+    __atomic_store_n(&callbacks[tool_id], NULL, __ATOMIC_RELEASE);
 }
 
 int qmpi_chain_set_enabled(int tool_id, bool enabled)

@@ -112,3 +112,28 @@ bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *
     }
     return false;
 }
+
+struct holder {
+    const void *address;
+    struct qmpi_elf_loaded *object;
+    bool found;
+};
+
+static int look_for_holder(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct holder *holder = data;
+    const struct qmpi_elf_loaded segments = {
+        .base = info->dlpi_addr, .segments = info->dlpi_phdr, .segment_count = info->dlpi_phnum};
+    (void)size;
+    if (!qmpi_elf_loaded_contains(&segments, holder->address))
+        return 0;
+    holder->found = qmpi_elf_loaded_read(info, holder->object);
+    return 1;
+}
+
+bool qmpi_elf_loaded_holder(const void *address, struct qmpi_elf_loaded *object)
+{
+    struct holder holder = {address, object, false};
+    dl_iterate_phdr(look_for_holder, &holder);
+    return holder.found;
+}

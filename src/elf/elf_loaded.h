@@ -34,4 +34,8 @@ const void *qmpi_elf_loaded_at(const struct qmpi_elf_loaded *object, uint64_t ad
 /* Whether `address` lies in one of the object's segments. */
 bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *address);
 
+/* Finds the loaded object that holds an address. False: there is none, or it has no dynamic
+ * symbols. */
+bool qmpi_elf_loaded_holder(const void *address, struct qmpi_elf_loaded *object);
+
 #endif

@@ -47,8 +47,15 @@ static void visit_table(const struct qmpi_elf_loaded *object, int64_t address_ta
     }
 }
 
+static bool is_readable(const struct qmpi_elf_image *image)
+{
+    return qmpi_elf_tag(image, DT_PLTREL, DT_RELA) == DT_RELA && !qmpi_elf_tag(image, DT_REL, 0);
+}
+
 void qmpi_elf_references(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit, void *data)
 {
+    if (!is_readable(&object->image))
+        return;
     visit_table(object, DT_JMPREL, DT_PLTRELSZ, visit, data);
     visit_table(object, DT_RELA, DT_RELASZ, visit, data);
 }
@@ -69,7 +76,7 @@ static void rewrite(void *data, const struct qmpi_elf_reference *reference)
 char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data)
 {
     const struct qmpi_elf_image *image = &object->image;
-    if (qmpi_elf_tag(image, DT_PLTREL, DT_RELA) != DT_RELA || qmpi_elf_tag(image, DT_REL, 0))
+    if (!is_readable(image))
         return qmpi_format("%s has relocations of a kind that this processor does not use",
                            object->name);
     if (qmpi_elf_tag(image, DT_TEXTREL, 0) || (qmpi_elf_tag(image, DT_FLAGS, 0) & DF_TEXTREL))

@@ -19,7 +19,8 @@ struct qmpi_elf_reference {
     ptrdiff_t addend; /* in what lies there beyond the address */
 };
 
-/* Calls `visit` once for every reference of the object. */
+/* Calls `visit` once for every reference of the object; for none where they are of a kind that this
+ * processor does not use. */
 typedef void qmpi_elf_visit(void *data, const struct qmpi_elf_reference *reference);
 void qmpi_elf_references(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit, void *data);
 

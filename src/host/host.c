@@ -41,32 +41,16 @@ struct qmpi_layer *qmpi_host_layer_of(const void *address)
     return now && !qmpi_group_snapshot_holds(&now->before, address) ? now->layer : NULL;
 }
 
-struct own_search {
-    const void *caller;
-    const char *name;
-    void *found;
-};
-
-static int find_own(struct dl_phdr_info *info, size_t size, void *data)
-{
-    struct own_search *search = data;
-    struct qmpi_elf_loaded object;
-    (void)size;
-    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_contains(&object, search->caller))
-        return 0;
-    search->found = qmpi_elf_loaded_find(&object, search->name);
-    return 1;
-}
-
 qmpi_function *qmpi_host_way(int number, const void *caller, bool pmpi)
 {
     struct qmpi_layer *layer = qmpi_host_layer_of(caller);
-    struct own_search own = {caller, qmpi_names[number].name, NULL};
+    struct qmpi_elf_loaded object;
     if (!layer)
         return NULL;
-    if (!pmpi)
-        dl_iterate_phdr(find_own, &own);
-    return own.found ? (qmpi_function *)(uintptr_t)own.found : qmpi_below(layer, number);
+    const void *own = !pmpi && qmpi_elf_loaded_holder(caller, &object)
+                          ? qmpi_elf_loaded_find(&object, qmpi_names[number].name)
+                          : NULL;
+    return own ? (qmpi_function *)(uintptr_t)own : qmpi_below(layer, number);
 }
 
 char *qmpi_host_tool_name(const char *path)

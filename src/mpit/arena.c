@@ -69,13 +69,26 @@ struct qmpi_mpit_slot *qmpi_mpit_slot_take(void)
 
 void qmpi_mpit_slot_publish(struct qmpi_mpit_slot *slot, enum qmpi_mpit_kind kind)
 {
+    slot->uses = 1;
     atomic_store_explicit(&slot->kind, (unsigned)kind, memory_order_release);
 }
 
+/* Under the lock: a list that is being made holds it either live or not at all. */
 bool qmpi_mpit_slot_withdraw(struct qmpi_mpit_slot *slot, enum qmpi_mpit_kind kind)
 {
     unsigned expected = (unsigned)kind;
-    return atomic_compare_exchange_strong(&slot->kind, &expected, QMPI_MPIT_TAKEN);
+    pthread_mutex_lock(&lock);
+    const bool was_live = atomic_compare_exchange_strong(&slot->kind, &expected, QMPI_MPIT_TAKEN);
+    pthread_mutex_unlock(&lock);
+    return was_live;
+}
+
+bool qmpi_mpit_slot_leave(struct qmpi_mpit_slot *slot)
+{
+    pthread_mutex_lock(&lock);
+    const bool last = --slot->uses == 0;
+    pthread_mutex_unlock(&lock);
+    return last;
 }
 
 void qmpi_mpit_slot_give_back(struct qmpi_mpit_slot *slot)
@@ -96,8 +109,10 @@ struct qmpi_mpit_slot **qmpi_mpit_slots_of_session(MPI_T_pvar_session session, i
     struct qmpi_mpit_slot *slots = (struct qmpi_mpit_slot *)qmpi_mpit_arena.base;
     struct qmpi_mpit_slot **list = malloc((all + 1) * sizeof(struct qmpi_mpit_slot *));
     for (size_t i = 0; list && i < all; i++) {
-        if (qmpi_mpit_slot_of(&slots[i], QMPI_MPIT_PVAR) && slots[i].session == session)
-            list[found++] = &slots[i];
+        if (!qmpi_mpit_slot_of(&slots[i], QMPI_MPIT_PVAR) || slots[i].session != session)
+            continue;
+        slots[i].uses++;
+        list[found++] = &slots[i];
     }
     pthread_mutex_unlock(&lock);
     *count = list ? found : -1;

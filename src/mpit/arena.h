@@ -32,14 +32,19 @@ struct qmpi_mpit_slot {
     int count;                  /* of elements */
     MPI_T_pvar_session session; /* the MPI library's, or the layer's word for it */
     const struct qmpi_mpit_variable *variable;
-    struct qmpi_mpit_state *state; /* of a pvar's handle */
-    const struct qmpi_mpit_enum *enumeration;
-    const void *object; /* NULL: no binding; else of cvars `handle` below, of pvars the state's */
+    union {
+        struct qmpi_mpit_state *state; /* of a pvar's handle */
+        const struct qmpi_mpit_enum *enumeration;
+    };
+    const void *object; /* NULL: no binding; else `handle` below */
     union {
         uint64_t word;
         void *pointer;
     } handle;
-    struct qmpi_mpit_slot *next; /* among the free ones */
+    union {
+        struct qmpi_mpit_slot *next; /* among the free ones */
+        int uses;                    /* of a live one: the handle, and lists that it is in */
+    };
 };
 
 /* The range: from `base`, of which `used` bytes are slots. */
@@ -74,12 +79,18 @@ void qmpi_mpit_slot_publish(struct qmpi_mpit_slot *slot, enum qmpi_mpit_kind kin
 /* Claims a live slot for freeing: no handle any more. False: somebody else freed it. */
 bool qmpi_mpit_slot_withdraw(struct qmpi_mpit_slot *slot, enum qmpi_mpit_kind kind);
 
-/* Gives a withdrawn slot, or one that was never published, back. */
+/*
+ * Ends one use of a slot: by whoever withdrew it, or had it in a list. True: it was the last one,
+ * and the slot is to be given back.
+ */
+bool qmpi_mpit_slot_leave(struct qmpi_mpit_slot *slot);
+
+/* Gives a withdrawn slot that nobody uses, or one that was never published, back. */
 void qmpi_mpit_slot_give_back(struct qmpi_mpit_slot *slot);
 
 /*
  * The live pvar handles of a session, as an array to be freed; NULL and *count -1 where memory is
- * out. They are what they were when they were looked at.
+ * out. They may be withdrawn by others meanwhile, but none is given back before it has been left.
  */
 struct qmpi_mpit_slot **qmpi_mpit_slots_of_session(MPI_T_pvar_session session, int *count);
 

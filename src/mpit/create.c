@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * QMPIX_Pvar_create and QMPIX_Cvar_create: what a layer says of its variable is checked against the
- * standard's rules, copied, and published.
+ * QMPIX_Pvar_create, QMPIX_Cvar_create and QMPIX_Category_create: what a layer says of its variable
+ * or category is checked against the standard's rules, copied, and published.
  */
 #include "arena.h"
 #include "message.h"
@@ -23,13 +23,18 @@ static bool has_source(const void *address, QMPIX_Var_read *read, QMPIX_Var_open
     return !address != !read && !(address && (object_size || open));
 }
 
-/* What both sorts have in common. False: not as described. */
-static bool fill(struct qmpi_mpit_variable *variable, const char *name, const char *category)
+/* What 0 stands for, in both sorts. */
+static void set_defaults(struct qmpi_mpit_variable *variable)
 {
     variable->verbosity = variable->verbosity ? variable->verbosity : MPI_T_VERBOSITY_USER_BASIC;
     variable->bind = variable->bind ? variable->bind : MPI_T_BIND_NO_OBJECT;
     variable->count = variable->count ? variable->count : 1;
     variable->object_size = qmpi_mpit_object_size(variable->bind);
+}
+
+/* What both sorts have in common, and the category. False: not as described. */
+static bool fill(struct qmpi_mpit_variable *variable, const char *name, const char *category)
+{
     if (!qmpi_mpit_is_name(name) || !variable->type || variable->count < 1 ||
         !qmpi_mpit_is_verbosity(variable->verbosity) || variable->object_size < 0 ||
         !has_source(variable->address, variable->read, variable->open, variable->object_size) ||
@@ -95,6 +100,7 @@ int QMPIX_Pvar_create(int tool_id, const QMPIX_Pvar *pvar, int *index)
         .continuous = pvar->flags & QMPIX_PVAR_CONTINUOUS,
         .atomic = pvar->flags & QMPIX_PVAR_ATOMIC,
     };
+    set_defaults(variable);
     if (!fill(variable, pvar->name, pvar->category) ||
         !qmpi_mpit_class_allows(variable->var_class, variable->type, &variable->style) ||
         !has_way_back(variable)) {
@@ -113,11 +119,11 @@ struct qmpi_mpit_variable *qmpi_mpit_new_cvar(int tool_id, const QMPIX_Cvar *cva
     struct qmpi_mpit_variable *variable = qmpi_allocate(1, sizeof *variable);
     *variable = (struct qmpi_mpit_variable){
         .item = {.space = QMPI_MPIT_CVARS, .tool_id = tool_id},
-        .verbosity = cvar->verbosity ? cvar->verbosity : MPI_T_VERBOSITY_USER_BASIC,
+        .verbosity = cvar->verbosity,
         .type = type_for(cvar->datatype, cvar->enumtype),
-        .count = cvar->count ? cvar->count : 1,
+        .count = cvar->count,
         .enumtype = cvar->enumtype,
-        .bind = cvar->bind ? cvar->bind : MPI_T_BIND_NO_OBJECT,
+        .bind = cvar->bind,
         .address = cvar->address,
         .read = cvar->read,
         .write = cvar->write,
@@ -125,6 +131,7 @@ struct qmpi_mpit_variable *qmpi_mpit_new_cvar(int tool_id, const QMPIX_Cvar *cva
         .user = cvar->user,
         .scope = cvar->scope,
     };
+    set_defaults(variable);
     return variable;
 }
 
@@ -140,4 +147,21 @@ int QMPIX_Cvar_create(int tool_id, const QMPIX_Cvar *cvar, int *index)
         return MPI_ERR_ARG;
     }
     return publish(variable, cvar->name, cvar->description, cvar->flags, index);
+}
+
+int QMPIX_Category_create(int tool_id, const QMPIX_Category *category, int *index)
+{
+    if (!category || category->size < sizeof *category || !qmpi_mpit_is_name(category->name) ||
+        category->flags & ~QMPIX_BARE_NAME || tool_id < 1)
+        return MPI_ERR_ARG;
+    struct qmpi_mpit_category *parent = qmpi_mpit_category_for(tool_id, category->parent);
+    if (!parent)
+        return MPI_ERR_ARG;
+    struct qmpi_mpit_category *item = qmpi_mpit_new_category(tool_id);
+    item->item.category = parent;
+    if (qmpi_mpit_publish(&item->item, category->name, category->description,
+                          category->flags & QMPIX_BARE_NAME, index))
+        return MPI_SUCCESS;
+    free(item);
+    return MPI_ERR_ARG;
 }

@@ -30,6 +30,13 @@ int QMPIX_Register_publisher(int tool_id, void (*publish)(int tool_id))
     return MPI_SUCCESS;
 }
 
+void qmpi_mpit_demand_forget(int tool_id)
+{
+    pthread_mutex_lock(&lock);
+    publishers[tool_id] = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
 static void publish_all(void)
 {
     for (int tool_id = QMPIX_stack.layers; tool_id >= 1; tool_id--) {

@@ -7,4 +7,7 @@
  */
 void qmpi_mpit_demand(void);
 
+/* The layer has no place in the stack after all: nobody asks it to publish. */
+void qmpi_mpit_demand_forget(int tool_id);
+
 #endif

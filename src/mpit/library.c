@@ -7,7 +7,6 @@
 #include "elf_loaded.h"
 #include "message.h"
 
-#include <link.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -18,35 +17,23 @@ MPI_T_pvar_handle qmpi_mpit_all_handles;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool held;
 
-#if defined(MPI_T_PVAR_ALL_HANDLES)
-static MPI_T_pvar_handle find_all_handles(void)
-{
-    return MPI_T_PVAR_ALL_HANDLES;
-}
-#elif defined(QMPI_STATIC)
+#if defined(MPI_T_PVAR_ALL_HANDLES) || defined(QMPI_STATIC)
 static MPI_T_pvar_handle find_all_handles(void)
 {
     return MPI_T_PVAR_ALL_HANDLES;
 }
 #else
 /* It is a variable of the MPI library, which libqmpi is not linked with. */
-static int look(struct dl_phdr_info *info, size_t size, void *data)
-{
-    struct qmpi_elf_loaded object;
-    (void)size;
-    const void *function = (const void *)(uintptr_t)qmpi_bases[MPI_T_PVAR_START_T];
-    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_contains(&object, function))
-        return 0;
-    const void *variable = qmpi_elf_loaded_find(&object, "MPI_T_PVAR_ALL_HANDLES");
-    if (variable)
-        memcpy(data, variable, sizeof(MPI_T_pvar_handle));
-    return 1;
-}
-
 static MPI_T_pvar_handle find_all_handles(void)
 {
     MPI_T_pvar_handle found = NULL;
-    dl_iterate_phdr(look, &found);
+    struct qmpi_elf_loaded library;
+    const void *function = (const void *)(uintptr_t)qmpi_bases[MPI_T_PVAR_START_T];
+    const void *variable = qmpi_elf_loaded_holder(function, &library)
+                               ? qmpi_elf_loaded_find(&library, "MPI_T_PVAR_ALL_HANDLES")
+                               : NULL;
+    if (variable)
+        memcpy(&found, variable, sizeof found);
     return found;
 }
 #endif
@@ -82,16 +69,16 @@ int qmpi_mpit_init_thread(int required, int *provided)
 {
     const bool valid = required >= MPI_THREAD_SINGLE && required <= MPI_THREAD_MULTIPLE;
     int level = required;
-    if (!valid)
-        return LIBRARY(init_thread, INIT_THREAD)(required, provided);
-    const int result = LIBRARY(init_thread, INIT_THREAD)(MPI_THREAD_MULTIPLE, &level);
+    /* What is no level is the library's to refuse, or not: then it counts as any other. */
+    const int result =
+        LIBRARY(init_thread, INIT_THREAD)(valid ? MPI_THREAD_MULTIPLE : required, &level);
     if (result != MPI_SUCCESS)
         return result;
     qmpi_mpit_hold();
     qmpi_mpit_demand();
     atomic_fetch_add(&qmpi_mpit_users, 1);
     if (provided)
-        *provided = level < required ? level : required;
+        *provided = valid && level > required ? required : level;
     return MPI_SUCCESS;
 }
 
@@ -108,13 +95,13 @@ int qmpi_mpit_finalize(void)
 int qmpi_mpit_mpi_finalize(void)
 {
     qmpi_mpit_hold();
-    return ((int (*)(void))qmpi_bases[MPI_FINALIZE_T])();
+    return QMPI_PMPI(Finalize, FINALIZE)();
 }
 
 #if MPI_VERSION >= 4
 int qmpi_mpit_session_finalize(MPI_Session *session)
 {
     qmpi_mpit_hold();
-    return ((int (*)(MPI_Session *))qmpi_bases[MPI_SESSION_FINALIZE_T])(session);
+    return QMPI_PMPI(Session_finalize, SESSION_FINALIZE)(session);
 }
 #endif

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 /* The library's MPI_T_X: LIBRARY(cvar_get_num, CVAR_GET_NUM)(&count). */
-#define LIBRARY(x, X) ((__typeof__(&MPI_T_##x))qmpi_bases[MPI_T_##X##_T])
+#define LIBRARY(x, X) QMPI_PMPI(T_##x, T_##X)
 
 /*
  * How often MPI_T_init_thread was called without its MPI_T_finalize, through the stack or as

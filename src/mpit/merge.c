@@ -2,6 +2,7 @@
 /* See merge.h. */
 #include "merge.h"
 
+#include "demand.h"
 #include "enums.h"
 #include "labels.h"
 #include "library.h"
@@ -78,6 +79,7 @@ void qmpi_mpit_merge(qmpi_function **lasts, qmpi_function **pmpi)
 
 void qmpi_mpit_leave_out(int tool_id)
 {
+    qmpi_mpit_demand_forget(tool_id);
     qmpi_mpit_label_forget(tool_id);
     qmpi_mpit_withdraw(tool_id);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See publish.h. How names are made, and QMPIX_Category_create: the layer's own category is there
- * before anything is put into it.
+ * See publish.h. How names are made; and the categories that are there before anything is put into
+ * them.
  */
 #include "publish.h"
 
@@ -86,14 +86,29 @@ struct qmpi_mpit_category *qmpi_mpit_new_category(int tool_id)
     return category;
 }
 
+/* Under its name or, where a layer has published that one, under the next one as labels.c has it.
+ */
+static void add_numbered(struct qmpi_mpit_category *category, char *name)
+{
+    category->item.name = name;
+    for (int number = 2; !qmpi_mpit_add(&category->item, 0); number++) {
+        if (!qmpi_mpit_find_name(QMPI_MPIT_CATEGORIES, category->item.name, 0))
+            return; /* there is no room for it */
+        if (number > 2)
+            free(category->item.name);
+        category->item.name = qmpi_format("%s#%d", name, number);
+    }
+    if (category->item.name != name)
+        free(name);
+}
+
 /* `qmpi` and `qmpi.TOOL` have no NAME under which a layer's category could be. */
 static struct qmpi_mpit_category *make_root(void)
 {
     struct qmpi_mpit_category *category = qmpi_mpit_new_category(0);
-    category->item.name = qmpi_copy("qmpi");
     category->item.short_name = qmpi_copy("");
     category->item.description = qmpi_copy("What the layers of the stack of MPI tools publish");
-    qmpi_mpit_add(&category->item, 0);
+    add_numbered(category, qmpi_copy("qmpi"));
     return category;
 }
 
@@ -102,13 +117,12 @@ static struct qmpi_mpit_category *make_own(int tool_id)
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     const QMPIX_Tool_info *info = layer->tool ? layer->tool->info : NULL;
     struct qmpi_mpit_category *category = qmpi_mpit_new_category(tool_id);
-    category->item.name = qmpi_format("qmpi.%s", qmpi_mpit_label(tool_id));
     category->item.short_name = qmpi_copy("");
     category->item.description = info && info->description
                                      ? qmpi_copy(info->description)
                                      : qmpi_format("Layer %d of the stack", tool_id);
     category->item.category = root;
-    qmpi_mpit_add(&category->item, 0);
+    add_numbered(category, qmpi_format("qmpi.%s", qmpi_mpit_label(tool_id)));
     return category;
 }
 
@@ -134,21 +148,4 @@ struct qmpi_mpit_category *qmpi_mpit_category_for(int tool_id, const char *name)
     if (!category || !name)
         return category;
     return *name ? qmpi_mpit_find_category(tool_id, name) : NULL;
-}
-
-int QMPIX_Category_create(int tool_id, const QMPIX_Category *category, int *index)
-{
-    if (!category || category->size < sizeof *category || !qmpi_mpit_is_name(category->name) ||
-        category->flags & ~QMPIX_BARE_NAME || tool_id < 1)
-        return MPI_ERR_ARG;
-    struct qmpi_mpit_category *parent = qmpi_mpit_category_for(tool_id, category->parent);
-    if (!parent)
-        return MPI_ERR_ARG;
-    struct qmpi_mpit_category *item = qmpi_mpit_new_category(tool_id);
-    item->item.category = parent;
-    if (qmpi_mpit_publish(&item->item, category->name, category->description,
-                          category->flags & QMPIX_BARE_NAME, index))
-        return MPI_SUCCESS;
-    free(item);
-    return MPI_ERR_ARG;
 }

@@ -4,6 +4,7 @@
 
 #include "variables.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 int qmpi_mpit_raw_begin(const struct qmpi_mpit_variable *variable, const void *object, int count,
@@ -49,8 +50,10 @@ uint64_t qmpi_mpit_at_first(const struct qmpi_mpit_variable *variable, const voi
 static struct qmpi_mpit_state *make_state(int count)
 {
     struct qmpi_mpit_state *state = calloc(1, sizeof *state + 2 * (size_t)count * sizeof(uint64_t));
-    if (state)
+    if (state) {
         state->count = count;
+        atomic_store(&state->life, QMPI_MPIT_OWNED);
+    }
     return state;
 }
 
@@ -59,14 +62,52 @@ static bool is_watermark(const struct qmpi_mpit_variable *variable)
     return variable->style == QMPI_MPIT_HIGH || variable->style == QMPI_MPIT_LOW;
 }
 
+/* ---- Who is inside ------------------------------------------------------------------------------
+ */
+
+/* This thread's visits, the innermost first. Not made on demand: a signal handler may come by. */
+static _Thread_local const struct qmpi_mpit_visit *visits
+    __attribute__((tls_model("initial-exec")));
+
+bool qmpi_mpit_visit_begin(struct qmpi_mpit_visit *visit, struct qmpi_mpit_state *state)
+{
+    *visit = (struct qmpi_mpit_visit){state, visits};
+    visits = visit;
+    atomic_fetch_add(&state->inside, 1);
+    return atomic_load(&state->life) == QMPI_MPIT_LIVE;
+}
+
+void qmpi_mpit_visit_end(const struct qmpi_mpit_visit *visit)
+{
+    atomic_fetch_sub(&visit->state->inside, 1);
+    visits = visit->outer;
+}
+
+/* A callback may free the very handle that it is called for: nobody waits for himself. */
+static void wait_for_others(const struct qmpi_mpit_state *state)
+{
+    int own = 0;
+    for (const struct qmpi_mpit_visit *visit = visits; visit; visit = visit->outer)
+        own += visit->state == state;
+    while (atomic_load(&state->inside) > own)
+        sched_yield();
+}
+
+/* ---- Making and ending handles ------------------------------------------------------------------
+ */
+
 static struct qmpi_mpit_state *find_state(const struct qmpi_mpit_slot *slot)
 {
     struct qmpi_mpit_state *state = atomic_load(&slot->variable->marks);
     for (; state; state = state->next) {
-        bool in_use = false;
-        if (state->count == slot->count && state->object == slot->handle.word &&
-            atomic_compare_exchange_strong(&state->in_use, &in_use, true))
+        int life = QMPI_MPIT_SPARE;
+        if (state->count != slot->count ||
+            !atomic_compare_exchange_strong(&state->life, &life, QMPI_MPIT_OWNED))
+            continue;
+        /* Who is still inside may raise its marks. */
+        if (!atomic_load(&state->inside))
             break;
+        atomic_store(&state->life, QMPI_MPIT_SPARE);
     }
     return state;
 }
@@ -74,8 +115,6 @@ static struct qmpi_mpit_state *find_state(const struct qmpi_mpit_slot *slot)
 static void list_state(const struct qmpi_mpit_slot *slot, struct qmpi_mpit_state *state)
 {
     struct qmpi_mpit_variable *variable = (struct qmpi_mpit_variable *)(uintptr_t)slot->variable;
-    atomic_store(&state->in_use, true);
-    state->object = slot->handle.word;
     state->next = atomic_load(&variable->marks);
     while (!atomic_compare_exchange_weak(&variable->marks, &state->next, state))
         ;
@@ -106,27 +145,40 @@ int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session)
         return MPI_T_ERR_MEMORY;
     atomic_store(&state->ever, variable->continuous);
     set_started(state, qmpi_mpit_sequence(state), variable->continuous);
+    state->object = slot->handle.word;
     if (keeps && is_new)
         list_state(slot, state);
     slot->session = session;
     slot->state = state;
+    atomic_store(&state->life, QMPI_MPIT_LIVE);
     qmpi_mpit_slot_publish(slot, QMPI_MPIT_PVAR);
     return MPI_SUCCESS;
 }
 
 int qmpi_mpit_pvar_close(struct qmpi_mpit_slot *slot)
 {
-    struct qmpi_mpit_state *state = slot->state;
     if (!qmpi_mpit_slot_withdraw(slot, QMPI_MPIT_PVAR))
         return MPI_T_ERR_INVALID_HANDLE;
+    struct qmpi_mpit_state *state = slot->state;
+    atomic_store(&state->life, QMPI_MPIT_OWNED);
+    if (slot->object)
+        wait_for_others(state);
+    qmpi_mpit_pvar_leave(slot);
+    return MPI_SUCCESS;
+}
+
+void qmpi_mpit_pvar_leave(struct qmpi_mpit_slot *slot)
+{
+    struct qmpi_mpit_state *state = slot->state;
+    if (!qmpi_mpit_slot_leave(slot))
+        return;
     if (is_watermark(slot->variable)) {
         set_started(state, qmpi_mpit_sequence(state), false);
-        atomic_store(&state->in_use, false);
+        atomic_store(&state->life, QMPI_MPIT_SPARE);
     } else {
         free(state);
     }
     qmpi_mpit_slot_give_back(slot);
-    return MPI_SUCCESS;
 }
 
 bool qmpi_mpit_pvar_is_started(const struct qmpi_mpit_slot *slot)
@@ -170,7 +222,7 @@ static int turn(const struct qmpi_mpit_slot *slot, bool start)
     return MPI_SUCCESS;
 }
 
-static void sample_state(const struct qmpi_mpit_variable *variable, struct qmpi_mpit_state *state)
+static void raise_marks(const struct qmpi_mpit_variable *variable, struct qmpi_mpit_state *state)
 {
     const unsigned sequence = qmpi_mpit_sequence(state);
     struct qmpi_mpit_raw raw;
@@ -182,6 +234,16 @@ static void sample_state(const struct qmpi_mpit_variable *variable, struct qmpi_
         qmpi_mpit_raise(variable, qmpi_mpit_words(state, sequence) + i,
                         qmpi_mpit_load(variable->type, raw.array, i));
     qmpi_mpit_raw_end(&raw);
+}
+
+static void sample_state(const struct qmpi_mpit_variable *variable, struct qmpi_mpit_state *state)
+{
+    struct qmpi_mpit_visit visit;
+    if (!qmpi_mpit_started(state, qmpi_mpit_sequence(state)))
+        return;
+    if (qmpi_mpit_visit_begin(&visit, state))
+        raise_marks(variable, state);
+    qmpi_mpit_visit_end(&visit);
 }
 
 /* A level that changed since it was looked at, before there was anybody to tell, counts too. */

@@ -11,24 +11,42 @@
  * count `sequence` on, so a reader that finds `sequence` as it was before has read one set that
  * belonged together; and a signal handler that interrupts them reads the old set and waits for
  * nobody.
+ *
+ * Two ways lead to a handle without its owner's knowledge: MPI_T_PVAR_ALL_HANDLES, and sampling of
+ * watermarks. Whoever comes that way goes into the state first, and then asks whether it is still
+ * live. Freeing a handle of an object waits until the others are out, for the object may be gone
+ * thereafter; what they stand on is given back by the last one.
  */
 #ifndef QMPI_MPIT_PVAR_STATE_H
 #define QMPI_MPIT_PVAR_STATE_H
 
 #include "tables.h"
 
+/* Whose a state is. Those of watermarks are kept, as sampling goes through all that there ever
+ * were, and are used again. */
+enum qmpi_mpit_life { QMPI_MPIT_SPARE, QMPI_MPIT_OWNED, QMPI_MPIT_LIVE };
+
 struct qmpi_mpit_state {
     atomic_uint sequence; /* its last bit tells the set in use */
     atomic_bool started[2];
-    atomic_bool ever; /* it was started before */
-    int count;        /* of elements */
-    /* Of watermarks: sampling goes through all states that there ever were, so they are kept, and
-     * used again for the same object. */
-    atomic_bool in_use;
-    uint64_t object;
+    atomic_bool ever;  /* it was started before */
+    atomic_int life;   /* enum qmpi_mpit_life */
+    atomic_int inside; /* how many have gone in */
+    int count;         /* of elements */
+    uint64_t object;   /* of watermarks: what they are bound to */
     struct qmpi_mpit_state *next;
     uint64_t words[];
 };
+
+/* A visit to a state, in the visitor's frame. */
+struct qmpi_mpit_visit {
+    struct qmpi_mpit_state *state;
+    const struct qmpi_mpit_visit *outer; /* this thread's before it */
+};
+
+/* Goes in; whether the state is live. To be ended in any case. Signal handlers may. */
+bool qmpi_mpit_visit_begin(struct qmpi_mpit_visit *visit, struct qmpi_mpit_state *state);
+void qmpi_mpit_visit_end(const struct qmpi_mpit_visit *visit);
 
 static inline uint64_t *qmpi_mpit_words(struct qmpi_mpit_state *state, unsigned sequence)
 {
@@ -60,7 +78,7 @@ void qmpi_mpit_raw_end(struct qmpi_mpit_raw *raw);
 /* Raises (lowers) one mark to `level`. */
 void qmpi_mpit_raise(const struct qmpi_mpit_variable *variable, uint64_t *mark, uint64_t level);
 
-/* What is in `words` when a handle is allocated, or reset while it stands still. */
+/* What is in `words` when a handle is allocated. */
 uint64_t qmpi_mpit_at_first(const struct qmpi_mpit_variable *variable, const void *array, int i);
 
 #endif

@@ -137,7 +137,7 @@ int qmpi_mpit_pvar_set(const struct qmpi_mpit_slot *slot, const void *buffer)
     return MPI_SUCCESS;
 }
 
-/* GENERIC variables have a value to go back to; of the others present values stay what they are. */
+/* GENERIC variables have a value to go back to; of the others the publisher has what it has. */
 static int reset_source(const struct qmpi_mpit_slot *slot)
 {
     const struct qmpi_mpit_variable *variable = slot->variable;

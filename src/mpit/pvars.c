@@ -6,6 +6,7 @@
  */
 #include "library.h"
 #include "merged.h"
+#include "pvar_state.h"
 #include "variables.h"
 
 #include <stdlib.h>
@@ -15,8 +16,10 @@ static void close_all(MPI_T_pvar_session session)
 {
     int count;
     struct qmpi_mpit_slot **slots = qmpi_mpit_slots_of_session(session, &count);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         qmpi_mpit_pvar_close(slots[i]);
+        qmpi_mpit_pvar_leave(slots[i]);
+    }
     free(slots);
 }
 
@@ -34,11 +37,10 @@ int qmpi_mpit_pvar_session_free(MPI_T_pvar_session *session)
 {
     if (!qmpi_mpit_is_initialised())
         return MPI_T_ERR_NOT_INITIALIZED;
-    MPI_T_pvar_session freed = session ? *session : MPI_T_PVAR_SESSION_NULL;
-    const int result = LIBRARY(pvar_session_free, PVAR_SESSION_FREE)(session);
-    if (result == MPI_SUCCESS)
-        close_all(freed);
-    return result;
+    /* Before the library gives its word for the session to another one. */
+    if (session && *session != MPI_T_PVAR_SESSION_NULL)
+        close_all(*session);
+    return LIBRARY(pvar_session_free, PVAR_SESSION_FREE)(session);
 }
 
 int qmpi_mpit_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_handle,
@@ -128,6 +130,17 @@ static bool concerns(one_function *one, const struct qmpi_mpit_slot *slot)
     return !slot->variable->continuous;
 }
 
+static int do_one(struct qmpi_mpit_slot *slot, one_function *one)
+{
+    struct qmpi_mpit_visit visit;
+    int result = MPI_SUCCESS;
+    if (qmpi_mpit_visit_begin(&visit, slot->state) && concerns(one, slot))
+        result = one(slot);
+    qmpi_mpit_visit_end(&visit);
+    qmpi_mpit_pvar_leave(slot);
+    return result;
+}
+
 static int for_all(MPI_T_pvar_session session, one_function *one, library_function *library)
 {
     int count;
@@ -138,7 +151,7 @@ static int for_all(MPI_T_pvar_session session, one_function *one, library_functi
     if (!slots)
         return MPI_T_ERR_MEMORY;
     for (int i = 0; i < count; i++) {
-        const int next = concerns(one, slots[i]) ? one(slots[i]) : MPI_SUCCESS;
+        const int next = do_one(slots[i], one);
         result = result == MPI_SUCCESS ? next : result;
     }
     free(slots);

@@ -2,6 +2,7 @@
 /* See stack.h and merge.h. */
 #include "stack.h"
 
+#include "labels.h"
 #include "layer.h"
 #include "merge.h"
 #include "message.h"
@@ -60,13 +61,15 @@ void qmpi_mpit_publish_layer(int tool_id, struct qmpi_mpit_category *category)
     publish_cvar(tool_id, category, &enabled);
 }
 
-/* `count:libmpiP:count`: the tools' names, from the application down. */
+/* `count:libmpiP:count`: the tools' names, from the application down; of the layers that are there.
+ */
 static char *describe_stack(void)
 {
     char *text = qmpi_copy("");
     for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++) {
-        const char *name = qmpi_layer_get(tool_id)->name;
-        char *longer = qmpi_format("%s%s%s", text, tool_id > 1 ? ":" : "", name ? name : "");
+        if (!qmpi_mpit_label(tool_id))
+            continue;
+        char *longer = qmpi_format("%s%s%s", text, *text ? ":" : "", qmpi_layer_get(tool_id)->name);
         free(text);
         text = longer;
     }

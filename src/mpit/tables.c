@@ -39,12 +39,17 @@ static void *extend(void *array, int count, size_t size)
     return longer;
 }
 
-/* The tables end where their blocks do: a million variables. */
-static bool append(struct table *table, struct qmpi_mpit_place place)
+/* The tables end where their blocks do: a million variables. What was published has its place there
+ * even before somebody asks for its index. */
+static bool has_room(const struct table *table)
+{
+    const int waiting = table->items_count - table->own;
+    return atomic_load_explicit(&table->count, memory_order_relaxed) < BLOCK * BLOCKS - waiting;
+}
+
+static void append(struct table *table, struct qmpi_mpit_place place)
 {
     const int index = atomic_load_explicit(&table->count, memory_order_relaxed);
-    if (index == BLOCK * BLOCKS)
-        return false;
     struct qmpi_mpit_place *block = atomic_load(&table->blocks[index / BLOCK]);
     if (!block) {
         block = qmpi_allocate(BLOCK, sizeof *block);
@@ -52,7 +57,6 @@ static bool append(struct table *table, struct qmpi_mpit_place place)
     }
     block[index % BLOCK] = place;
     atomic_store_explicit(&table->count, index + 1, memory_order_release);
-    return true;
 }
 
 static int library_count(enum qmpi_mpit_space space)
@@ -74,21 +78,18 @@ static void refresh(enum qmpi_mpit_space space)
 {
     struct table *table = &tables[space];
     const int library = library_count(space);
-    while (table->library < library) {
+    while (table->library < library && has_room(table)) {
         struct qmpi_mpit_place place = {NULL, table->library};
         table->of_library = extend(table->of_library, table->library, sizeof(int));
         table->of_library[table->library] = atomic_load(&table->count);
-        if (!append(table, place))
-            return;
+        append(table, place);
         table->library++;
     }
     while (table->own < table->items_count) {
         struct qmpi_mpit_item *item = table->items[table->own];
         struct qmpi_mpit_place place = {item, -1};
-        const int index = atomic_load(&table->count);
-        if (!append(table, place))
-            return;
-        item->index = index;
+        item->index = atomic_load(&table->count);
+        append(table, place);
         table->own++;
     }
 }
@@ -203,7 +204,7 @@ bool qmpi_mpit_add(struct qmpi_mpit_item *item, int var_class)
     struct table *table = &tables[item->space];
     item->index = -1;
     pthread_mutex_lock(&lock);
-    const bool is_new = !find_name(item->space, item->name, var_class);
+    const bool is_new = has_room(table) && !find_name(item->space, item->name, var_class);
     if (is_new) {
         table->items = extend(table->items, table->items_count, sizeof(struct qmpi_mpit_item *));
         table->items[table->items_count++] = item;

@@ -91,8 +91,8 @@ struct qmpi_mpit_item *qmpi_mpit_find_name(enum qmpi_mpit_space space, const cha
 struct qmpi_mpit_category *qmpi_mpit_find_category(int tool_id, const char *name);
 
 /*
- * Adds an item whose name nobody has, to its category too. False: an item of ours has that name;
- * nothing was added.
+ * Adds an item whose name nobody has, to its category too. False: an item of ours has that name, or
+ * there is no index left for it; nothing was added.
  */
 bool qmpi_mpit_add(struct qmpi_mpit_item *item, int var_class);
 

@@ -33,8 +33,12 @@ int qmpi_mpit_open(const struct qmpi_mpit_variable *variable, const void *object
 /* Gives a slot that was opened its state and publishes it as a handle of the session. */
 int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session);
 
-/* Ends a live handle; MPI_T_ERR_INVALID_HANDLE: somebody else did. */
+/* Ends a live handle; MPI_T_ERR_INVALID_HANDLE: somebody else did. One that is bound to an object:
+ * waits for callbacks that are called with that object in other threads. */
 int qmpi_mpit_pvar_close(struct qmpi_mpit_slot *slot);
+
+/* To be called once for each handle in a list of arena.h. */
+void qmpi_mpit_pvar_leave(struct qmpi_mpit_slot *slot);
 
 int qmpi_mpit_pvar_get(const struct qmpi_mpit_slot *slot, void *buffer);
 int qmpi_mpit_pvar_set(const struct qmpi_mpit_slot *slot, const void *buffer);

@@ -192,9 +192,10 @@ static int (*const by_shape[])(const struct part *part) = {
 int qmpi_amount_collective(const QMPIX_Call *call, struct qmpi_amount *amount)
 {
     struct part part = {.call = call, .meaning = qmpi_meaning_of(call), .amount = amount};
-    part.who = qmpi_processes_of_comm(QMPI_ARGUMENT(call, part.meaning->comm, MPI_Comm));
+    const MPI_Comm comm = QMPI_ARGUMENT(call, part.meaning->comm, MPI_Comm);
+    part.who = qmpi_processes_of_comm(comm);
     if (!part.who)
-        return MPI_ERR_OTHER;
+        return comm == MPI_COMM_NULL ? MPI_ERR_ARG : MPI_ERR_OTHER;
     if (part.meaning->root) {
         const int root = QMPI_ARGUMENT(call, part.meaning->root, int);
         part.is_root = part.who->is_inter ? root == MPI_ROOT : root == part.who->rank;

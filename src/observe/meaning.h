@@ -54,7 +54,4 @@ static inline bool qmpi_meaning_succeeded(const QMPIX_Call *call)
 /* Whether MPI can be asked about the call's arguments now. */
 bool qmpi_meaning_can_ask(const QMPIX_Call *call);
 
-/* The MPI library's own function: QMPI_PMPI(Comm_rank, COMM_RANK)(comm, &rank). */
-#define QMPI_PMPI(X, NUMBER) ((__typeof__(&MPI_##X))qmpi_bases[MPI_##NUMBER##_T])
-
 #endif

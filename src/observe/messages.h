@@ -14,8 +14,8 @@ void qmpi_messages_note(const QMPIX_Call *call);
 /* What was noted of a message; of NULL and of one that was not seen: nothing. */
 struct qmpi_matched qmpi_messages_find(const MPI_Message *message);
 
-/* After its receive: MPI gives its handle to another message, which may come from a probe unseen.
- */
+/* After its receive: MPI gives its handle to another message, which may come from a probe unseen,
+ * or has been noted by another thread by now. */
 void qmpi_messages_forget(const struct qmpi_matched *matched);
 
 #endif

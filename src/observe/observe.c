@@ -90,6 +90,7 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
     QMPIX_Observer *mine = &qmpi_observers[tool_id];
     *mine = *observer;
     mine->functions = NULL; /* the caller's */
+    mine->function_count = 0;
     if (!mine->before)
         mine->before = no_callback;
     if (!mine->after)

@@ -12,6 +12,7 @@
 #include <qmpi/observer.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* By tool_id; both callbacks are set wherever the layer has an observer. */
 extern QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;
@@ -26,7 +27,8 @@ static inline const QMPIX_Observer *qmpi_observer_of(QMPI_Context context)
 struct qmpi_matched {
     MPI_Comm comm; /* MPI_COMM_NULL: the message is not known, nor what follows */
     int source, tag;
-    MPI_Message message;
+    MPI_Message message; /* and these: */
+    uint64_t serial;     /* of the note; 0: there is none */
 };
 
 /* What observe_X keeps of a call. */

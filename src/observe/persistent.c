@@ -2,6 +2,8 @@
 /* See persistent.h. */
 #include "persistent.h"
 
+#include "handle_key.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -21,21 +23,19 @@ struct operation {
     MPI_Comm comm;
 };
 
-enum { BUCKETS = 1024 };
-static _Atomic(struct operation *) buckets[BUCKETS];
+enum { BUCKET_BITS = 10 };
+static _Atomic(struct operation *) buckets[1 << BUCKET_BITS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Handles are ints or pointers; 0 is kept for "none". */
+/* 0 is kept for "none". */
 static uintptr_t key_of(MPI_Request request)
 {
-    uintptr_t key = 0;
-    memcpy(&key, &request, sizeof request);
-    return request == MPI_REQUEST_NULL ? 0 : key;
+    return request == MPI_REQUEST_NULL ? 0 : QMPI_KEY_OF(request);
 }
 
 static _Atomic(struct operation *) *bucket_of(uintptr_t key)
 {
-    return &buckets[(key ^ key >> 10 ^ key >> 20) % BUCKETS];
+    return &buckets[qmpi_handle_place(key, BUCKET_BITS)];
 }
 
 static struct operation *find(uintptr_t key)

@@ -158,6 +158,8 @@ static struct qmpi_processes *find_window(MPI_Win window)
 static bool may_exist(MPI_Comm comm)
 {
     int initialized = 0, finalized = 0;
+    if (comm == MPI_COMM_NULL)
+        return false;
     QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
     QMPI_PMPI(Finalized, FINALIZED)(&finalized);
     return !finalized && (initialized || (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF));
@@ -219,6 +221,8 @@ const struct qmpi_processes *qmpi_processes_of_window(MPI_Win window)
 {
     struct qmpi_processes *processes = NULL;
     int flag = 0;
+    if (window == MPI_WIN_NULL)
+        return NULL;
     pthread_mutex_lock(&lock);
     if (keyvals_are_there())
         QMPI_PMPI(Win_get_attr, WIN_GET_ATTR)(window, window_keyval, &processes, &flag);

@@ -78,12 +78,20 @@ static bool is_pending(const QMPIX_Call *call, int i)
     return statuses != MPI_STATUSES_IGNORE && statuses[i].MPI_ERROR == MPI_ERR_PENDING;
 }
 
+/* A completion of one request fails with the operation's own error, and has freed the request. */
+static void list_freed(const QMPIX_Call *call, struct list *list)
+{
+    const MPI_Request *given = QMPI_ARGUMENT(call, qmpi_meaning_of(call)->request, MPI_Request *);
+    for (int i = 0; i < call->request_count; i++) {
+        if (given[i] == MPI_REQUEST_NULL)
+            add(list, call->requests[i]);
+    }
+}
+
 static bool has_completed(const QMPIX_Call *call)
 {
     int class = MPI_SUCCESS;
     const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
-    if (meaning->shape != QMPI_SHAPE_COMPLETE)
-        return false;
     if (!qmpi_meaning_succeeded(call)) {
         QMPI_PMPI(Error_class, ERROR_CLASS)(*(const int *)call->result, &class);
         return class == MPI_ERR_IN_STATUS;
@@ -94,6 +102,12 @@ static bool has_completed(const QMPIX_Call *call)
 static void list_completed(const QMPIX_Call *call, struct list *list)
 {
     const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
+    if (!meaning->statuses && !qmpi_meaning_succeeded(call)) {
+        list_freed(call, list);
+        return;
+    }
+    if (!has_completed(call))
+        return;
     if (meaning->index) {
         const int index = *QMPI_ARGUMENT(call, meaning->index, int *);
         if (index >= 0 && index < call->request_count)
@@ -121,7 +135,7 @@ int QMPIX_Call_get_completed(const QMPIX_Call *call, int capacity, MPI_Request *
         return MPI_ERR_ARG;
     if (!call->result)
         return MPI_ERR_OTHER;
-    if (call->requests && has_completed(call))
+    if (call->requests && qmpi_meaning_of(call)->shape == QMPI_SHAPE_COMPLETE)
         list_completed(call, &list);
     *count = list.count;
     return MPI_SUCCESS;

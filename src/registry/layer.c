@@ -85,11 +85,6 @@ static char *check_options(const struct qmpi_layer *layer)
     return NULL;
 }
 
-void *qmpi_layer_storage(int tool_id)
-{
-    return storage[tool_id];
-}
-
 bool qmpi_layer_is_initialising(const struct qmpi_layer *layer)
 {
     return initialising == layer;

@@ -54,9 +54,6 @@ char *qmpi_layer_init(struct qmpi_layer *layer);
  */
 int qmpi_layer_intercept(int tool_id, int number, qmpi_function *fp, bool dialect);
 
-/* The data that a layer registered. */
-void *qmpi_layer_storage(int tool_id);
-
 /* Takes back whatever the layer registered. */
 void qmpi_layer_leave_out(struct qmpi_layer *layer);
 

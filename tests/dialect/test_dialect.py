@@ -77,6 +77,18 @@ def test_a_tool_that_needs_the_mpi_library_is_not_led_to_its_stubs(order):
     check(run(FOLDER / f"dialect_linked_{order}", *STEPS, tools=":".join(stack), preload=()), stack)
 
 
+@pytest.mark.parametrize("name", ["stuck", "stuck_elsewhere"])
+@pytest.mark.parametrize("order", ORDERS[1:])
+def test_a_library_that_cannot_be_changed_hides_no_tool(order, name):
+    """It is named where it refers to the calls; the others are changed all the same."""
+    stack = ["needs_mpi", "inside", "needs_mpi"]
+    result = run(FOLDER / f"dialect_linked_{order}", *STEPS, tools=":".join(stack),
+                 preload=[dialect_tool(name)])
+    assert (result.returncode, result.calls) == (0, expected_calls(stack))
+    problems = [line for line in result.messages if "may not be heard" in line]
+    assert [f"{name}.so" in line for line in problems] == [True] * (name == "stuck")
+
+
 @pytest.mark.parametrize("name", ["cached", "asking", "needs_mpi"])
 def test_a_tool_is_loaded_by_its_name(name):
     check(run("calls", *STEPS, tools=f"{name}:{name}"), [name] * 2)

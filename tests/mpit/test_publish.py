@@ -54,3 +54,22 @@ def test_what_a_layer_published_that_is_left_out_goes_with_it():
     assert len(result.messages) > 0
     assert [name for _, name in listed if "misfit" in name] == []
     assert "qmpi.publisher.calls" in of_kind(listed, "pvar")
+    assert [line for line in result.trace if "is called" in line] == []
+
+
+def test_a_layer_that_is_left_out_is_not_told_of_switches():
+    result = run_mpit("switch", "init", "off=2", "on=2", "finalize", tools="misfit,fail=1:publisher",
+                      env={"QMPI_ON_ERROR": "skip"}, preload=())
+    assert result.returncode == 0
+    assert [line for line in result.trace if "is called" in line] == []
+
+
+def test_the_stack_names_the_layers_that_are_there():
+    _, listed = names("empty:misfit,fail=1:publisher", env={"QMPI_ON_ERROR": "skip"})
+    assert ("stack", "empty:publisher") in listed
+
+
+def test_a_layer_whose_category_has_the_name_of_another_ones_gets_the_next():
+    _, listed = names("dot.ted:dot")
+    assert {"qmpi.dot", "qmpi.dot.ted", "qmpi.dot.ted#2"} <= set(of_kind(listed, "category"))
+    assert "qmpi.dot.ted.enabled" in of_kind(listed, "cvar")

@@ -18,6 +18,18 @@ def test_random_calls_answer_as_the_model(seed, stack):
     assert (result.returncode, result.stdout) == (0, "done\n")
 
 
+@pytest.mark.parametrize("what, rounds", [("handles", 20000), ("sessions", 20000)])
+def test_two_threads_in_one_session_do_not_get_in_each_others_way(what, rounds):
+    result = run_mpit("shared", what, rounds, tools="publisher")
+    assert (result.returncode, result.stdout) == (0, "done\n")
+
+
+def test_nobody_is_asked_about_an_object_after_its_handle_was_freed():
+    result = run_mpit("shared", "objects", 2000, tools="mortal")
+    assert (result.returncode, result.stdout) == (0, "done\n")
+    assert [line for line in result.trace if "gone" in line] == []
+
+
 def test_values_may_be_read_written_and_reset_in_a_signal_handler():
     result = run_mpit("signals", 2, tools="publisher")
     assert (result.returncode, result.stdout) == (0, "done\n")

@@ -14,6 +14,14 @@ def test_completion(tmp_path):
     check_program("observe_completion", tmp_path)
 
 
+def test_a_message_is_known_that_was_given_the_handle_of_the_one_before(tmp_path):
+    check_program("observe_matched", tmp_path, ranks=1, below=["again"])
+
+
+def test_nobody_but_the_call_itself_finds_fault_with_null_handles(tmp_path):
+    check_program("observe_refused", tmp_path, ranks=1)
+
+
 def test_persistent_and_partitioned_operations(tmp_path):
     check_program("observe_persistent", tmp_path)
 

@@ -24,6 +24,16 @@ static void every_thread_level_is_provided_or_the_next_lower(void)
     }
 }
 
+static void what_is_no_level_is_refused_or_counts(void)
+{
+    int provided = -1, num;
+    if (T(init_thread)(MPI_THREAD_MULTIPLE + 77, &provided) != MPI_SUCCESS)
+        return;
+    SUCCEEDS(T(cvar_get_num)(&num));
+    SUCCEEDS(T(finalize)());
+    SUCCEEDS(T(cvar_get_num)(&num));
+}
+
 static void errors_reach_no_error_handler(void)
 {
     /* MPI_ERRORS_ARE_FATAL is in force: a handler that is called ends the process. */
@@ -161,6 +171,7 @@ static void events_and_sources_are_those_of_the_library(void)
 const struct conform_case conform_general[] = {
     CASE(initialising_is_counted, LIBRARY),
     CASE(every_thread_level_is_provided_or_the_next_lower, LIBRARY),
+    CASE(what_is_no_level_is_refused_or_counts, LIBRARY),
     CASE(errors_reach_no_error_handler, LIBRARY),
     CASE(a_string_that_fits_is_whole_and_its_length_counts_the_end, LIBRARY),
     CASE(a_string_that_does_not_fit_is_cut_and_its_length_told, LIBRARY),

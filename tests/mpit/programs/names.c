@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints the names of all performance variables, categories, and of the variables of ours that
- * control something, in the order of their indices; twice, for that must not change. */
+ * control something, in the order of their indices, and what `qmpi.stack` says; twice, for that
+ * must not change. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+
+static void print_stack(void)
+{
+    MPI_T_cvar_handle handle;
+    char text[1000] = "";
+    int index, count = 0;
+    if (MPI_T_cvar_get_index("qmpi.stack", &index) != MPI_SUCCESS ||
+        MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS)
+        return;
+    if (count <= (int)sizeof text)
+        MPI_T_cvar_read(handle, text);
+    printf("stack %d %s\n", count, text);
+    MPI_T_cvar_handle_free(&handle);
+}
 
 static void print(void)
 {
@@ -30,6 +45,7 @@ static void print(void)
             !strncmp(name, "qmpi.", 5))
             printf("cvar %d %s\n", i, name);
     }
+    print_stack();
 }
 
 int main(int argc, char **argv)

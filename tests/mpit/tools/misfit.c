@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Publishes what cannot be, and says with which error it was refused where that is not the right
- * one; then the same from four threads at once. With the option `fail` it publishes a variable and
- * then says that it cannot work.
+ * one; then the same from four threads at once. With the option `fail` it says thereafter that it
+ * cannot work, and is called no more.
  */
 #include <qmpi/mpit.h>
 
@@ -166,6 +166,11 @@ static void publish_from_threads(void)
         pthread_join(threads[i], NULL);
 }
 
+static void must_not_be_called(int tool_id)
+{
+    fprintf(stderr, "trace: misfit: layer %d was left out and is called\n", tool_id);
+}
+
 static void init(int tool_id)
 {
     const char *fail = NULL;
@@ -174,8 +179,11 @@ static void init(int tool_id)
     refuse_others();
     publish_from_threads();
     QMPIX_Tool_get_option(tool_id, "fail", &fail);
-    if (fail)
-        QMPIX_Tool_fail(tool_id, "it was asked not to");
+    if (!fail)
+        return;
+    QMPIX_Register_publisher(tool_id, must_not_be_called);
+    QMPIX_Register_stack_changed(tool_id, must_not_be_called);
+    QMPIX_Tool_fail(tool_id, "it was asked not to");
 }
 
 __attribute__((constructor)) static void announce(void)

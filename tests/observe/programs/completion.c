@@ -136,6 +136,38 @@ static void some_of_them(void)
     DO(Testsome, (3, requests, &count, indices, MPI_STATUSES_IGNORE), "");
 }
 
+/* ---- Operations that fail -----------------------------------------------------------------------
+ */
+
+/* Four ints come where there is room for one: the completion says so, and the request is gone. */
+static void truncated(int way)
+{
+    MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int index = -1, flag = 0, error = MPI_SUCCESS;
+    if (rank == 0) {
+        PMPI_Barrier(MPI_COMM_WORLD);
+        PMPI_Send(numbers, 4, MPI_INT, peer, 60, MPI_COMM_WORLD);
+        return;
+    }
+    PMPI_Irecv(numbers, 1, MPI_INT, peer, 60, MPI_COMM_WORLD, &request[1]);
+    const MPI_Request kept = request[1];
+    PMPI_Barrier(MPI_COMM_WORLD);
+    if (way == 0)
+        expect_failure("MPI_Wait", MPI_Wait(&request[1], MPI_STATUS_IGNORE), done(1, &kept));
+    if (way == 1)
+        expect_failure("MPI_Waitany", MPI_Waitany(2, request, &index, MPI_STATUS_IGNORE),
+                       done(1, &kept));
+    while (way > 1 && error == MPI_SUCCESS) {
+        error = way == 2 ? MPI_Test(&request[1], &flag, MPI_STATUS_IGNORE)
+                         : MPI_Testany(2, request, &index, &flag, MPI_STATUS_IGNORE);
+        if (error == MPI_SUCCESS)
+            expect_call(way == 2 ? "MPI_Test" : "MPI_Testany", error, "");
+        else
+            expect_failure(way == 2 ? "MPI_Test" : "MPI_Testany", error, done(1, &kept));
+    }
+    EXPECT_TRUE(request[1] == MPI_REQUEST_NULL);
+}
+
 /* ---- Generalized requests -----------------------------------------------------------------------
  */
 
@@ -181,6 +213,8 @@ int main(int argc, char **argv)
     all_of_them();
     one_of_them();
     some_of_them();
+    for (int way = 0; way < 4; way++)
+        truncated(way);
     generalized();
     expect_finalize();
     return 0;

@@ -57,15 +57,8 @@ const char *expect_hex(const void *object, size_t size)
     return says("%s", text);
 }
 
-void expect_call(const char *function, int error, const char *fields)
+static void write_line(const char *function, const char *fields)
 {
-    if (error != MPI_SUCCESS) {
-        char text[MPI_MAX_ERROR_STRING] = "";
-        int length_of_text;
-        PMPI_Error_string(error, text, &length_of_text);
-        fprintf(stderr, "program: %s: %s\n", function, text);
-    }
-    expect_true(error == MPI_SUCCESS, "the call succeeded");
     char line[LONGEST + 64];
     int length = snprintf(line, sizeof line, "%s", function);
     for (const char *at = fields; *at;) {
@@ -84,6 +77,24 @@ void expect_call(const char *function, int error, const char *fields)
     }
     fprintf(file, "%s\n", line);
     fflush(file);
+}
+
+void expect_call(const char *function, int error, const char *fields)
+{
+    if (error != MPI_SUCCESS) {
+        char text[MPI_MAX_ERROR_STRING] = "";
+        int length_of_text;
+        PMPI_Error_string(error, text, &length_of_text);
+        fprintf(stderr, "program: %s: %s\n", function, text);
+    }
+    expect_true(error == MPI_SUCCESS, "the call succeeded");
+    write_line(function, fields);
+}
+
+void expect_failure(const char *function, int error, const char *fields)
+{
+    expect_true(error != MPI_SUCCESS, "the call failed");
+    write_line(function, says("%s result=%d", fields, error));
 }
 
 void expect_init(int argc, char **argv, int *rank, int *size)

@@ -30,6 +30,8 @@ void expect_true(int good, const char *what);
 void expect_on(MPI_Comm comm);
 /* Writes a line; ends the program if the call failed. */
 void expect_call(const char *function, int error, const char *fields);
+/* Of a call that must fail. */
+void expect_failure(const char *function, int error, const char *fields);
 
 /* Formatted text that lives until this thread has made 255 more. */
 #ifdef __GNUC__

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* A library with a relocation in its code, as code that was not built with -fPIC has: it cannot be
+ * pointed elsewhere. With REFERS it is a reference to a call of the dialect. */
+__asm__(".text\n"
+        ".balign 8\n"
+#ifdef REFERS
+        ".quad QMPI_Register_tool_name\n"
+#else
+        ".quad stdout\n"
+#endif
+);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls with null handles, which MPI refuses: the observer that asks about them beforehand must not
+ * be the one who calls the program's error handler.
+ */
+#include "expect.h"
+
+static int handled;
+
+static void handle(MPI_Comm *comm, int *error, ...)
+{
+    (void)comm;
+    (void)error;
+    handled++;
+}
+
+/* Where MPI looks at its arguments at all. */
+#define REFUSED(X, ARGUMENTS, fields)                                                              \
+    do {                                                                                           \
+        handled = 0;                                                                               \
+        const int error = MPI_##X ARGUMENTS;                                                       \
+        EXPECT_TRUE(handled == 1);                                                                 \
+        expect_failure("MPI_" #X, error, fields);                                                  \
+    } while (0)
+
+int main(int argc, char **argv)
+{
+    int rank, size, numbers[4] = {0};
+    MPI_Errhandler errors;
+    expect_init(argc, argv, &rank, &size);
+    PMPI_Comm_create_errhandler(handle, &errors);
+    PMPI_Comm_set_errhandler(MPI_COMM_WORLD, errors);
+    PMPI_Comm_set_errhandler(MPI_COMM_SELF, errors);
+    expect_on(MPI_COMM_SELF);
+    REFUSED(Send, (numbers, 1, MPI_DATATYPE_NULL, 0, 1, MPI_COMM_SELF),
+            "@ sent_before=- received_before=- transfers_before=-");
+    REFUSED(Recv, (numbers, 1, MPI_DATATYPE_NULL, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE),
+            "@ sent_before=- received_before=- transfers_before=-");
+    REFUSED(Bcast, (numbers, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_SELF),
+            "@ root=0 sent_before=- received_before=-");
+    expect_on(MPI_COMM_NULL);
+    REFUSED(Send, (numbers, 1, MPI_INT, 0, 1, MPI_COMM_NULL),
+            "@ sent_before=4 transfers_before=>0/-/1/4");
+    REFUSED(Allreduce, (numbers, numbers + 1, 1, MPI_INT, MPI_SUM, MPI_COMM_NULL),
+            "@ sent_before=- received_before=-");
+    REFUSED(Put, (numbers, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_WIN_NULL),
+            "sent_before=4 transfers_before=>0/-/-/4");
+    PMPI_Errhandler_free(&errors);
+    expect_finalize();
+    return 0;
+}
