@@ -236,7 +236,8 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
  *
  * Pointers to next functions that a layer keeps stay callable and lead on as they led; see
  * QMPIX_Register_stack_changed. Those of a hosted PMPI tool are changed for it, but for answers of
- * dlsym that it keeps; a message says so. A layer that is off sees no MPI_Finalize.
+ * dlsym that it keeps; a message says so. A layer that is off sees no MPI_Finalize, unless it asked
+ * for it with QMPIX_Tool_keep_function.
  *
  * MPI_ERR_OTHER: the stack is not built yet, or this system does not let references be changed;
  * then nothing has changed. MPI_ERR_UNSUPPORTED_OPERATION: the tool is part of the program itself,
@@ -246,6 +247,15 @@ QMPI_API int QMPIX_Tool_set_enabled(int tool_id, int enabled);
 
 /* Whether the layer is on: 1 or 0. */
 QMPI_API int QMPIX_Tool_get_enabled(int tool_id, int *enabled);
+
+/*
+ * Has the layer called for `fn`, which it intercepts, also while it is switched off; there it asks
+ * QMPIX_Tool_get_enabled what it is to do. For what all ranks must do if one does, since a rank may
+ * be switched alone: MPI_Finalize, if the tool brings the ranks together in it. And for what must
+ * not be missed, such as the end of handles that it knows. To be called from `init`, for the layer
+ * that it is given: otherwise MPI_ERR_OTHER.
+ */
+QMPI_API int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn);
 
 /*
  * Has `callback` called whenever a layer, any layer, was switched off or on: with the tool_id given

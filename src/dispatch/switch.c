@@ -20,7 +20,8 @@
 #include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool off[QMPI_LAYERS_MAX + 1]; /* [tool_id]; written under the lock */
+static bool off[QMPI_LAYERS_MAX + 1];   /* [tool_id]; written under the lock */
+static bool *kept[QMPI_LAYERS_MAX + 1]; /* [tool_id][number]: called also while it is off */
 static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
 
 /* The nodes to come, [tool_id][number], as chain.h's below: [0] from MPI_X. NULL: no change. */
@@ -31,18 +32,23 @@ bool qmpi_chain_is_enabled(int tool_id)
     return qmpi_layer_get(tool_id) && !__atomic_load_n(&off[tool_id], __ATOMIC_ACQUIRE);
 }
 
+static bool keeps(int tool_id, int number)
+{
+    return kept[tool_id] && kept[tool_id][number];
+}
+
 static row *build(int tool_id, bool enabled)
 {
     row *rows = qmpi_allocate((size_t)tool_id, sizeof *rows);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         QMPI_Context node = qmpi_chain_below(tool_id, number);
-        if (!node || !qmpi_chain_intercepts(tool_id, number))
+        if (!node || !qmpi_chain_intercepts(tool_id, number) || keeps(tool_id, number))
             continue;
         if (enabled)
             node = qmpi_chain_stand(tool_id, number, node);
         for (int above = tool_id - 1; above >= 1; above--) {
             rows[above][number] = node;
-            if (!off[above] && qmpi_chain_intercepts(above, number))
+            if ((!off[above] || keeps(above, number)) && qmpi_chain_intercepts(above, number))
                 node = qmpi_chain_stand(above, number, node);
         }
         rows[0][number] = node;
@@ -74,10 +80,11 @@ static void publish(row *rows, int tool_id)
     }
 }
 
+/* A layer that keeps functions stays on top: a Fortran call of one of them must not pass it by. */
 static int topmost(void)
 {
     int tool_id = 1;
-    while (qmpi_layer_get(tool_id) && off[tool_id])
+    while (qmpi_layer_get(tool_id) && off[tool_id] && !kept[tool_id])
         tool_id++;
     return tool_id;
 }
@@ -177,6 +184,19 @@ int QMPIX_Tool_get_enabled(int tool_id, int *enabled)
     if (!qmpi_layer_get(tool_id) || !enabled)
         return MPI_ERR_ARG;
     *enabled = qmpi_chain_is_enabled(tool_id);
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || (unsigned)fn >= (unsigned)QMPI_FUNCTION_COUNT)
+        return MPI_ERR_ARG;
+    if (!qmpi_layer_is_initialising(layer))
+        return MPI_ERR_OTHER;
+    if (!kept[tool_id])
+        kept[tool_id] = qmpi_allocate(QMPI_FUNCTION_COUNT, sizeof *kept[tool_id]);
+    kept[tool_id][fn] = true;
     return MPI_SUCCESS;
 }
 

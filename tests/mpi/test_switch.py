@@ -125,8 +125,9 @@ def test_the_caller_is_right_whichever_layers_are_on():
 
 def test_a_layer_that_is_off_at_the_end_reports_what_it_saw():
     result = succeed("init", "rank", "off=1", "rank", "finalize", tools="count", ranks=2)
-    assert result.stderr.count("ended without MPI_Finalize") == 2
-    assert len(re.findall(r"MPI_Comm_rank +1\b", result.stderr)) == 2
+    assert result.stderr.count("MPI calls of 2 ranks") == 1
+    assert len(re.findall(r"MPI_Comm_rank +2\b", result.stderr)) == 1
+    assert "MPI_Finalize " not in result.stderr
 
 
 @pytest.mark.skipif(not program("switch_fortran").exists(), reason="no Fortran compiler")
@@ -174,6 +175,29 @@ def test_a_layer_may_switch_another_when_it_is_told():
     result = succeed("init", "off=2", "rank", "finalize", tools="keeper,switches=3:alpha:beta")
     assert [call for call in result.calls if "Comm_rank" in call] == ["keeper 1 MPI_Comm_rank"]
     assert result.calls.count("keeper 1 is told") == 2
+
+
+@pytest.mark.parametrize("below", ["alpha", "hosted_call", "keeper,keeps=yes"])
+def test_a_layer_is_called_for_what_it_keeps_also_while_it_is_off(below):
+    result = succeed("init", "off=1", "rank", "off=2", "rank", "barrier", "on=1", "rank", "on=2",
+                     "rank", "finalize", tools=f"keeper,keeps=yes:{below}:beta")
+    seen = {"1": "keeper 1 MPI_Comm_rank", "3": "beta 3 MPI_Comm_rank",
+            "2": {"alpha": "alpha 2 MPI_Comm_rank", "hosted_call": "hosted_call MPI_Comm_rank"}.get(
+                below, "keeper 2 MPI_Comm_rank")}
+    off = " while it is off"
+    second = [seen["2"] + off] if "keeps" in below else []
+    calls = [call for call in without_counts(result.calls) if "Comm_rank" in call]
+    assert calls == [seen["1"] + off, seen["2"], seen["3"], seen["1"] + off, *second, seen["3"],
+                     seen["1"], *second, seen["3"], seen["1"], seen["2"], seen["3"]]
+
+
+@pytest.mark.skipif(not program("switch_fortran").exists(), reason="no Fortran compiler")
+def test_calls_of_a_fortran_program_do_not_pass_by_a_layer_that_keeps_functions():
+    result = run_mpi("switch_fortran", ranks=1, tools="keeper,keeps=yes:hosted_fortran",
+                     preload=())
+    assert result.returncode == 0
+    calls = [line for line in result.calls if line.startswith("keeper 1 MPI")]
+    assert len(calls) == 4 and sum("off" in call for call in calls) == 2
 
 
 def test_what_is_not_possible_is_refused():
@@ -225,11 +249,12 @@ def test_no_call_is_lost_or_doubled_while_layers_are_switched(stack):
 
 
 def test_many_switches_take_no_memory():
-    result = succeed("init", "repeat=1000000", "finalize", timeout=240,
+    switches = 200000 if ASAN else 1000000
+    result = succeed("init", f"repeat={switches}", "finalize", timeout=240,
                      tools="keeper,told=no:caller:hosted_tally:caller:keeper,told=no:caller")
-    # KiB; a node for each switch would be 64 MiB. AddressSanitizer keeps what is freed for a while.
-    limit = 4096 if ASAN else 64
-    assert int(re.search(r"^grown (-?\d+)$", result.stdout, re.MULTILINE)[1]) < limit
+    # KiB; a node for each switch would be 64 MiB, in the sanitizer's build 12. What the kernel tells
+    # is not exact, and AddressSanitizer keeps what is freed for a while.
+    assert int(re.search(r"^grown (-?\d+)$", result.stdout, re.MULTILINE)[1]) < 8192
 
 
 @pytest.mark.skipif(not VALGRIND, reason="there is no valgrind")

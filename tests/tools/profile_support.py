@@ -10,9 +10,9 @@ TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'tools' / 'tools'}:{BUILD / 'te
 JSON = "profile,output=out.json,format=json"
 
 
-def run_steps(*steps, cwd, tools="profile", ranks=2, **more):
+def run_steps(*steps, cwd, program=STEPS, tools="profile", ranks=2, **more):
     environment = {"QMPI_TOOL_PATH": TOOL_PATH, **more.pop("env", {})}
-    return run_mpi(STEPS, *steps, ranks=ranks, tools=tools, env=environment, cwd=cwd, **more)
+    return run_mpi(program, *steps, ranks=ranks, tools=tools, env=environment, cwd=cwd, **more)
 
 
 def load(path):

@@ -2,6 +2,8 @@
 """mpit: lists, samples and sets what the MPI library and the layers of the stack offer."""
 import csv
 import json
+import shutil
+import subprocess
 
 import pytest
 
@@ -9,6 +11,7 @@ from support import BUILD, BUNDLED_TOOLS, PROGRAMS, needs_sessions, run_mpi
 
 EXAMPLES = BUILD / "tests" / "mpit" / "examples"
 MONITOR = EXAMPLES / "example_monitor"
+STEPS = BUILD / "tests" / "tools" / "programs" / "tools_steps"
 TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'mpit' / 'tools'}:{EXAMPLES}"
 JSON = "format=json,output=out.json"
 # After each round: 100 calls more, of 40 bytes.
@@ -224,6 +227,29 @@ def test_variables_that_appear_later_are_sampled_when_they_do(tmp_path):
     assert [row["variable"] for row in sampled(tmp_path / "s.csv")] == ["qmpi.publisher.late.3"]
 
 
+@pytest.fixture(scope="module")
+def comma(tmp_path_factory):
+    """The environment of a user whose numbers have a decimal comma."""
+    folder = tmp_path_factory.mktemp("locales")
+    localedef = shutil.which("localedef")
+    if not localedef or subprocess.run(
+            [localedef, "--no-archive", "-c", "-i", "de_DE", "-f", "UTF-8", folder / "de_DE.UTF-8"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120).returncode > 1:
+        pytest.skip("no locale can be made")
+    return {"LOCPATH": folder, "LC_ALL": "de_DE.UTF-8"}
+
+
+def test_numbers_have_a_decimal_point_whatever_the_programs_locale(tmp_path, comma):
+    result = run("mpit,csv=s.csv,pvars=*.part,show=*.real,set.qmpi.publisher.raw.real=2.5e-3:publisher",
+                 STEPS, "locale", "init", "finalize", cwd=tmp_path, env=comma)
+    assert result.returncode == 0
+    row, = sampled(tmp_path / "s.csv")
+    assert float(row["seconds"]) >= 0 and "." in row["seconds"]
+    assert (row["variable"], row["element"], row["value"]) == ("qmpi.publisher.part", "0", "0.25")
+    real = [line.split() for line in result.messages if "qmpi.publisher.raw.real" in line]
+    assert [words[:3] for words in real] == [["qmpi.publisher.raw.real", "0.0025", "MPI_DOUBLE"]]
+
+
 def test_a_pattern_that_nothing_matches_is_said(tmp_path):
     result = run("mpit,at=never,csv=s.csv,pvars=qmpi.*Init;nothing*:count", cwd=tmp_path)
     assert [line for line in result.messages if "nothing" in line] == [
@@ -308,7 +334,7 @@ def test_a_layer_above_is_switched_off_before_it_counts():
     ("format=xml", "give table or json"),
     ("pvars=*", "name one with csv=FILE"),
     ("csv=x%q", "%r %p %t %h"),
-    ("output=x,csv=x", "put %t"),
+    ("output=x,csv=x", "two names"),
     ("nonsense=1", "set.*"),
 ])
 def test_options_that_make_no_sense_are_refused(options, message):
@@ -317,5 +343,9 @@ def test_options_that_make_no_sense_are_refused(options, message):
     assert message in result.stderr
 
 
-def test_two_layers_with_one_file_are_refused():
-    assert run("mpit,output=x:mpit,csv=x").returncode == 2
+@pytest.mark.parametrize("tools", ["mpit,output=x:mpit,csv=x", "mpit,csv=x:count,output=x",
+                                   "count,output=x:empty:profile,output=x"])
+def test_two_layers_with_one_file_are_refused(tools):
+    result = run(tools)
+    assert result.returncode == 2
+    assert "the same file" in result.stderr and "put %t" in result.stderr

@@ -72,9 +72,11 @@ def test_a_bad_value_is_refused_with_a_mend(tmp_path, option, mend):
 
 
 def test_two_layers_with_one_file_are_refused(tmp_path):
-    result = run_steps("init", cwd=tmp_path, ranks=1, tools="profile,output=x:profile,output=x")
-    assert result.returncode == 2
-    assert any("%t" in line for line in result.messages)
+    for other in ("profile,output=x", "count,output=x", "mpit,csv=x"):
+        result = run_steps("init", cwd=tmp_path, ranks=1, tools=f"profile,output=x:{other}")
+        assert result.returncode == 2
+        assert any("layer 2 (" in line and "the same file" in line for line in result.messages)
+        assert any("%t" in line for line in result.messages)
 
 
 @pytest.mark.parametrize("path", ["/dev/full", "/no/such/folder/x.json"])
@@ -108,12 +110,12 @@ def test_times_are_those_that_a_layer_below_takes(tmp_path):
 def test_application_time_runs_from_init_to_finalize_while_it_is_on(tmp_path):
     result = profile(tmp_path, "sleep=300", "init", "sleep=200", "level=0", "sleep=300", "level=1",
                      "finalize", "sleep=300", ranks=1)
-    assert 0.2 <= result["application"]["sum"] < 0.29
+    assert 0.2 <= result["application"]["sum"] < 0.49
 
 
 def test_a_call_from_within_a_call_is_in_mpi_time_once(tmp_path):
     result, spent = profile_slowly(tmp_path, "init", "nest", "finalize", ranks=1,
-                                   options=":slow,ms=100")
+                                   options=":slow,ms=400")
     assert near(functions(result)["MPI_Barrier"]["time"]["sum"], spent[0])
     assert near(functions(result)["MPI_Comm_dup"]["time"]["sum"], spent[0])
     assert near(result["time"]["sum"], spent[0])
@@ -151,7 +153,11 @@ def test_sizes_and_times_of_calls_are_in_their_bins(tmp_path):
     assert send["no_bytes"] == 1
     assert send["sizes"] == [[9, 1], [10, 1]]
     assert sum(number for _, number in send["times"]) == 3
-    assert all(2 ** place <= 40e6 and 2 ** (place + 1) > 20e6 for place, _ in send["times"])
+    bins = [place for place, _ in send["times"]]
+    # What is longest and shortest was measured more exactly, at the end.
+    assert all(2 ** (place + 1) * 1.01 > send["shortest"] * 1e9 for place in bins)
+    assert all(2 ** place * 0.99 <= send["longest"] * 1e9 for place in bins)
+    assert min(bins) >= 24  # 20 ms
 
 
 def test_communicators_are_told_apart_by_name_and_processes(tmp_path):
@@ -171,9 +177,12 @@ def test_files_have_their_bytes(tmp_path):
 
 
 def test_peak_memory_is_that_of_the_process(tmp_path):
-    result = profile(tmp_path, "init", "finalize")
+    """Rank 1 had 64 MiB for a while."""
+    result = profile(tmp_path, "init", "only=1", "touch=64", "only=-1", "finalize")
     assert [process["rank"] for process in result["processes"]] == [0, 1]
-    assert all(1 << 20 < process["memory"] < 1 << 34 for process in result["processes"])
+    first, second = (process["memory"] for process in result["processes"])
+    assert first > 1 << 20
+    assert 48 << 20 < second - first < 96 << 20
 
 
 def test_four_threads_are_counted_exactly(tmp_path):
@@ -255,12 +264,12 @@ def test_nested_regions_count_in_both_and_overlapping_ones_too(tmp_path):
 
 
 def test_a_region_within_itself_is_one(tmp_path):
-    result = profile(tmp_path, "init", "region=a", "region=a", "barrier", "sleep=50", "end=a",
+    result = profile(tmp_path, "init", "region=a", "region=a", "barrier", "sleep=300", "end=a",
                      "barrier", "end=a", "barrier", "finalize", ranks=1)
     region, = result["regions"]
     assert region["entries"] == 2
     assert calls(region)["MPI_Barrier"] == 2
-    assert near(region["time"]["sum"], 0.05, 0.5)
+    assert 0.3 <= region["time"]["sum"] < 0.55  # not twice
 
 
 def test_a_region_on_one_rank_alone_has_the_others_as_zero(tmp_path):
@@ -268,7 +277,8 @@ def test_a_region_on_one_rank_alone_has_the_others_as_zero(tmp_path):
                      "only=-1", "finalize")
     region, = result["regions"]
     assert region["entries"] == 1
-    assert region["time"]["min"] == 0 and near(region["time"]["max"], 0.1, 0.2)
+    application = max(process["application"] for process in result["processes"])
+    assert region["time"]["min"] == 0 and 0.1 <= region["time"]["max"] <= application
     assert region["time"]["mean"] == pytest.approx(region["time"]["max"] / 2)
     rank = functions(region)["MPI_Comm_rank"]
     assert rank["time"]["min"] == 0 and rank["time"]["stddev"] == pytest.approx(
@@ -304,11 +314,11 @@ def test_level_2_writes_what_there_is_now(tmp_path):
 
 
 def test_sync_tells_waiting_from_the_operation(tmp_path):
-    result = profile(tmp_path, "init", "barrier", "late=200", "bcast", "finalize",
+    result = profile(tmp_path, "init", "barrier", "late=600", "bcast", "finalize",
                      options=",sync=yes")
     bcast = functions(result)["MPI_Bcast"]
-    assert bcast["wait"]["max"] >= 0.19
-    assert bcast["time"]["max"] < 0.1
+    assert bcast["wait"]["max"] >= 0.3
+    assert bcast["time"]["max"] < 0.3
     assert functions(result)["MPI_Barrier"].get("wait", {"sum": 0})["sum"] == 0
     assert calls(result)["MPI_Barrier"] == 2  # the barriers in front are nobody's calls
 
@@ -362,8 +372,10 @@ def test_above_and_below_a_hosted_tool(tmp_path, tools):
 
 @needs_sessions
 def test_a_program_with_sessions_alone_is_profiled(tmp_path):
-    result = profile(tmp_path, "session_init", "session_finalize")
-    assert calls(result) == {"MPI_Session_init": 2, "MPI_Session_finalize": 2}
+    result = profile(tmp_path, "session_init", "session_comm", "session_finalize")
+    assert calls(result) == {"MPI_Session_init": 2, "MPI_Group_from_session_pset": 2,
+                             "MPI_Comm_create_from_group": 2, "MPI_Group_free": 2,
+                             "MPI_Session_finalize": 2}
     assert [process["rank"] for process in result["processes"]] == [0, 1]
 
 

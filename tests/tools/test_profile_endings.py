@@ -117,15 +117,60 @@ def test_both_layers_leave_their_files(tmp_path):
 
 
 @pytest.mark.parametrize("end, status", [("exit=3", 3), ("raise=15", -15), ("abort=5", 5)])
-@pytest.mark.parametrize("path", ["/dev/full", "/no/such/folder/x.%r"])
-def test_where_nothing_can_be_written_it_says_so_and_ends_all_the_same(tmp_path, end, status, path):
+@pytest.mark.parametrize("path, reason", [("%r.json", "No space left on device"),
+                                          ("/no/such/folder/x.%r", "No such file or directory")])
+def test_where_nothing_can_be_written_it_says_so_and_ends_all_the_same(tmp_path, end, status, path,
+                                                                       reason):
+    (tmp_path / "0.json").symlink_to("/dev/full")
     result = run_steps(*WORK, end, cwd=tmp_path, ranks=1, tools=f"profile,output={path}")
     assert result.returncode == status
-    assert any("cannot be saved" in line or "/dev/full" in line for line in result.messages)
+    assert any("cannot be saved" in line and reason in line for line in result.messages)
+    assert names(tmp_path) == ["0.json"]
+
+
+def test_a_snapshot_that_cannot_be_written_is_said_and_the_program_goes_on(tmp_path):
+    result = run_steps("init", "level=2", "barrier", "finalize", cwd=tmp_path, ranks=1,
+                       tools="profile,output=/no/such/folder/x")
+    assert result.returncode == 0
+    said = [line for line in result.messages if "MPI_Pcontrol(2)" in line]
+    assert len(said) == 1 and said[0].startswith(
+        "profile (layer 1): rank 0: MPI_Pcontrol(2): cannot write /no/such/folder/x.0.snapshot-1")
+
+
+def start(*steps, cwd, tools):
+    """A process of its own, which the test can reach while it runs."""
+    environment = {**clean_environment(), "LD_PRELOAD": ":".join(filter(None, [ASAN, str(LIBQMPI)])),
+                   "QMPI_TOOL_PATH": str(LIBQMPI.parent.parent / "tools"), "QMPI_TOOLS": tools,
+                   "OMPI_MCA_ess_singleton_isolated": "1"}
+    return subprocess.Popen([STEPS, *steps], cwd=cwd, env=environment, text=True,
+                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_said_once(tmp_path):
+    process = start(*WORK, "await=go", "finalize", cwd=tmp_path,
+                    tools="profile,checkpoint=1,output=/no/such/folder/x")
+    first = process.stderr.readline()  # the program waits until it has been said
+    (tmp_path / "go").touch()
+    _, rest = process.communicate(timeout=60)
+    assert first.startswith(
+        "qmpi: profile (layer 1): rank 0: no checkpoint: cannot write /no/such/folder/x.0")
+    assert process.returncode == 0 and "no checkpoint" not in rest
+
+
+@pytest.mark.parametrize("end, status", [("exit=3", 3), ("raise=15", -15), ("abort=5", 5)])
+@pytest.mark.parametrize("checkpoint", ["", ",checkpoint=1"])
+def test_files_are_named_after_the_process_itself(tmp_path, end, status, checkpoint):
+    """Also where a copy of it writes them, and whether or not there is a checkpoint already."""
+    process = start(*WORK, *(["await_pid=pid-"] if checkpoint else []), end, cwd=tmp_path,
+                    tools=f"profile,output=pid-%p,format=json{checkpoint}")
+    process.communicate(timeout=60)
+    assert process.returncode == status
+    assert names(tmp_path) == [f"pid-{process.pid}"]
+    assert load(tmp_path / f"pid-{process.pid}")["ending"] != "checkpoint"
 
 
 def test_the_ranks_that_are_killed_with_an_aborting_one_have_their_checkpoints(tmp_path):
-    result = run_steps("init", "barrier", "sleep=1500", "late=60000", "abort=5", cwd=tmp_path,
+    result = run_steps("init", "barrier", "late=60000", "await=out.json.1", "abort=5", cwd=tmp_path,
                        tools=f"{JSON},checkpoint=1")
     assert result.returncode == 5
     assert names(tmp_path) == ["out.json.0", "out.json.1"]
@@ -136,11 +181,7 @@ def test_the_ranks_that_are_killed_with_an_aborting_one_have_their_checkpoints(t
 
 
 def test_a_killed_process_in_a_long_computation_has_its_checkpoint(tmp_path):
-    environment = {**clean_environment(), "LD_PRELOAD": str(LIBQMPI),
-                   "QMPI_TOOL_PATH": str(LIBQMPI.parent.parent / "tools"),
-                   "QMPI_TOOLS": "profile,checkpoint=1"}
-    process = subprocess.Popen([STEPS, *WORK, "sleep=60000"], cwd=tmp_path, env=environment,
-                               stdin=subprocess.DEVNULL)
+    process = start(*WORK, "sleep=60000", cwd=tmp_path, tools="profile,checkpoint=1")
     try:
         path = tmp_path / "qmpi-profile.0.json"
         end = time.monotonic() + 30
@@ -148,21 +189,21 @@ def test_a_killed_process_in_a_long_computation_has_its_checkpoint(tmp_path):
             time.sleep(0.05)
     finally:
         os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        process.communicate()
     saved = load(path)
     assert saved["ending"] == "checkpoint" and calls(saved)["MPI_Barrier"] == 1
     assert "MPI_Barrier" in report(path)
 
 
 def test_checkpoints_are_removed_at_a_good_end(tmp_path):
-    result = run_steps("init", "barrier", "sleep=1300", "finalize", cwd=tmp_path,
-                       tools=f"{JSON},checkpoint=1")
+    result = run_steps("init", "await=out.json.0", "await=out.json.1", "barrier", "finalize",
+                       cwd=tmp_path, tools=f"{JSON},checkpoint=1")
     assert result.returncode == 0 and result.messages == []
     assert names(tmp_path) == ["out.json"]
 
 
 def test_a_checkpoint_with_the_results_name_does_not_take_it_away(tmp_path):
-    result = run_steps("init", "barrier", "sleep=1300", "finalize", cwd=tmp_path,
+    result = run_steps("init", "await=0.json", "await=1.json", "barrier", "finalize", cwd=tmp_path,
                        tools="profile,output=%r.json,format=json,checkpoint=1")
     assert result.returncode == 0
     assert names(tmp_path) == ["0.json"]

@@ -39,6 +39,14 @@ static bool write_words(const char *path, const char *words, bool whole, char **
     return profile_output_close(&output, whole, problem);
 }
 
+/* Of "file", while this process writes it. */
+static const char *temporary(void)
+{
+    static char name[64];
+    snprintf(name, sizeof name, "file.%ld.tmp", (long)getpid());
+    return name;
+}
+
 static void assert_content(const char *path, const char *expected)
 {
     char content[64] = "";
@@ -55,7 +63,7 @@ static void assert_refused(const char *path, const char *words, bool whole, cons
     assert_false(write_words(path, words, whole, &problem));
     assert_string_equal(problem, expected);
     free(problem);
-    assert_int_equal(access("file.tmp", F_OK), -1);
+    assert_int_equal(access(temporary(), F_OK), -1);
 }
 
 static void a_file_is_replaced_at_once_and_keeps_its_mode(void **state)
@@ -70,10 +78,10 @@ static void a_file_is_replaced_at_once_and_keeps_its_mode(void **state)
     fputs("second", output.stream);
     fflush(output.stream);
     assert_content("file", "first");
-    assert_content("file.tmp", "second");
+    assert_content(temporary(), "second");
     assert_true(profile_output_close(&output, true, &problem));
     assert_content("file", "second");
-    assert_int_equal(access("file.tmp", F_OK), -1);
+    assert_int_equal(access(temporary(), F_OK), -1);
     assert_int_equal(stat("file", &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
 }

@@ -8,6 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+static pid_t process; /* 0: the one that asks */
+
+void tool_file_name_start(void)
+{
+    process = getpid();
+}
+
 static void put_conversion(FILE *stream, char conversion, int tool_id, int rank)
 {
     char host[256] = "";
@@ -18,7 +25,7 @@ static void put_conversion(FILE *stream, char conversion, int tool_id, int rank)
         fprintf(stream, "%d", rank);
         break;
     case 'p':
-        fprintf(stream, "%ld", (long)getpid());
+        fprintf(stream, "%ld", (long)(process ? process : getpid()));
         break;
     case 't':
         fprintf(stream, "%d", tool_id);

@@ -6,6 +6,11 @@
 #include <stdbool.h>
 
 /*
+ * To be called in `init`: %p is this process from now on, also in a copy of it that writes for it.
+ */
+void tool_file_name_start(void);
+
+/*
  * The file that `pattern` names: %r is the rank, %p the process id, %t the tool_id, %h the host, %%
  * a percent sign. NULL: it holds another %x or ends in %. The caller frees it.
  */

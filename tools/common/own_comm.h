@@ -19,10 +19,6 @@ typedef struct tool_no_session *MPI_Session;
 /* Of all processes of MPI_COMM_WORLD; collective. The caller frees it. False: MPI would not. */
 bool tool_own_comm(MPI_Comm *comm);
 
-/* Of all processes of a session's mpi://WORLD; collective. `tool` and `tool_id` make the name under
- * which MPI tells such communicators apart. */
-bool tool_own_comm_of_session(MPI_Session session, const char *tool, int tool_id, MPI_Comm *comm);
-
 /* The group of all processes, of the session's where one is given. The caller frees it. */
 bool tool_world_group(MPI_Session session, MPI_Group *group);
 

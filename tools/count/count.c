@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * count: how often each MPI function is called. The ranks' numbers are brought together when
- * MPI_Finalize is called, or the last open session is finalized in a program without MPI_Init; a
- * process that ends without either reports for itself.
+ * MPI_Finalize is called, or in a program without MPI_Init when a session of all processes is
+ * finalized (sessions.h); a process that ends without either reports for itself.
  */
 #define _GNU_SOURCE
 #include "count_publish.h"
@@ -10,7 +10,9 @@
 #include "counters.h"
 #include "file_name.h"
 #include "message.h"
+#include "option.h"
 #include "own_comm.h"
+#include "sessions.h"
 
 #include <qmpi/qmpi.h>
 #include <qmpi/wrappers.h>
@@ -24,7 +26,7 @@
 struct layer {
     int tool_id;
     const char *output; /* pattern of the JSON file; NULL: a table on stderr */
-    int sessions;       /* open ones */
+    struct tool_sessions sessions;
     bool reported;
     struct layer *next;
 };
@@ -81,15 +83,6 @@ static bool gather(struct layer *layer, MPI_Comm comm)
     }
     free(summary);
     return good;
-}
-
-static void gather_world(struct layer *layer)
-{
-    MPI_Comm comm;
-    if (!tool_own_comm(&comm))
-        return;
-    gather(layer, comm);
-    PMPI_Comm_free(&comm);
 }
 
 /* One process, at its end, of which nothing has been reported. */
@@ -154,101 +147,110 @@ static struct layer *layer_of(QMPI_Context context)
     return layer;
 }
 
+/* For functions that are kept: called also while the layer is off. */
+static void note_if_on(QMPI_Context context, enum QMPI_Functions_enum number)
+{
+    int tool_id = 0, enabled = 0;
+    QMPIX_Context_get_tool_id(context, &tool_id);
+    if (QMPIX_Tool_get_enabled(tool_id, &enabled) == MPI_SUCCESS && enabled)
+        counters_note(tool_id, (int)number);
+}
+
 static int finalize(QMPI_Context context)
 {
-    note(context, MPI_FINALIZE_T);
-    gather_world(layer_of(context));
+    MPI_Comm comm;
+    note_if_on(context, MPI_FINALIZE_T);
+    if (tool_own_comm(&comm)) {
+        gather(layer_of(context), comm);
+        PMPI_Comm_free(&comm);
+    }
     return QMPIX_NEXT(context, Finalize)(QMPIX_NEXT_CONTEXT(context));
 }
 
-#if MPI_VERSION >= 4
-static void gather_session(struct layer *layer, MPI_Session session)
+static int comm_free(QMPI_Context context, MPI_Comm *comm)
 {
-    MPI_Comm comm;
-    if (!tool_own_comm_of_session(session, "count", layer->tool_id, &comm))
-        return;
-    gather(layer, comm);
-    PMPI_Comm_free(&comm);
+    note_if_on(context, MPI_COMM_FREE_T);
+    if (comm)
+        tool_sessions_leave(&layer_of(context)->sessions, *comm, false);
+    return QMPIX_NEXT(context, Comm_free)(QMPIX_NEXT_CONTEXT(context), comm);
 }
 
+static int comm_disconnect(QMPI_Context context, MPI_Comm *comm)
+{
+    note_if_on(context, MPI_COMM_DISCONNECT_T);
+    if (comm)
+        tool_sessions_leave(&layer_of(context)->sessions, *comm, true);
+    return QMPIX_NEXT(context, Comm_disconnect)(QMPIX_NEXT_CONTEXT(context), comm);
+}
+
+#if MPI_VERSION >= 4
 static int session_init(QMPI_Context context, MPI_Info info, MPI_Errhandler errhandler,
                         MPI_Session *session)
 {
-    note(context, MPI_SESSION_INIT_T);
+    note_if_on(context, MPI_SESSION_INIT_T);
     const int result =
         QMPIX_NEXT(context, Session_init)(QMPIX_NEXT_CONTEXT(context), info, errhandler, session);
-    if (result == MPI_SUCCESS)
-        __atomic_add_fetch(&layer_of(context)->sessions, 1, __ATOMIC_RELAXED);
+    if (result == MPI_SUCCESS && tool_sessions_begin(&layer_of(context)->sessions, *session))
+        layer_of(context)->reported = false; /* there is more to come after an earlier session */
     return result;
 }
 
-/* With the last session the last chance to talk to the other ranks goes, unless MPI_Init was
- * called. */
+static int comm_create_from_group(QMPI_Context context, MPI_Group group, const char *tag,
+                                  MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *comm)
+{
+    note_if_on(context, MPI_COMM_CREATE_FROM_GROUP_T);
+    const int result = QMPIX_NEXT(context, Comm_create_from_group)(
+        QMPIX_NEXT_CONTEXT(context), group, tag, info, errhandler, comm);
+    if (result == MPI_SUCCESS)
+        tool_sessions_join(&layer_of(context)->sessions, *comm);
+    return result;
+}
+
+/* Where there is more to come, in another session or after MPI_Init, it is reported anew. */
 static int session_finalize(QMPI_Context context, MPI_Session *session)
 {
     struct layer *layer = layer_of(context);
+    MPI_Comm comm;
+    bool last;
     int initialized = 0;
-    note(context, MPI_SESSION_FINALIZE_T);
-    PMPI_Initialized(&initialized);
-    if (__atomic_sub_fetch(&layer->sessions, 1, __ATOMIC_RELAXED) == 0 && !initialized && session &&
-        *session != MPI_SESSION_NULL)
-        gather_session(layer, *session);
+    note_if_on(context, MPI_SESSION_FINALIZE_T);
+    if (session && *session != MPI_SESSION_NULL &&
+        tool_sessions_end(&layer->sessions, *session, &comm, &last)) {
+        PMPI_Initialized(&initialized);
+        gather(layer, comm);
+        PMPI_Comm_free(&comm);
+        layer->reported &= last && !initialized;
+    }
     return QMPIX_NEXT(context, Session_finalize)(QMPIX_NEXT_CONTEXT(context), session);
-}
-
-static void register_sessions(int tool_id)
-{
-    QMPI_Register_tool_function(tool_id, MPI_SESSION_INIT_T, (void (*)(void))session_init);
-    QMPI_Register_tool_function(tool_id, MPI_SESSION_FINALIZE_T, (void (*)(void))session_finalize);
-}
-#else
-static void register_sessions(int tool_id)
-{
-    (void)tool_id; /* there are none */
 }
 #endif
 
 /* ---- Joining the stack --------------------------------------------------------------------------
  */
 
-/* Two layers that write one file would lose one's numbers. */
-static bool output_is_taken(const struct layer *layer)
-{
-    bool taken = false;
-    char *mine = tool_file_name(layer->output, layer->tool_id, 0);
-    for (const struct layer *other = layers; other && mine; other = other->next) {
-        char *its = other->output ? tool_file_name(other->output, other->tool_id, 0) : NULL;
-        taken |= its && !strcmp(mine, its);
-        free(its);
-    }
-    free(mine);
-    return taken;
-}
+#define REGISTER_NAMED(NUMBER, function)                                                           \
+    QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))function)
 
-static const char *check_output(const struct layer *layer)
+static void register_functions(int tool_id)
 {
-    char *name = layer->output ? tool_file_name(layer->output, layer->tool_id, 0) : NULL;
-    const bool bad = layer->output && !name;
-    free(name);
-    if (bad)
-        return "output= holds a % that is none of %r %p %t %h %%\nmend: write %% for a percent "
-               "sign";
-    if (layer->output && output_is_taken(layer))
-        return "another layer of count writes the same file\nmend: put %t (the layer's number) "
-               "into "
-               "output=";
-    return NULL;
+#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) REGISTER_NAMED(NUMBER, count_##X);
+    QMPIX_FOR_EACH_FUNCTION(REGISTER)
+    REGISTER_NAMED(MPI_PCONTROL_T, count_Pcontrol);
+    REGISTER_NAMED(MPI_FINALIZE_T, finalize);
+    REGISTER_NAMED(MPI_COMM_FREE_T, comm_free);
+    REGISTER_NAMED(MPI_COMM_DISCONNECT_T, comm_disconnect);
+#if MPI_VERSION >= 4
+    REGISTER_NAMED(MPI_SESSION_INIT_T, session_init);
+    REGISTER_NAMED(MPI_SESSION_FINALIZE_T, session_finalize);
+    REGISTER_NAMED(MPI_COMM_CREATE_FROM_GROUP_T, comm_create_from_group);
+#endif
+    tool_sessions_keep(tool_id);
 }
 
 static void init(int tool_id)
 {
-#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                         \
-    QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))count_##X);
-    QMPIX_FOR_EACH_FUNCTION(REGISTER)
-    QMPI_Register_tool_function(tool_id, MPI_PCONTROL_T, (void (*)(void))count_Pcontrol);
+    register_functions(tool_id);
     count_publish_on_demand(tool_id);
-    QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))finalize);
-    register_sessions(tool_id);
 
     struct layer *layer = calloc(1, sizeof *layer);
     if (!layer) {
@@ -256,13 +258,13 @@ static void init(int tool_id)
         return;
     }
     layer->tool_id = tool_id;
-    QMPIX_Tool_get_option(tool_id, "output", &layer->output);
-    const char *problem = check_output(layer);
-    if (problem) {
-        QMPIX_Tool_fail(tool_id, problem);
+    tool_sessions_make(&layer->sessions);
+    if (!tool_option_file(tool_id, "output", &layer->output) ||
+        tool_option_file_is_taken(tool_id, "output", layer->output)) {
         free(layer);
         return;
     }
+    tool_file_name_start();
     owner = getpid();
     layer->next = layers;
     layers = layer;

@@ -90,7 +90,7 @@ static const char *read_cvar(int tool_id, struct variable *variable, bool has_wo
     if (BELOW(tool_id, T_cvar_handle_alloc, MPI_T_CVAR_HANDLE_ALLOC_T, variable->index,
               bound ? &world : NULL, &handle, &variable->count) != MPI_SUCCESS)
         return "it gives no handle";
-    variable->data = watch_room(variable->type, variable->count);
+    variable->data = value_room(variable->type, variable->count);
     const int result =
         BELOW(tool_id, T_cvar_read, MPI_T_CVAR_READ_T, handle, (void *)variable->data);
     BELOW(tool_id, T_cvar_handle_free, MPI_T_CVAR_HANDLE_FREE_T, &handle);
@@ -122,7 +122,7 @@ static const char *read_new(int tool_id, MPI_T_pvar_session session, struct vari
         return reason;
     if (!variable->continuous)
         BELOW(tool_id, T_pvar_start, MPI_T_PVAR_START_T, session, handle);
-    variable->data = watch_room(variable->type, variable->count);
+    variable->data = value_room(variable->type, variable->count);
     const int result =
         BELOW(tool_id, T_pvar_read, MPI_T_PVAR_READ_T, session, handle, (void *)variable->data);
     BELOW(tool_id, T_pvar_handle_free, MPI_T_PVAR_HANDLE_FREE_T, session, &handle);

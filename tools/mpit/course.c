@@ -9,6 +9,7 @@
 #include "file_name.h"
 #include "list.h"
 #include "message.h"
+#include "numbers.h"
 #include "settings.h"
 
 #include <errno.h>
@@ -20,9 +21,12 @@
 
 static bool write_list(FILE *stream, const struct layer *layer, const struct list *list)
 {
+    struct tool_numbers numbers;
     if (layer->json)
         return list_json(stream, list);
+    tool_numbers_begin(&numbers);
     list_table(stream, list);
+    tool_numbers_end(&numbers);
     return !ferror(stream);
 }
 

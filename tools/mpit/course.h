@@ -27,7 +27,6 @@ struct layer {
     int rank, ranks;
     struct watch started; /* variables that count from when they are started */
     struct samples samples;
-    struct layer *next;
 };
 
 /*

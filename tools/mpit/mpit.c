@@ -8,13 +8,9 @@
 #include "course.h"
 #include "file_name.h"
 #include "message.h"
+#include "options.h"
 
 #include <qmpi/qmpi.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-static struct layer *layers;
 
 /* ---- The interceptors ---------------------------------------------------------------------------
  */
@@ -96,85 +92,15 @@ static int session_finalize(QMPI_Context context, MPI_Session *session)
 /* ---- Joining the stack --------------------------------------------------------------------------
  */
 
-static bool read_word(int tool_id, const char *key, const char *const *words, int *place)
-{
-    const char *value = words[0];
-    QMPIX_Tool_get_option(tool_id, key, &value);
-    for (*place = 0; words[*place]; ++*place) {
-        if (!strcmp(value, words[*place]))
-            return true;
-    }
-    char *message = qmpi_format("%s=%.100s is not what the option takes\nmend: give %s%s%s%s%s",
-                                key, value, words[0], words[2] ? ", " : " or ", words[1],
-                                words[2] ? " or " : "", words[2] ? words[2] : "");
-    QMPIX_Tool_fail(tool_id, message);
-    free(message);
-    return false;
-}
-
-static bool is_taken(const struct layer *layer, const char *pattern)
-{
-    bool taken = false;
-    char *mine = pattern ? tool_file_name(pattern, layer->tool_id, 0) : NULL;
-    for (const struct layer *other = layers; other && mine && strcmp(pattern, "-") != 0;
-         other = other->next) {
-        char *list = other->output ? tool_file_name(other->output, other->tool_id, 0) : NULL;
-        char *csv = other->csv ? tool_file_name(other->csv, other->tool_id, 0) : NULL;
-        taken |= (list && !strcmp(mine, list)) || (csv && !strcmp(mine, csv));
-        free(list);
-        free(csv);
-    }
-    free(mine);
-    return taken;
-}
-
-static bool is_bad_name(const struct layer *layer, const char *pattern)
-{
-    char *name = pattern && *pattern ? tool_file_name(pattern, layer->tool_id, 0) : NULL;
-    const bool bad = pattern && !name;
-    free(name);
-    return bad;
-}
-
-static const char *check(const struct layer *layer)
-{
-    if (is_bad_name(layer, layer->output) || is_bad_name(layer, layer->csv))
-        return "output= or csv= is no file name, or holds a % that is none of %r %p %t %h %%\n"
-               "mend: give a name; write %% for a percent sign";
-    if (is_taken(layer, layer->output) || is_taken(layer, layer->csv) ||
-        (layer->output && layer->csv && !strcmp(layer->output, layer->csv)))
-        return "another layer of mpit, or another option, writes the same file\nmend: put %t (the "
-               "layer's number) into output= and csv=";
-    if (layer->globs && !layer->csv)
-        return "pvars= chooses what goes into a CSV file, but none is named\nmend: name one with "
-               "csv=FILE";
-    return NULL;
-}
-
 static void init(int tool_id)
 {
-    static const char *const moments[] = {"init", "finalize", "never", NULL};
-    static const char *const formats[] = {"table", "json", NULL};
-    int at = 0, format = 0;
     struct layer *layer = qmpi_allocate(1, sizeof *layer);
     layer->tool_id = tool_id;
     layer->started.session = MPI_T_PVAR_SESSION_NULL;
     pthread_mutex_init(&layer->lock, NULL);
-    if (!read_word(tool_id, "at", moments, &at) || !read_word(tool_id, "format", formats, &format))
+    if (!options_read(layer))
         return;
-    layer->at = (enum moment)at;
-    layer->json = format == 1;
-    QMPIX_Tool_get_option(tool_id, "output", &layer->output);
-    QMPIX_Tool_get_option(tool_id, "show", &layer->show);
-    QMPIX_Tool_get_option(tool_id, "pvars", &layer->globs);
-    QMPIX_Tool_get_option(tool_id, "csv", &layer->csv);
-    const char *problem = check(layer);
-    if (problem) {
-        QMPIX_Tool_fail(tool_id, problem);
-        return;
-    }
-    layer->next = layers;
-    layers = layer;
+    tool_file_name_start();
     QMPI_Register_tool_storage(tool_id, layer);
     QMPI_Register_tool_function(tool_id, MPI_INIT_T, (void (*)(void))init_mpi);
     QMPI_Register_tool_function(tool_id, MPI_INIT_THREAD_T, (void (*)(void))init_thread);
@@ -188,21 +114,11 @@ static void init(int tool_id)
 
 __attribute__((constructor)) static void announce(void)
 {
-    static const QMPIX_Tool_option options[] = {
-        {"at", "finalize", "when variables are listed: init, finalize or never"},
-        {"format", "table", "of the list: table or json"},
-        {"output", NULL, "list into this file instead of to stderr (%r %p %t %h); -: to stdout"},
-        {"show", NULL, "list these names only: GLOB[;GLOB...]"},
-        {"csv", NULL, "sample performance variables into this file (%r %p %t %h)"},
-        {"pvars", NULL, "sample these names only: GLOB[;GLOB...]"},
-        {"set.*", NULL, "set.NAME=VALUE sets a control variable before MPI is initialised"},
-        {NULL, NULL, NULL},
-    };
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
         .description = "lists, samples and sets the variables of MPI_T",
         .version = QMPI_VERSION,
-        .options = options,
+        .options = options_known,
     };
     QMPI_Register_tool_name("mpit", init);
     QMPIX_Register_tool_info("mpit", &info);

@@ -4,20 +4,19 @@
 #include "samples.h"
 
 #include "catalogue.h"
+#include "clock.h"
 #include "globs.h"
 #include "message.h"
+#include "numbers.h"
 #include "words.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static double seconds_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return 1e-9 * (double)tool_clock_monotonic();
 }
 
 static bool wants(const void *data, const struct variable *variable)
@@ -92,11 +91,14 @@ void samples_write(struct samples *samples, const char *moment)
 {
     pthread_mutex_lock(&samples->lock);
     if (samples->stream) {
+        struct tool_numbers numbers;
+        tool_numbers_begin(&numbers);
         const double seconds = seconds_now() - samples->begin;
         watch_extend(&samples->watch);
         for (int i = 0; i < samples->watch.count; i++)
             write_variable(samples, &samples->watch.all[i], moment, seconds);
         samples->number++;
+        tool_numbers_end(&numbers);
         if (fflush(samples->stream) || ferror(samples->stream))
             say_unwritten(samples);
     }
@@ -120,7 +122,7 @@ static void say_unmatched(const struct samples *samples)
         char *glob = qmpi_copy_part(globs, length);
         if (*glob && !is_matched(&samples->watch, glob))
             qmpi_sayf("mpit (layer %d): pvars=: no performance variable is called '%s'\n"
-                      "  mend: `qmpi vars` lists those that there are",
+                      "  mend: `qmpi vars -t TOOLS` lists those that there are",
                       samples->tool_id, glob);
         free(glob);
         globs += length + (globs[length] == ';');

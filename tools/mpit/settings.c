@@ -6,6 +6,7 @@
 #include "below.h"
 #include "catalogue.h"
 #include "message.h"
+#include "numbers.h"
 #include "words.h"
 
 #include <stdlib.h>
@@ -116,7 +117,7 @@ static char *write_value(int tool_id, struct variable *variable, const char *tex
                        NULL, &handle, &variable->count);
     if (result != MPI_SUCCESS)
         return describe_refusal(result);
-    variable->data = watch_room(variable->type, variable->count);
+    variable->data = value_room(variable->type, variable->count);
     char *problem = variable->type->kind == VALUE_TEXT ? read_text(variable, text)
                                                        : read_elements(tool_id, variable, text);
     if (!problem) {
@@ -134,8 +135,8 @@ static char *set(int tool_id, const char *name, const char *text)
     char *problem = NULL;
     if (BELOW(tool_id, T_cvar_get_index, MPI_T_CVAR_GET_INDEX_T, name, &index) != MPI_SUCCESS ||
         !catalogue_read_cvar_info(tool_id, index, &variable))
-        return qmpi_copy("there is no control variable of this name\nmend: `qmpi vars` lists "
-                         "those that there are");
+        return qmpi_copy("there is no control variable of this name\nmend: `qmpi vars -t "
+                         "TOOLS` lists those that there are");
     if (variable.scope == MPI_T_SCOPE_CONSTANT || variable.scope == MPI_T_SCOPE_READONLY)
         problem = qmpi_format("it is read-only (scope %s)\nmend: leave this setting out",
                               word_of_scope(variable.scope));
@@ -183,10 +184,13 @@ static bool next_setting(int tool_id, int *at, const char **key, const char **va
 void settings_apply(int tool_id)
 {
     const char *key, *value;
+    struct tool_numbers numbers;
+    tool_numbers_begin(&numbers);
     for (int at = 0; next_setting(tool_id, &at, &key, &value);) {
         char *problem = set(tool_id, key + PREFIX, value);
         if (problem)
             report(tool_id, key, value, problem);
         free(problem);
     }
+    tool_numbers_end(&numbers);
 }

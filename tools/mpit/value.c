@@ -2,6 +2,8 @@
 /* See value.h. */
 #include "value.h"
 
+#include "message.h"
+
 #include <errno.h>
 #include <float.h>
 #include <limits.h>
@@ -35,6 +37,11 @@ const struct value_type *value_type_of(MPI_Datatype datatype)
             return &types[i];
     }
     return NULL;
+}
+
+void *value_room(const struct value_type *type, int count)
+{
+    return qmpi_allocate((size_t)count + 1, type->size);
 }
 
 long long value_signed(const struct value_type *type, const void *array, int i)

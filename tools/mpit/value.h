@@ -21,12 +21,15 @@ struct value_type {
 /* NULL: MPI_T has no variables of this datatype. */
 const struct value_type *value_type_of(MPI_Datatype datatype);
 
+/* Room for the elements, zeroed, and a little more: some libraries end strings behind it. */
+void *value_room(const struct value_type *type, int count);
+
 /* Element `i` of an array; of the kind that its type has. */
 long long value_signed(const struct value_type *type, const void *array, int i);
 unsigned long long value_unsigned(const struct value_type *type, const void *array, int i);
 double value_double(const void *array, int i);
 
-/* Writes element `i` as text that value_parse reads. */
+/* Writes element `i` as text that value_parse reads: both between tool_numbers_begin and _end. */
 void value_print_element(FILE *stream, const struct value_type *type, const void *array, int i);
 
 /* Writes all `count` elements, with blanks between them; of a string what comes before its end. */

@@ -8,11 +8,6 @@
 
 #include <stdlib.h>
 
-void *watch_room(const struct value_type *type, int count)
-{
-    return qmpi_allocate((size_t)count + 1, type->size);
-}
-
 const char *watch_open(int tool_id, MPI_T_pvar_session session, const struct variable *variable,
                        bool has_world, MPI_T_pvar_handle *handle, int *count)
 {
@@ -91,7 +86,7 @@ const struct watched *watch_find(const struct watch *watch, int index)
 
 void *watch_read(const struct watch *watch, const struct watched *watched)
 {
-    void *data = watch_room(watched->type, watched->count);
+    void *data = value_room(watched->type, watched->count);
     if (BELOW(watch->tool_id, T_pvar_read, MPI_T_PVAR_READ_T, watch->session, watched->handle,
               data) == MPI_SUCCESS)
         return data;

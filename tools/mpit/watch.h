@@ -53,7 +53,4 @@ void watch_end(struct watch *watch);
 const char *watch_open(int tool_id, MPI_T_pvar_session session, const struct variable *variable,
                        bool has_world, MPI_T_pvar_handle *handle, int *count);
 
-/* Room for the elements, zeroed, and a little more: some libraries end strings behind it. */
-void *watch_room(const struct value_type *type, int count);
-
 #endif

@@ -35,12 +35,12 @@ void build_calls(struct profile_calls *calls, const struct stats *stats, double 
 
 static bool sum_cells(const struct layer *layer, struct table *sum)
 {
-    bool good = table_make(sum, 1, sizeof(struct cell_entry));
+    bool good = table_make(sum, 1, sizeof(struct cell_row));
     for (const struct thread *thread = threads_first(layer->tool_id); good && thread;
          thread = thread->next) {
         struct table_place place = {0};
-        for (const struct cell_entry *its; good && (its = table_next(&thread->cells, &place));) {
-            struct cell_entry *cell = table_get(sum, &its->key, 1);
+        for (const struct cell_row *its; good && (its = table_next(&thread->cells, &place));) {
+            struct cell_row *cell = table_get(sum, &its->key, 1);
             good = cell != NULL;
             if (good) {
                 cell->messages += __atomic_load_n(&its->messages, __ATOMIC_RELAXED);
@@ -59,7 +59,7 @@ static bool build_matrix(struct profile_result *result, const struct layer *laye
     bool good = sum_cells(layer, &sum);
     result->matrix = good ? calloc(sum.count + 1, sizeof *result->matrix) : NULL;
     struct profile_cell *self = NULL;
-    for (const struct cell_entry *its; result->matrix && (its = table_next(&sum, &place));) {
+    for (const struct cell_row *its; result->matrix && (its = table_next(&sum, &place));) {
         const int other = (int)(its->key >> 1);
         struct profile_cell *cell =
             other == layer->rank && self ? self : &result->matrix[result->cell_count++];
@@ -127,7 +127,7 @@ static double time_in_mpi(const struct layer *layer, double tick)
     for (const struct thread *thread = threads_first(layer->tool_id); thread;
          thread = thread->next) {
         struct table_place place = {0};
-        for (const struct node_entry *node; (node = table_next(&thread->nodes, &place));)
+        for (const struct node_row *node; (node = table_next(&thread->nodes, &place));)
             ticks += __atomic_load_n(&node->mpi, __ATOMIC_RELAXED);
     }
     return (double)ticks * tick;

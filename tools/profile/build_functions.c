@@ -28,32 +28,32 @@ static bool add_thread(struct table *sum, const struct thread *thread,
                        const struct regions *regions, int region)
 {
     struct table_place place = {0};
-    for (const struct function_entry *its; (its = table_next(&thread->functions, &place));) {
+    for (const struct function_row *its; (its = table_next(&thread->functions, &place));) {
         const uint64_t number = its->key & UINT32_MAX;
         if (region >= 0 && !regions_hold(regions, (int)(its->key >> 32), region))
             continue;
-        struct function_entry *entry = table_get(sum, &number, 1);
-        if (!entry)
+        struct function_row *row = table_get(sum, &number, 1);
+        if (!row)
             return false;
-        stats_add(&entry->stats, &its->stats);
-        add_words(&entry->no_bytes, &its->no_bytes, 1);
-        add_words(entry->sizes, its->sizes, PROFILE_SIZE_BINS);
-        add_words(entry->times, its->times, PROFILE_TIME_BINS);
+        stats_add(&row->stats, &its->stats);
+        add_words(&row->no_bytes, &its->no_bytes, 1);
+        add_words(row->sizes, its->sizes, PROFILE_SIZE_BINS);
+        add_words(row->times, its->times, PROFILE_TIME_BINS);
     }
     return true;
 }
 
-static bool fill(struct profile_function *function, const struct function_entry *entry, double tick)
+static bool fill(struct profile_function *function, const struct function_row *row, double tick)
 {
     const QMPIX_Function *described;
-    if (QMPIX_Function_describe((enum QMPI_Functions_enum)entry->key, &described) != MPI_SUCCESS)
+    if (QMPIX_Function_describe((enum QMPI_Functions_enum)row->key, &described) != MPI_SUCCESS)
         return false;
     function->name = strdup(described->name);
     function->group = strdup(group_name(described->group));
-    build_calls(&function->calls, &entry->stats, tick);
-    function->no_bytes = entry->no_bytes;
-    memcpy(function->sizes, entry->sizes, sizeof function->sizes);
-    memcpy(function->times, entry->times, sizeof function->times);
+    build_calls(&function->calls, &row->stats, tick);
+    function->no_bytes = row->no_bytes;
+    memcpy(function->sizes, row->sizes, sizeof function->sizes);
+    memcpy(function->times, row->times, sizeof function->times);
     return function->name && function->group;
 }
 
@@ -62,14 +62,14 @@ static bool list(const struct layer *layer, int region, double tick,
 {
     struct table sum = {0};
     struct table_place place = {0};
-    bool good = table_make(&sum, 1, sizeof(struct function_entry));
+    bool good = table_make(&sum, 1, sizeof(struct function_row));
     for (const struct thread *thread = threads_first(layer->tool_id); good && thread;
          thread = thread->next)
         good = add_thread(&sum, thread, &layer->regions, region);
     *functions = good ? calloc(sum.count + 1, sizeof **functions) : NULL;
     good = *functions != NULL;
-    for (const struct function_entry *entry; good && (entry = table_next(&sum, &place));)
-        good = fill(&(*functions)[(*count)++], entry, tick);
+    for (const struct function_row *row; good && (row = table_next(&sum, &place));)
+        good = fill(&(*functions)[(*count)++], row, tick);
     table_free(&sum);
     return good;
 }
@@ -85,7 +85,7 @@ static uint64_t region_mpi(const struct layer *layer, int region)
     for (const struct thread *thread = threads_first(layer->tool_id); thread;
          thread = thread->next) {
         struct table_place place = {0};
-        for (const struct node_entry *node; (node = table_next(&thread->nodes, &place));) {
+        for (const struct node_row *node; (node = table_next(&thread->nodes, &place));) {
             if (regions_hold(&layer->regions, (int)node->key, region))
                 ticks += __atomic_load_n(&node->mpi, __ATOMIC_RELAXED);
         }

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <time.h>
 
+static atomic_bool struck; /* by a signal that ends the process */
+
 /* Waits until `when` or until it is to stop: then false. */
 static bool wait_until(struct saving *saving, const struct timespec *when)
 {
@@ -24,6 +26,15 @@ static bool wait_until(struct saving *saving, const struct timespec *when)
     return go_on;
 }
 
+/* What is written at an end is the better file, and has the same name. */
+static void save(struct layer *layer)
+{
+    atomic_store(&layer->saving.writes, true);
+    if (!atomic_load(&struck) && !atomic_load(&layer->reported))
+        own_checkpoint(layer);
+    atomic_store(&layer->saving.writes, false);
+}
+
 static void *run(void *data)
 {
     struct layer *layer = data;
@@ -33,7 +44,7 @@ static void *run(void *data)
         when.tv_sec += layer->options.checkpoint;
         if (!wait_until(&layer->saving, &when))
             return NULL;
-        own_checkpoint(layer);
+        save(layer);
     }
 }
 
@@ -66,14 +77,33 @@ void checkpoint_start(struct layer *layer)
                   layer->tool_id, layer->rank, strerror(problem));
 }
 
-void checkpoint_stop(struct layer *layer)
+static void stop(struct layer *layer)
 {
-    if (!layer->saving.runs)
-        return;
     pthread_mutex_lock(&layer->saving.lock);
     layer->saving.stop = true;
     pthread_cond_signal(&layer->saving.changed);
     pthread_mutex_unlock(&layer->saving.lock);
     pthread_join(layer->saving.thread, NULL);
     layer->saving.runs = false;
+}
+
+void checkpoint_stop(struct layer *layer)
+{
+    static pthread_mutex_t stopping = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&stopping); /* threads may end the process at one time */
+    if (layer->saving.runs)
+        stop(layer);
+    pthread_mutex_unlock(&stopping);
+}
+
+/* The thread may wait for a lock that the struck thread has: it will not write then. */
+void checkpoint_strike(void)
+{
+    enum { MILLISECONDS = 2000 };
+    const struct timespec pause = {0, 1000000};
+    atomic_store(&struck, true);
+    for (struct layer *layer = profile_layers; layer; layer = layer->next) {
+        for (int i = 0; atomic_load(&layer->saving.writes) && i < MILLISECONDS; i++)
+            nanosleep(&pause, NULL);
+    }
 }

@@ -15,4 +15,8 @@ void checkpoint_start(struct layer *layer);
 /* Ends; waits for a checkpoint that is being written. */
 void checkpoint_stop(struct layer *layer);
 
+/* A signal ends the process: no layer begins another checkpoint; waits for those that are being
+ * written, but not for long. In the handler. */
+void checkpoint_strike(void);
+
 #endif

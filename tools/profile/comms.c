@@ -165,9 +165,9 @@ static struct freed_comm *group_of(struct table *freed, const struct comm *comm)
 static void sum_number(int tool_id, int number, struct stats *sum)
 {
     for (const struct thread *thread = threads_first(tool_id); thread; thread = thread->next) {
-        const struct numbered_entry *entry = table_seek(&thread->comms, (uint64_t)number);
-        if (entry)
-            stats_add(sum, &entry->stats);
+        const struct numbered_row *row = table_seek(&thread->comms, (uint64_t)number);
+        if (row)
+            stats_add(sum, &row->stats);
     }
 }
 
@@ -175,9 +175,9 @@ static void sum_number(int tool_id, int number, struct stats *sum)
 static void clear_number(int tool_id, int number)
 {
     for (struct thread *thread = threads_first(tool_id); thread; thread = thread->next) {
-        struct numbered_entry *entry = table_seek(&thread->comms, (uint64_t)number);
-        if (entry)
-            entry->stats = (struct stats){0};
+        struct numbered_row *row = table_seek(&thread->comms, (uint64_t)number);
+        if (row)
+            row->stats = (struct stats){0};
     }
 }
 
@@ -246,8 +246,9 @@ bool comms_sum(struct layer *layer, struct table *sum)
 
 /* A communicator that was freed without our seeing it must not end the program: errors come back.
  */
-static void read_names(struct comms *comms)
+static void read_names(struct layer *layer)
 {
+    struct comms *comms = &layer->comms;
     MPI_Errhandler world, self;
     const bool good = PMPI_Comm_get_errhandler(MPI_COMM_WORLD, &world) == MPI_SUCCESS &&
                       PMPI_Comm_get_errhandler(MPI_COMM_SELF, &self) == MPI_SUCCESS;
@@ -259,8 +260,11 @@ static void read_names(struct comms *comms)
         struct comm *comm = comms->all[number];
         char name[MPI_MAX_OBJECT_NAME];
         int length;
-        if (comm->live && PMPI_Comm_get_name(comm->handle, name, &length) == MPI_SUCCESS)
-            memcpy(comm->name, name, sizeof name);
+        if (!comm->live || PMPI_Comm_get_name(comm->handle, name, &length) != MPI_SUCCESS)
+            continue;
+        pthread_mutex_lock(&layer->lock);
+        memcpy(comm->name, name, sizeof name);
+        pthread_mutex_unlock(&layer->lock);
     }
     PMPI_Comm_set_errhandler(MPI_COMM_WORLD, world);
     PMPI_Comm_set_errhandler(MPI_COMM_SELF, self);
@@ -271,7 +275,7 @@ static void read_names(struct comms *comms)
 void comms_end(struct layer *layer, bool names)
 {
     if (names)
-        read_names(&layer->comms);
+        read_names(layer);
     MPI_Group world = layer->comms.world;
     layer->comms.world = MPI_GROUP_NULL;
     if (world != MPI_GROUP_NULL)

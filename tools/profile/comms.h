@@ -68,7 +68,7 @@ int comms_begin_free(struct layer *layer, MPI_Comm comm);
 void comms_free(struct layer *layer, int number);
 
 /* All communicators of one name and the same processes as one, live and freed. Under the layer's
- * lock. The table's entries are struct freed_comm; the caller frees it. False: memory is out. */
+ * lock. The table's rows are struct freed_comm; the caller frees it. False: memory is out. */
 bool comms_sum(struct layer *layer, struct table *sum);
 
 #endif

@@ -157,6 +157,7 @@ static void struck(int number, siginfo_t *info, void *context)
             const struct timespec pause = {PATIENCE + 2, 0};
             nanosleep(&pause, NULL);
         } else {
+            checkpoint_strike();
             const pid_t child = copy_process();
             if (child == 0)
                 write_in_child(number);

@@ -21,6 +21,13 @@ struct facts {
 
 extern struct facts facts_all[MPI_LAST_FUNC];
 
+/* Whether the layer is called for the function also while it is switched off; see steer.h. With
+ * sync=yes a rank that is off must not leave out the barrier for which the others wait. */
+static inline bool facts_keep(const struct facts *facts, bool sync)
+{
+    return facts->is_steered || (sync && facts->waits);
+}
+
 /* Finds them; again: does nothing. From `init`. */
 void facts_find(void);
 

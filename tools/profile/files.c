@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* From a name to its number. */
-struct name_entry {
+struct name_row {
     uint64_t key[2];      /* hash and length: no two names of one run share them */
     int64_t number_after; /* the number + 1; 0: none yet */
 };
@@ -17,7 +17,7 @@ struct name_entry {
 bool files_make(struct files *files)
 {
     *files = (struct files){0};
-    return table_make(&files->numbers, 2, sizeof(struct name_entry));
+    return table_make(&files->numbers, 2, sizeof(struct name_row));
 }
 
 static int add_name(struct files *files, const char *name)
@@ -40,12 +40,12 @@ static int add_name(struct files *files, const char *name)
 static int number_of(struct files *files, const char *name)
 {
     const uint64_t key[2] = {table_hash_text(name), strlen(name)};
-    struct name_entry *entry = table_get(&files->numbers, key, 2);
-    if (!entry)
+    struct name_row *row = table_get(&files->numbers, key, 2);
+    if (!row)
         return -1;
-    if (!entry->number_after)
-        entry->number_after = add_name(files, name) + 1;
-    return (int)entry->number_after - 1;
+    if (!row->number_after)
+        row->number_after = add_name(files, name) + 1;
+    return (int)row->number_after - 1;
 }
 
 void files_open(struct layer *layer, MPI_File handle, const char *name, bool counted)
@@ -76,8 +76,8 @@ void files_sum(const struct layer *layer, int number, struct stats *sum)
 {
     for (const struct thread *thread = threads_first(layer->tool_id); thread;
          thread = thread->next) {
-        const struct numbered_entry *entry = table_seek(&thread->files, (uint64_t)number);
-        if (entry)
-            stats_add(sum, &entry->stats);
+        const struct numbered_row *row = table_seek(&thread->files, (uint64_t)number);
+        if (row)
+            stats_add(sum, &row->stats);
     }
 }

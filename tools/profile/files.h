@@ -22,7 +22,7 @@ struct files {
     struct handles handles;
     struct file_name *all; /* [number] */
     int count, capacity;
-    struct table numbers; /* struct name_entry: by a hash of the name */
+    struct table numbers; /* struct name_row: by a hash of the name */
 };
 
 bool files_make(struct files *files);

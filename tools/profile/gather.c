@@ -155,20 +155,15 @@ static void finish(struct layer *layer, bool good)
     own_remove_checkpoint(layer);
 }
 
-void gather_world(struct layer *layer)
+void gather_on(struct layer *layer, MPI_Comm comm)
 {
-    MPI_Comm comm;
-    if (!tool_own_comm(&comm))
-        return;
     finish(layer, gather(layer, comm));
     PMPI_Comm_free(&comm);
 }
 
-void gather_session(struct layer *layer, MPI_Session session)
+void gather_world(struct layer *layer)
 {
     MPI_Comm comm;
-    if (!tool_own_comm_of_session(session, "profile", layer->tool_id, &comm))
-        return;
-    finish(layer, gather(layer, comm));
-    PMPI_Comm_free(&comm);
+    if (tool_own_comm(&comm))
+        gather_on(layer, comm);
 }

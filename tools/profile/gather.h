@@ -4,12 +4,11 @@
 #define QMPI_PROFILE_GATHER_H
 
 #include "layer.h"
-#include "own_comm.h"
 
 /* Collective over MPI_COMM_WORLD, before MPI_Finalize: rank 0 writes the result. */
 void gather_world(struct layer *layer);
 
-/* The same over mpi://WORLD, in a program with sessions alone. */
-void gather_session(struct layer *layer, MPI_Session session);
+/* The same over a communicator of all processes, which it frees. */
+void gather_on(struct layer *layer, MPI_Comm comm);
 
 #endif

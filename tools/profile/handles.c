@@ -6,20 +6,20 @@
 
 enum { FIRST_BITS = 4 };
 
-/* The handle's slot, or the free one where it belongs. */
-static struct handle_slot *slot_of(struct handle_map *map, uint64_t handle)
+/* The handle's cell, or the free one where it belongs. */
+static struct handle_cell *cell_of(struct handle_map *map, uint64_t handle)
 {
     const size_t mask = ((size_t)1 << map->bits) - 1;
     size_t place = handles_place(map, handle);
-    while (map->slots[place].state != HANDLE_FREE && map->slots[place].handle != handle)
+    while (map->cells[place].state != HANDLE_FREE && map->cells[place].handle != handle)
         place = (place + 1) & mask;
-    return &map->slots[place];
+    return &map->cells[place];
 }
 
 static struct handle_map *make_map(int bits)
 {
     struct handle_map *map =
-        calloc(1, sizeof *map + ((size_t)1 << bits) * sizeof(struct handle_slot));
+        calloc(1, sizeof *map + ((size_t)1 << bits) * sizeof(struct handle_cell));
     if (map)
         map->bits = bits;
     return map;
@@ -32,7 +32,7 @@ static bool renew(struct handles *handles)
     struct handle_map *old = handles->map;
     size_t live = 0;
     for (size_t i = 0; old && i < (size_t)1 << old->bits; i++)
-        live += old->slots[i].state >= HANDLE_FIRST;
+        live += old->cells[i].state >= HANDLE_FIRST;
     int bits = FIRST_BITS;
     while ((size_t)1 << bits < 4 * (live + 1))
         bits++;
@@ -40,8 +40,8 @@ static bool renew(struct handles *handles)
     if (!map)
         return false;
     for (size_t i = 0; old && i < (size_t)1 << old->bits; i++) {
-        if (old->slots[i].state >= HANDLE_FIRST)
-            *slot_of(map, old->slots[i].handle) = old->slots[i];
+        if (old->cells[i].state >= HANDLE_FIRST)
+            *cell_of(map, old->cells[i].handle) = old->cells[i];
     }
     map->older = old;
     handles->used = live;
@@ -51,22 +51,22 @@ static bool renew(struct handles *handles)
 
 bool handles_set(struct handles *handles, uint64_t handle, int number)
 {
-    struct handle_slot *slot = handles->map ? slot_of(handles->map, handle) : NULL;
-    if (!slot || slot->state == HANDLE_FREE) {
+    struct handle_cell *cell = handles->map ? cell_of(handles->map, handle) : NULL;
+    if (!cell || cell->state == HANDLE_FREE) {
         if ((!handles->map || 2 * (handles->used + 1) > (size_t)1 << handles->map->bits) &&
             !renew(handles))
             return false;
-        slot = slot_of(handles->map, handle);
-        slot->handle = handle;
+        cell = cell_of(handles->map, handle);
+        cell->handle = handle;
         handles->used++;
     }
-    __atomic_store_n(&slot->state, number + (int64_t)HANDLE_FIRST, __ATOMIC_RELEASE);
+    __atomic_store_n(&cell->state, number + (int64_t)HANDLE_FIRST, __ATOMIC_RELEASE);
     return true;
 }
 
 void handles_remove(struct handles *handles, uint64_t handle)
 {
-    struct handle_slot *slot = handles->map ? slot_of(handles->map, handle) : NULL;
-    if (slot && slot->state != HANDLE_FREE)
-        __atomic_store_n(&slot->state, (int64_t)HANDLE_REMOVED, __ATOMIC_RELEASE);
+    struct handle_cell *cell = handles->map ? cell_of(handles->map, handle) : NULL;
+    if (cell && cell->state != HANDLE_FREE)
+        __atomic_store_n(&cell->state, (int64_t)HANDLE_REMOVED, __ATOMIC_RELEASE);
 }

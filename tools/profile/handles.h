@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-struct handle_slot {
+struct handle_cell {
     uint64_t handle;
     int64_t state; /* HANDLE_FREE, HANDLE_REMOVED, or the number + HANDLE_FIRST */
 };
@@ -21,12 +21,12 @@ enum { HANDLE_FREE = 0, HANDLE_REMOVED = 1, HANDLE_FIRST = 2 };
 struct handle_map {
     int bits;
     struct handle_map *older; /* readers may still be in it */
-    struct handle_slot slots[];
+    struct handle_cell cells[];
 };
 
 struct handles {
     struct handle_map *map; /* NULL: empty */
-    size_t used;            /* slots, removed ones too */
+    size_t used;            /* cells, removed ones too */
 };
 
 /* A handle of any type of up to 64 bits as a word. */
@@ -53,11 +53,11 @@ static inline int handles_find(const struct handles *handles, uint64_t handle)
     const size_t mask = ((size_t)1 << map->bits) - 1;
     size_t place = handles_place(map, handle);
     for (;; place = (place + 1) & mask) {
-        const struct handle_slot *slot = &map->slots[place];
-        const int64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+        const struct handle_cell *cell = &map->cells[place];
+        const int64_t state = __atomic_load_n(&cell->state, __ATOMIC_ACQUIRE);
         if (state == HANDLE_FREE)
             return -1;
-        if (slot->handle == handle)
+        if (cell->handle == handle)
             return state == HANDLE_REMOVED ? -1 : (int)(state - HANDLE_FIRST);
     }
 }

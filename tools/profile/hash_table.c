@@ -7,17 +7,16 @@
 
 enum { FIRST_BITS = 5, LARGEST_BLOCK = 1024 };
 
-/* Entries that lie together; later blocks are larger. */
+/* Rows that lie together; later blocks are larger. */
 struct table_block {
     struct table_block *next;
     size_t capacity, count;
-    _Alignas(uint64_t) char entries[];
+    _Alignas(uint64_t) char rows[];
 };
 
-bool table_make(struct table *table, size_t key_words, size_t entry_size)
+bool table_make(struct table *table, size_t key_words, size_t row_size)
 {
-    *table =
-        (struct table){.key_words = key_words, .entry_size = entry_size, .shift = 64 - FIRST_BITS};
+    *table = (struct table){.key_words = key_words, .row_size = row_size, .shift = 64 - FIRST_BITS};
     table->index = calloc((size_t)1 << FIRST_BITS, sizeof *table->index);
     return table->index != NULL;
 }
@@ -33,12 +32,12 @@ void table_free(struct table *table)
     *table = (struct table){0};
 }
 
-static void put(uint64_t **index, int shift, uint64_t *entry, size_t words)
+static void put(uint64_t **index, int shift, uint64_t *row, size_t words)
 {
-    size_t place = (size_t)(table_hash(entry, words) >> shift);
+    size_t place = (size_t)(table_hash(row, words) >> shift);
     while (index[place])
         place = (place + 1) & (SIZE_MAX >> shift);
-    index[place] = entry;
+    index[place] = row;
 }
 
 /* The index is the owner's alone and may move; it stays at most half full. */
@@ -49,8 +48,8 @@ static bool widen(struct table *table)
     if (!index)
         return false;
     struct table_place place = {0};
-    for (uint64_t *entry; (entry = table_next(table, &place));)
-        put(index, shift, entry, table->key_words);
+    for (uint64_t *row; (row = table_next(table, &place));)
+        put(index, shift, row, table->key_words);
     free(table->index);
     table->index = index;
     table->shift = shift;
@@ -65,7 +64,7 @@ static struct table_block *room(struct table *table)
     size_t capacity = last ? 2 * last->capacity : 4;
     if (capacity > LARGEST_BLOCK)
         capacity = LARGEST_BLOCK;
-    struct table_block *block = calloc(1, sizeof *block + capacity * table->entry_size);
+    struct table_block *block = calloc(1, sizeof *block + capacity * table->row_size);
     if (!block)
         return NULL;
     block->capacity = capacity;
@@ -81,12 +80,12 @@ void *table_add(struct table *table, const uint64_t *key)
     struct table_block *block = room(table);
     if (!block)
         return NULL;
-    uint64_t *entry = (uint64_t *)(void *)(block->entries + block->count * table->entry_size);
-    memcpy(entry, key, table->key_words * sizeof *key);
-    put(table->index, table->shift, entry, table->key_words);
+    uint64_t *row = (uint64_t *)(void *)(block->rows + block->count * table->row_size);
+    memcpy(row, key, table->key_words * sizeof *key);
+    put(table->index, table->shift, row, table->key_words);
     table->count++;
     __atomic_store_n(&block->count, block->count + 1, __ATOMIC_RELEASE);
-    return entry;
+    return row;
 }
 
 void *table_next(const struct table *table, struct table_place *place)
@@ -99,16 +98,16 @@ void *table_next(const struct table *table, struct table_place *place)
             return NULL;
         *place = (struct table_place){next, 0};
     }
-    return place->block ? place->block->entries + place->at++ * table->entry_size : NULL;
+    return place->block ? place->block->rows + place->at++ * table->row_size : NULL;
 }
 
 void *table_seek(const struct table *table, uint64_t key)
 {
     struct table_place place = {0};
-    uint64_t *entry = table_next(table, &place);
-    while (entry && *entry != key)
-        entry = table_next(table, &place);
-    return entry;
+    uint64_t *row = table_next(table, &place);
+    while (row && *row != key)
+        row = table_next(table, &place);
+    return row;
 }
 
 uint64_t table_hash_text(const char *text)

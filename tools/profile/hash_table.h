@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hash tables in which one thread notes what it sees while others may read. An entry never moves
+ * Hash tables in which one thread notes what it sees while others may read. A row never moves
  * and is never removed; its key is whole before readers can find it. Only the thread that owns the
- * table searches it; readers walk all entries. So neither side takes a lock.
+ * table searches it; readers walk all rows. So neither side takes a lock.
  */
 #ifndef QMPI_PROFILE_HASH_TABLE_H
 #define QMPI_PROFILE_HASH_TABLE_H
@@ -13,9 +13,9 @@
 
 struct table_block;
 
-/* An entry begins with its key, `key_words` words of 64 bits; the rest is zero at first. */
+/* A row begins with its key, `key_words` words of 64 bits; the rest is zero at first. */
 struct table {
-    size_t key_words, entry_size;
+    size_t key_words, row_size;
     uint64_t **index; /* open addressing; NULL: free */
     int shift;        /* the upper 64 - shift bits of a hash are a place in the index */
     size_t count;
@@ -23,15 +23,15 @@ struct table {
 };
 
 /* Makes an empty table. False: memory is out. */
-bool table_make(struct table *table, size_t key_words, size_t entry_size);
+bool table_make(struct table *table, size_t key_words, size_t row_size);
 
 /* Frees it and what it holds. */
 void table_free(struct table *table);
 
-/* Adds an entry that table_find did not find; NULL: memory is out. */
+/* Adds a row that table_find did not find; NULL: memory is out. */
 void *table_add(struct table *table, const uint64_t *key);
 
-/* The entry behind `place`, which goes on to it, in the order in which they were added; NULL: no
+/* The row behind `place`, which goes on to it, in the order in which they were added; NULL: no
  * more. Any thread. `place` is the caller's, zero at first. */
 struct table_place {
     struct table_block *block;
@@ -39,7 +39,7 @@ struct table_place {
 };
 void *table_next(const struct table *table, struct table_place *place);
 
-/* The entry with this key of one word; NULL: none. Any thread: it walks all entries. */
+/* The row with this key of one word; NULL: none. Any thread: it walks all rows. */
 void *table_seek(const struct table *table, uint64_t key);
 
 /* A word for a text, for keys (FNV-1a). */
@@ -53,29 +53,29 @@ static inline uint64_t table_hash(const uint64_t *key, size_t words)
     return hash;
 }
 
-/* The entry with this key; NULL: none. `words` is the table's key_words: given apart, so that the
+/* The row with this key; NULL: none. `words` is the table's key_words: given apart, so that the
  * compiler knows it. */
 static inline void *table_find(const struct table *table, const uint64_t *key, size_t words)
 {
     size_t place = (size_t)(table_hash(key, words) >> table->shift);
     const size_t mask = SIZE_MAX >> table->shift;
     for (;; place = (place + 1) & mask) {
-        uint64_t *const entry = table->index[place];
-        if (!entry)
+        uint64_t *const row = table->index[place];
+        if (!row)
             return NULL;
         size_t equal = 0;
-        while (equal < words && entry[equal] == key[equal])
+        while (equal < words && row[equal] == key[equal])
             equal++;
         if (equal == words)
-            return entry;
+            return row;
     }
 }
 
-/* The entry with this key, made where there is none; NULL: memory is out. */
+/* The row with this key, made where there is none; NULL: memory is out. */
 static inline void *table_get(struct table *table, const uint64_t *key, size_t words)
 {
-    void *const entry = table_find(table, key, words);
-    return __builtin_expect(entry != NULL, 1) ? entry : table_add(table, key);
+    void *const row = table_find(table, key, words);
+    return __builtin_expect(row != NULL, 1) ? row : table_add(table, key);
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include "files.h"
 #include "options.h"
 #include "regions.h"
+#include "sessions.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,6 +20,7 @@
 /* The thread that saves what there is; see checkpoint.h. */
 struct saving {
     bool runs, stop;
+    atomic_bool writes; /* a checkpoint, now */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -30,13 +32,13 @@ struct layer {
     char begin[32];       /* ISO 8601, UTC */
     char *mpi;            /* the MPI library's version, first line */
     int rank;             /* in MPI_COMM_WORLD (mpi://WORLD); before it is known the launcher's */
-    atomic_int sessions;  /* open ones */
     atomic_bool closed;   /* MPI_Finalize was called: nothing more is noted */
     atomic_bool reported; /* what there is has been written, or is in the merged result */
-    char *folder;         /* where the program was started; NULL: not known */
+    char *folder;         /* the current one in `init`; NULL: not known */
     struct saving saving;
     bool saved, warned;   /* a checkpoint was written; that one could not was said */
     atomic_int snapshots; /* written so far */
+    struct tool_sessions sessions;
     pthread_mutex_t lock; /* of the three below; never taken where only known things are seen */
     struct comms comms;
     struct files files;
@@ -46,6 +48,9 @@ struct layer {
 
 /* All layers of this process, the lowest last. */
 extern struct layer *profile_layers;
+
+/* Whether the layer is switched on. For functions that it is called for also while it is off. */
+bool profile_is_on(const struct layer *layer);
 
 /* Whether this process is the one that MPI runs in: a forked child reports nothing. */
 bool profile_is_owner(void);

@@ -30,7 +30,7 @@ static void note_transfer(void *data, const QMPIX_Transfer *transfer)
     if (transfer->world < 0 || !(transfer->sending || amount->reads_peer))
         return;
     const uint64_t key = (uint64_t)transfer->world << 1 | (transfer->sending != 0);
-    struct cell_entry *cell = table_get(&amount->thread->cells, &key, 1);
+    struct cell_row *cell = table_get(&amount->thread->cells, &key, 1);
     if (cell) {
         note_add(&cell->messages, 1);
         note_add(&cell->bytes, bytes);
@@ -67,13 +67,13 @@ static void note_stats(struct stats *stats, uint64_t time, uint64_t wait,
 /* ---- Where it is noted --------------------------------------------------------------------------
  */
 
-static struct function_entry *find_function(struct thread *thread, int number, uint64_t node)
+static struct function_row *find_function(struct thread *thread, int number, uint64_t node)
 {
     const uint64_t key = node << 32 | (uint64_t)number;
-    struct function_entry *entry = thread->recent[number];
-    if (!entry || entry->key != key)
-        entry = thread->recent[number] = table_get(&thread->functions, &key, 1);
-    return entry;
+    struct function_row *row = thread->recent[number];
+    if (!row || row->key != key)
+        row = thread->recent[number] = table_get(&thread->functions, &key, 1);
+    return row;
 }
 
 static int place(uint64_t number, int bins)
@@ -85,20 +85,20 @@ static int place(uint64_t number, int bins)
 static void note_function(struct thread *thread, int number, uint64_t node, uint64_t time,
                           uint64_t wait, const struct amount *amount)
 {
-    struct function_entry *entry = find_function(thread, number, node);
-    if (!entry)
+    struct function_row *row = find_function(thread, number, node);
+    if (!row)
         return;
     const uint64_t bytes = amount->sent + amount->received;
-    note_stats(&entry->stats, time, wait, amount);
-    note_add(bytes ? &entry->sizes[place(bytes, PROFILE_SIZE_BINS)] : &entry->no_bytes, 1);
-    note_add(&entry->times[place(tool_clock_nanoseconds(time), PROFILE_TIME_BINS)], 1);
+    note_stats(&row->stats, time, wait, amount);
+    note_add(bytes ? &row->sizes[place(bytes, PROFILE_SIZE_BINS)] : &row->no_bytes, 1);
+    note_add(&row->times[place(tool_clock_nanoseconds(time), PROFILE_TIME_BINS)], 1);
 }
 
 static struct stats *find_number(struct table *table, int number)
 {
     const uint64_t key = (uint64_t)number;
-    struct numbered_entry *entry = number < 0 ? NULL : table_get(table, &key, 1);
-    return entry ? &entry->stats : NULL;
+    struct numbered_row *row = number < 0 ? NULL : table_get(table, &key, 1);
+    return row ? &row->stats : NULL;
 }
 
 /* The communicator is looked at when it is first seen; a failed call may have been given any. */
@@ -117,13 +117,13 @@ static int comm_of(struct layer *layer, const QMPIX_Call *call, const struct fac
 /* A call from within a call is in the other one's time already. */
 static void note_share(struct layer *layer, struct thread *thread, uint64_t node, uint64_t time)
 {
-    struct node_entry *entry = thread->recent_node;
+    struct node_row *row = thread->recent_node;
     if (!atomic_load_explicit(&layer->regions.begun, memory_order_relaxed))
         return;
-    if (!entry || entry->key != node)
-        entry = thread->recent_node = table_get(&thread->nodes, &node, 1);
-    if (entry)
-        note_add(&entry->mpi, time);
+    if (!row || row->key != node)
+        row = thread->recent_node = table_get(&thread->nodes, &node, 1);
+    if (row)
+        note_add(&row->mpi, time);
 }
 
 static void note(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word, uint64_t now)
@@ -168,11 +168,10 @@ static void note(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *
  */
 
 /* Also while profiling is off: whether a rank waits must not hang on what another one switched. */
-static void wait_for_others(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word,
+static void wait_for_others(struct thread *thread, const QMPIX_Call *call, const QMPIX_Word *word,
                             int argument)
 {
     const MPI_Comm comm = *(const MPI_Comm *)call->arguments[argument];
-    struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
     if (comm == MPI_COMM_NULL)
         return;
     const uint64_t begin = tool_clock_now();
@@ -183,11 +182,31 @@ static void wait_for_others(struct layer *layer, const QMPIX_Call *call, const Q
     }
 }
 
-/* The stack grows downwards: a call under way with a lower word was left by a jump. */
-static void begin(struct thread *thread, const QMPIX_Word *word)
+/* What lies on the stack where a call was that was left may be anybody's. */
+__attribute__((no_sanitize("address"))) static uint64_t number_in(const QMPIX_Word *word)
 {
-    if (!thread->outermost || (uintptr_t)thread->outermost <= (uintptr_t)word)
-        thread->outermost = word;
+    return ((const volatile QMPIX_Word *)word)->number;
+}
+
+/*
+ * Whether the outermost call is not under way any more: it was left by a jump, out of an error
+ * handler for one. The stack grows downwards: then its word is below this one, or was written over;
+ * that of a call under way is as it was.
+ */
+static bool was_left(struct thread *thread, const QMPIX_Word *word)
+{
+    const QMPIX_Word *outermost = thread->outermost;
+    if ((uintptr_t)outermost <= (uintptr_t)word)
+        return true;
+    return threads_have_on_stack(thread, outermost, word) &&
+           number_in(outermost) != thread->outermost_begin;
+}
+
+static bool is_counted(const struct layer *layer, const struct facts *facts)
+{
+    if (!atomic_load_explicit(&layer->regions.on, memory_order_relaxed))
+        return false;
+    return !facts_keep(facts, layer->options.sync) || profile_is_on(layer);
 }
 
 void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
@@ -196,17 +215,23 @@ void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
     const struct facts *facts = &facts_all[call->function->number];
     if (facts->is_steered && steer_before(layer, call, word))
         return;
-    if (__builtin_expect(layer->options.sync && facts->waits, 0))
-        wait_for_others(layer, call, word, facts->comm);
     struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
+    if (thread && thread->waited == word)
+        thread->waited = NULL; /* of a call that was left by a jump */
+    if (__builtin_expect(layer->options.sync && facts->waits, 0))
+        wait_for_others(thread, call, word, facts->comm);
     if (!thread)
         return;
-    if (!atomic_load_explicit(&layer->regions.on, memory_order_relaxed)) {
+    if (!is_counted(layer, facts)) {
         thread->waited = NULL;
         return;
     }
-    begin(thread, word);
+    const bool is_outermost = __builtin_expect(!thread->outermost, 1) || was_left(thread, word);
     word->number = tool_clock_now();
+    if (is_outermost) {
+        thread->outermost = word;
+        thread->outermost_begin = word->number;
+    }
 }
 
 void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
@@ -224,6 +249,6 @@ void observe_at_once(struct layer *layer, const QMPIX_Call *call)
 {
     const uint64_t now = tool_clock_now();
     const QMPIX_Word word = {.number = now};
-    if (atomic_load(&layer->regions.on))
+    if (is_counted(layer, &facts_all[call->function->number]))
         note(layer, call, &word, now);
 }

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "options.h"
 
-#include "file_name.h"
+#include "option.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,14 +20,6 @@ const QMPIX_Tool_option profile_options[] = {
     {NULL, NULL, NULL},
 };
 
-static void fail(int tool_id, const char *key, const char *value, const char *mend)
-{
-    char message[512];
-    snprintf(message, sizeof message, "%s=%.100s is not what the option takes\nmend: %s", key,
-             value, mend);
-    QMPIX_Tool_fail(tool_id, message);
-}
-
 static bool read_number(int tool_id, const char *key, int least, int most, int *number)
 {
     const char *value;
@@ -42,35 +34,16 @@ static bool read_number(int tool_id, const char *key, int least, int most, int *
     }
     char mend[128];
     snprintf(mend, sizeof mend, "give a whole number from %d to %d", least, most);
-    fail(tool_id, key, value, mend);
-    return false;
-}
-
-/* The place of the value in `words`, which ends in NULL. */
-static bool read_word(int tool_id, const char *key, const char *const *words, const char *mend,
-                      int *place)
-{
-    const char *value = words[0];
-    QMPIX_Tool_get_option(tool_id, key, &value);
-    for (*place = 0; words[*place]; ++*place) {
-        if (!strcmp(value, words[*place]))
-            return true;
-    }
-    fail(tool_id, key, value, mend);
+    tool_option_fail(tool_id, key, value, mend);
     return false;
 }
 
 static bool read_output(int tool_id, struct options *options)
 {
-    QMPIX_Tool_get_option(tool_id, "output", &options->output);
-    if (options->output) {
-        char *name = *options->output ? tool_file_name(options->output, tool_id, 0) : NULL;
-        if (!name)
-            fail(tool_id, "output", options->output,
-                 "give a file name; %r %p %t %h in it are replaced, and %% is a percent sign");
-        free(name);
-        return name != NULL;
-    }
+    if (!tool_option_file(tool_id, "output", &options->output))
+        return false;
+    if (options->output)
+        return true;
     if (options->format == PROFILE_TEXT)
         return true;
     QMPIX_Tool_fail(tool_id, "format= says what a file holds, but no file is named; what goes to "
@@ -84,8 +57,8 @@ bool profile_options_read(int tool_id, struct options *options)
     static const char *const answers[] = {"no", "yes", NULL};
     int format = 0, sync = 0;
     *options = (struct options){.top = 20, .depth = 1};
-    if (!read_word(tool_id, "format", formats, "give text, json or csv", &format) ||
-        !read_word(tool_id, "sync", answers, "give yes or no", &sync) ||
+    if (!tool_option_word(tool_id, "format", formats, "give text, json or csv", &format) ||
+        !tool_option_word(tool_id, "sync", answers, "give yes or no", &sync) ||
         !read_number(tool_id, "top", 0, 1000000, &options->top) ||
         !read_number(tool_id, "depth", 1, PROFILE_DEPTH_MAX, &options->depth) ||
         !read_number(tool_id, "checkpoint", 1, 1000000, &options->checkpoint))

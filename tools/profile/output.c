@@ -36,7 +36,8 @@ static int open_target(struct profile_output *output, const char *path)
         return output->path ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY) : -1;
     }
     output->path = exists ? realpath(path, NULL) : strdup(path);
-    if (!output->path || asprintf(&output->temporary, "%s.tmp", output->path) < 0) {
+    if (!output->path ||
+        asprintf(&output->temporary, "%s.%ld.tmp", output->path, (long)getpid()) < 0) {
         output->temporary = NULL;
         return -1;
     }
@@ -85,9 +86,7 @@ bool profile_output_open(struct profile_output *output, const char *path, char *
         free(output->temporary);
         return false;
     }
-    output->numbers = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    if (output->numbers)
-        output->before = uselocale(output->numbers);
+    tool_numbers_begin(&output->numbers);
     hold_pipe_signal(output);
     errno = 0; /* from here on it is that of a write that failed */
     return true;
@@ -117,10 +116,7 @@ bool profile_output_close(struct profile_output *output, bool whole, char **prob
             unlink(output->temporary);
     }
     release_pipe_signal(output);
-    if (output->numbers) {
-        uselocale(output->before);
-        freelocale(output->numbers);
-    }
+    tool_numbers_end(&output->numbers);
     free(output->path);
     free(output->temporary);
     return good;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that is there whole or not at all: written as PATH.tmp in the same folder and renamed.
- * Devices, FIFOs and other targets that are no regular files are written directly, a symbolic link
- * stays one. Numbers have a decimal point whatever the application's locale, and a pipe that
- * nobody reads is an error here, not a signal for the application.
+ * A file that is there whole or not at all: written as PATH.PID.tmp in the same folder and renamed,
+ * so that a copy of the process may write it, too. Devices, FIFOs and other targets that are no
+ * regular files are written directly, a symbolic link stays one. Numbers have a decimal point
+ * whatever the application's locale, and a pipe that nobody reads is an error here, not a signal
+ * for the application.
  */
 #ifndef QMPI_PROFILE_OUTPUT_H
 #define QMPI_PROFILE_OUTPUT_H
 
-#include <locale.h>
+#include "numbers.h"
+
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +20,7 @@ struct profile_output {
     const char *given; /* the caller's path */
     char *path;        /* with symbolic links resolved */
     char *temporary;   /* NULL: written directly */
-    locale_t numbers, before;
+    struct tool_numbers numbers;
     bool guarded; /* whether SIGPIPE is held back */
     sigset_t signals;
 };

@@ -12,6 +12,7 @@
 #include "message.h"
 #include "modules.h"
 #include "observe.h"
+#include "option.h"
 #include "publish.h"
 #include "sites.h"
 
@@ -28,6 +29,13 @@ static pid_t owner;
 bool profile_is_owner(void)
 {
     return owner == getpid();
+}
+
+bool profile_is_on(const struct layer *layer)
+{
+    int enabled = 1;
+    QMPIX_Tool_get_enabled(layer->tool_id, &enabled);
+    return enabled != 0;
 }
 
 bool profile_lock(struct layer *layer, bool crashed)
@@ -48,22 +56,6 @@ void profile_unlock(struct layer *layer, bool locked)
 {
     if (locked)
         pthread_mutex_unlock(&layer->lock);
-}
-
-/* Two layers that write one file would lose one's result. */
-static bool output_is_taken(const struct layer *layer)
-{
-    bool taken = false;
-    char *mine =
-        layer->options.output ? tool_file_name(layer->options.output, layer->tool_id, 0) : NULL;
-    for (const struct layer *other = profile_layers; other && mine; other = other->next) {
-        const char *pattern = other->options.output;
-        char *its = pattern ? tool_file_name(pattern, other->tool_id, 0) : NULL;
-        taken |= its && !strcmp(mine, its);
-        free(its);
-    }
-    free(mine);
-    return taken;
 }
 
 /* The first line of what may be a page. */
@@ -100,10 +92,20 @@ static struct layer *make_layer(int tool_id)
     layer->tool_id = tool_id;
     layer->rank = rank < 0 ? 0 : rank;
     layer->folder = getcwd(NULL, 0);
+    tool_sessions_make(&layer->sessions);
     layer->mpi = mpi_version();
     pthread_mutex_init(&layer->lock, NULL);
     note_begin(layer);
     return layer;
+}
+
+static void keep_functions(int tool_id, bool sync)
+{
+    tool_sessions_keep(tool_id);
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        if (facts_keep(&facts_all[number], sync))
+            QMPIX_Tool_keep_function(tool_id, (enum QMPI_Functions_enum)number);
+    }
 }
 
 static void init(int tool_id)
@@ -111,11 +113,8 @@ static void init(int tool_id)
     struct layer *layer = make_layer(tool_id);
     if (!layer || !profile_options_read(tool_id, &layer->options))
         return;
-    if (output_is_taken(layer)) {
-        QMPIX_Tool_fail(tool_id, "another layer of profile writes the same file\nmend: put %t (the "
-                                 "layer's number) into output=");
+    if (tool_option_file_is_taken(tool_id, "output", layer->options.output))
         return;
-    }
     const QMPIX_Observer observer = {
         .size = sizeof observer,
         .before = observe_before,
@@ -133,6 +132,8 @@ static void init(int tool_id)
                                  "profile.so that came with it");
         return;
     }
+    keep_functions(tool_id, layer->options.sync);
+    tool_file_name_start();
     owner = getpid();
     layer->next = profile_layers;
     profile_layers = layer;

@@ -31,9 +31,9 @@ static struct stats sum_of(const void *user)
     for (const struct thread *thread = threads_first((int)(word >> 16)); thread;
          thread = thread->next) {
         struct table_place place = {0};
-        for (const struct function_entry *entry; (entry = table_next(&thread->functions, &place));)
-            if ((entry->key & UINT32_MAX) == (word & 0xffff))
-                stats_add(&sum, &entry->stats);
+        for (const struct function_row *row; (row = table_next(&thread->functions, &place));)
+            if ((row->key & UINT32_MAX) == (word & 0xffff))
+                stats_add(&sum, &row->stats);
     }
     return sum;
 }

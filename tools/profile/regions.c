@@ -65,8 +65,6 @@ bool regions_hold(const struct regions *regions, int node, int region)
 /* The node below `parent` with one region more; -1: memory is out. */
 static int node_with(struct regions *regions, int parent, int region)
 {
-    if (regions_hold(regions, parent, region))
-        return parent;
     for (int node = parent + 1; node < regions->node_count; node++) {
         if (regions->nodes[node].parent == parent && regions->nodes[node].region == region)
             return node;
@@ -80,12 +78,26 @@ static int node_with(struct regions *regions, int parent, int region)
     return regions->node_count++;
 }
 
-/* Where memory is out the calls count outside all regions. */
+/* The open region with the next higher number than `region`; -1: none. */
+static int next_open(const struct regions *regions, int region)
+{
+    int next = -1;
+    for (int i = 0; i < regions->open_count; i++) {
+        const int open = regions->open[i];
+        if (open > region && (next < 0 || open < next))
+            next = open;
+    }
+    return next;
+}
+
+/* By number, so that a set is one node in whatever order its regions were opened. Where memory is
+ * out the calls count outside all regions. */
 static void set_node(struct regions *regions)
 {
     int node = 0;
-    for (int i = 0; i < regions->open_count && node >= 0; i++)
-        node = node_with(regions, node, regions->open[i]);
+    for (int region = next_open(regions, -1); region >= 0 && node >= 0;
+         region = next_open(regions, region))
+        node = node_with(regions, node, region);
     atomic_store(&regions->node, node < 0 ? 0 : node);
 }
 

@@ -24,7 +24,7 @@ struct region {
 
 struct region_node {
     int parent; /* node; -1: of node 0 */
-    int region; /* the last one opened */
+    int region; /* of the set, the one with the highest number */
 };
 
 struct regions {

@@ -23,6 +23,7 @@ bool steer_concerns(enum QMPI_Functions_enum number)
     case MPI_COMM_FREE_T:
     case MPI_COMM_DISCONNECT_T:
     case MPI_COMM_SET_NAME_T:
+    case MPI_COMM_CREATE_FROM_GROUP_T:
     case MPI_FILE_OPEN_T:
     case MPI_FILE_CLOSE_T:
         return true;
@@ -63,9 +64,9 @@ struct stats *steer_stats(struct thread *thread, const QMPIX_Word *word)
     if (!leaving)
         return NULL;
     const uint64_t key = (uint64_t)leaving->number;
-    struct numbered_entry *entry =
+    struct numbered_row *row =
         table_get(leaving->is_file ? &thread->files : &thread->comms, &key, 1);
-    return entry ? &entry->stats : NULL;
+    return row ? &row->stats : NULL;
 }
 
 /* Of a call that failed the handle is as good as before. */
@@ -90,8 +91,10 @@ static void let_go(struct layer *layer, const QMPIX_Word *word, bool succeeded)
 static void begin_free(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
     const MPI_Comm *comm = *(MPI_Comm *const *)call->arguments[0];
-    if (comm)
-        remember(layer, word, false, comms_begin_free(layer, *comm), HANDLE_WORD(*comm));
+    if (!comm)
+        return;
+    tool_sessions_leave(&layer->sessions, *comm, call->function->number == MPI_COMM_DISCONNECT_T);
+    remember(layer, word, false, comms_begin_free(layer, *comm), HANDLE_WORD(*comm));
 }
 
 static void begin_close(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
@@ -110,10 +113,10 @@ static void opened(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word
     files_open(layer, *file, name, counted);
     struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
     const uint64_t key = (uint64_t)(int64_t)files_find(&layer->files, *file);
-    struct numbered_entry *entry =
+    struct numbered_row *row =
         counted && thread && (int64_t)key >= 0 ? table_get(&thread->files, &key, 1) : NULL;
-    if (entry)
-        note_call(&entry->stats, tool_clock_now() - word->number);
+    if (row)
+        note_call(&row->stats, tool_clock_now() - word->number);
 }
 
 /* ---- MPI_Pcontrol -------------------------------------------------------------------------------
@@ -172,36 +175,54 @@ static void finalize(struct layer *layer, const QMPIX_Call *call)
     observe_at_once(layer, call);
     if (atomic_exchange(&layer->closed, true))
         return;
+    checkpoint_stop(layer);
     regions_switch(layer, false);
     comms_end(layer, true);
-    checkpoint_stop(layer);
     gather_world(layer);
     ending_unwatch();
 }
 
-/* With the last session the last chance to talk to the other ranks goes, unless MPI_Init was
- * called. */
+/* With the last session MPI is gone, unless MPI_Init was called. Where there is more to come than
+ * is reported with this one, it is left to a later session, to MPI_Finalize or to the exit. */
 static bool finalize_session(struct layer *layer, const QMPIX_Call *call)
 {
     MPI_Session *const session = *(MPI_Session *const *)call->arguments[0];
-    if (atomic_fetch_sub(&layer->sessions, 1) != 1 || has_world() || !session ||
-        *session == MPI_SESSION_NULL)
+    MPI_Comm comm;
+    bool last = false;
+    if (!session || *session == MPI_SESSION_NULL)
         return false;
-    observe_at_once(layer, call);
-    comms_end(layer, false);
-    checkpoint_stop(layer);
-    gather_session(layer, *session);
-    return true;
+    const bool gathers = tool_sessions_end(&layer->sessions, *session, &comm, &last);
+    last = last && !has_world();
+    if (gathers) {
+        checkpoint_stop(layer);
+        observe_at_once(layer, call);
+    }
+    if (last)
+        comms_end(layer, false);
+    if (gathers) {
+        gather_on(layer, comm);
+        if (!last) {
+            atomic_store(&layer->reported, false);
+            checkpoint_start(layer);
+        }
+    }
+    return gathers;
 }
 
 static void session_opened(struct layer *layer, const QMPIX_Call *call)
 {
     enum { SESSION = 2 };
     MPI_Session *const session = *(MPI_Session *const *)call->arguments[SESSION];
-    if (atomic_fetch_add(&layer->sessions, 1) != 0 || has_world())
+    if (!tool_sessions_begin(&layer->sessions, *session) || has_world())
         return;
     atomic_store(&layer->reported, false); /* there is more to come after an earlier session */
     begin_mpi(layer, *session);
+}
+
+static void comm_created(struct layer *layer, const QMPIX_Call *call)
+{
+    enum { COMM = 4 };
+    tool_sessions_join(&layer->sessions, **(MPI_Comm *const *)call->arguments[COMM]);
 }
 
 /* ---- Callbacks ----------------------------------------------------------------------------------
@@ -216,6 +237,7 @@ bool steer_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word 
     case MPI_SESSION_FINALIZE_T:
         return finalize_session(layer, call);
     case MPI_ABORT_T:
+        checkpoint_stop(layer);
         observe_at_once(layer, call);
         own_leave(layer, "MPI_Abort", false);
         return true;
@@ -256,6 +278,9 @@ void steer_after(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *
         break;
     case MPI_SESSION_INIT_T:
         session_opened(layer, call);
+        break;
+    case MPI_COMM_CREATE_FROM_GROUP_T:
+        comm_created(layer, call);
         break;
     case MPI_COMM_SET_NAME_T:
         comms_rename(layer, *(const MPI_Comm *)call->arguments[0],

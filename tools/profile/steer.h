@@ -2,7 +2,7 @@
 /*
  * The few functions that change what is profiled, or how: the begin and end of MPI, MPI_Abort,
  * MPI_Pcontrol, and those by which communicators and files come, go and get their names. They are
- * followed while profiling is off, too.
+ * followed while profiling is off, and while the layer is switched off, too.
  */
 #ifndef QMPI_PROFILE_STEER_H
 #define QMPI_PROFILE_STEER_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See threads.h. */
+#define _GNU_SOURCE
 #include "threads.h"
 
 #include "message.h"
@@ -15,10 +16,22 @@ static pthread_key_t key;
 static struct thread_row *free_rows;
 static struct thread *all[256]; /* [tool_id] */
 
+/* Those that the thread that ends was in: the next one is in none of them. */
+static void forget_calls(struct thread *thread)
+{
+    thread->outermost = thread->waited = NULL;
+    thread->leaving_count = 0;
+    thread->stack = thread->stack_end = 0;
+}
+
 static void leave(void *data)
 {
     struct thread_row *row = data;
     threads_row = NULL;
+    for (size_t i = 0; i < sizeof row->by_layer / sizeof *row->by_layer; i++) {
+        if (row->by_layer[i])
+            forget_calls(row->by_layer[i]);
+    }
     pthread_mutex_lock(&lock);
     row->next_free = free_rows;
     free_rows = row;
@@ -49,11 +62,11 @@ static struct thread *make_thread(int depth)
 {
     const size_t frames = (size_t)depth;
     struct thread *thread = calloc(1, sizeof *thread);
-    if (thread && table_make(&thread->functions, 1, sizeof(struct function_entry)) &&
-        table_make(&thread->cells, 1, sizeof(struct cell_entry)) &&
-        table_make(&thread->comms, 1, sizeof(struct numbered_entry)) &&
-        table_make(&thread->files, 1, sizeof(struct numbered_entry)) &&
-        table_make(&thread->nodes, 1, sizeof(struct node_entry)) &&
+    if (thread && table_make(&thread->functions, 1, sizeof(struct function_row)) &&
+        table_make(&thread->cells, 1, sizeof(struct cell_row)) &&
+        table_make(&thread->comms, 1, sizeof(struct numbered_row)) &&
+        table_make(&thread->files, 1, sizeof(struct numbered_row)) &&
+        table_make(&thread->nodes, 1, sizeof(struct node_row)) &&
         table_make(&thread->sites, 1 + frames, SITE_SIZE(frames)))
         return thread;
     if (thread) {
@@ -81,6 +94,28 @@ struct thread *threads_add(int tool_id, int depth)
     if (!thread)
         threads_out_of_memory(tool_id);
     return thread;
+}
+
+static void find_stack(struct thread *thread)
+{
+    pthread_attr_t attributes;
+    void *stack;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return;
+    if (!pthread_attr_getstack(&attributes, &stack, &size)) {
+        thread->stack = (uintptr_t)stack;
+        thread->stack_end = (uintptr_t)stack + size;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+bool threads_have_on_stack(struct thread *thread, const void *one, const void *other)
+{
+    if (!thread->stack)
+        find_stack(thread);
+    return (uintptr_t)one - thread->stack < thread->stack_end - thread->stack &&
+           (uintptr_t)other - thread->stack < thread->stack_end - thread->stack;
 }
 
 void threads_out_of_memory(int tool_id)

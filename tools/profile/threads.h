@@ -18,8 +18,8 @@ struct stats {
     uint64_t calls, time, shortest, longest, wait, sent, received;
 };
 
-/* Entries of the tables; first the key. */
-struct function_entry {
+/* Rows of the tables; first the key. */
+struct function_row {
     uint64_t key; /* region node << 32 | function number */
     struct stats stats;
     uint64_t no_bytes, sizes[PROFILE_SIZE_BINS], times[PROFILE_TIME_BINS];
@@ -34,15 +34,15 @@ static inline struct stats *site_stats(uint64_t *site, size_t depth)
     return (struct stats *)(void *)(site + 1 + depth);
 }
 
-struct cell_entry {
+struct cell_row {
     uint64_t key; /* the other rank << 1 | whether this rank sends */
     uint64_t messages, bytes;
 };
-struct numbered_entry {
+struct numbered_row {
     uint64_t key; /* number of the communicator or the file */
     struct stats stats;
 };
-struct node_entry {
+struct node_row {
     uint64_t key; /* region node */
     uint64_t mpi; /* time in MPI, a call from within a call once */
 };
@@ -58,10 +58,12 @@ enum { LEAVING_MAX = 8 };
 
 struct thread {
     struct table functions, cells, comms, files, nodes, sites;
-    struct function_entry *recent[MPI_LAST_FUNC]; /* where a function was noted last */
-    struct node_entry *recent_node;
-    const void *outermost; /* the QMPIX_Word of the call under way, not of one from within it */
-    const void *waited;    /* the QMPIX_Word of the call that `wait` is of */
+    struct function_row *recent[MPI_LAST_FUNC]; /* where a function was noted last */
+    struct node_row *recent_node;
+    const void *outermost;    /* the QMPIX_Word of the call under way, not of one from within it */
+    uint64_t outermost_begin; /* and its number */
+    uintptr_t stack, stack_end; /* of this thread; 0: not asked for yet */
+    const void *waited;         /* the QMPIX_Word of the call that `wait` is of */
     uint64_t wait;
     struct leaving leaving[LEAVING_MAX];
     int leaving_count;
@@ -88,6 +90,10 @@ static inline struct thread *threads_self(int tool_id, int depth)
     struct thread *thread = threads_row ? threads_row->by_layer[tool_id] : NULL;
     return __builtin_expect(thread != NULL, 1) ? thread : threads_add(tool_id, depth);
 }
+
+/* Whether both addresses lie on the stack of this thread, whose notes they are: the one that is
+ * higher than a live one can be read then. */
+bool threads_have_on_stack(struct thread *thread, const void *one, const void *other);
 
 /* All threads' notes for a layer; follow `next`. Any thread, without a lock. */
 struct thread *threads_first(int tool_id);

@@ -2,8 +2,9 @@
 /*
  * Looks its next function up once, in init, and keeps it. When it is told that the stack was
  * changed it looks it up again; with the option told=no it does not ask to be told. Option
- * switches=N: whenever it is told, it switches layer N off. Its init tries the calls that are for
- * later, or wrong, and notes what they say.
+ * switches=N: whenever it is told, it switches layer N off; with keeps=yes it is called for
+ * MPI_Comm_rank also while it is off. Its init tries the calls that are for later, or wrong, and
+ * notes what they say.
  */
 #include "trace.h"
 
@@ -36,9 +37,10 @@ static void told(int tool_id)
 
 static int keeper_rank(QMPI_Context context, MPI_Comm comm, int *rank)
 {
-    int tool_id = 0;
+    int tool_id = 0, enabled = 0;
     QMPIX_Context_get_tool_id(context, &tool_id);
-    trace("keeper %d MPI_Comm_rank", tool_id);
+    QMPIX_Tool_get_enabled(tool_id, &enabled);
+    trace("keeper %d MPI_Comm_rank%s", tool_id, enabled ? "" : " while it is off");
     return ((QMPI_Comm_rank_t *)kept[tool_id].function)(kept[tool_id].context, comm, rank);
 }
 
@@ -53,6 +55,10 @@ static void try_in_init(int tool_id)
     good &= QMPIX_Tool_set_enabled(count + 1, 0) == MPI_ERR_ARG;
     good &= QMPIX_Tool_get_enabled(count + 1, &enabled) == MPI_ERR_ARG;
     good &= QMPIX_Tool_get_enabled(tool_id, NULL) == MPI_ERR_ARG;
+    good &= QMPIX_Tool_keep_function(tool_id, MPI_LAST_FUNC) == MPI_ERR_ARG;
+    good &= QMPIX_Tool_keep_function(0, MPI_COMM_RANK_T) == MPI_ERR_ARG;
+    good &=
+        tool_id == count || QMPIX_Tool_keep_function(tool_id + 1, MPI_COMM_RANK_T) == MPI_ERR_OTHER;
     good &= QMPIX_Register_stack_changed(tool_id, NULL) == MPI_ERR_ARG;
     good &= QMPIX_Register_stack_changed(count + 1, told) == MPI_ERR_ARG;
     if (!good || enabled != 1)
@@ -61,7 +67,8 @@ static void try_in_init(int tool_id)
 
 static void init(int tool_id)
 {
-    const char *wanted = "", *switches = "0";
+    const char *wanted = "", *switches = "0", *keeps = "no";
+    QMPIX_Tool_get_option(tool_id, "keeps", &keeps);
     QMPIX_Tool_get_option(tool_id, "told", &wanted);
     QMPIX_Tool_get_option(tool_id, "switches", &switches);
     kept[tool_id].switches = atoi(switches);
@@ -70,6 +77,8 @@ static void init(int tool_id)
     if (strcmp(wanted, "no") != 0)
         QMPIX_Register_stack_changed(tool_id, told);
     QMPI_Register_tool_function(tool_id, MPI_COMM_RANK_T, (void (*)(void))keeper_rank);
+    if (!strcmp(keeps, "yes"))
+        QMPIX_Tool_keep_function(tool_id, MPI_COMM_RANK_T);
 }
 
 __attribute__((constructor)) static void announce(void)

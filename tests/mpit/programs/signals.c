@@ -96,7 +96,7 @@ static void work(void)
 int main(int argc, char **argv)
 {
     const unsigned long long thousand = 1000;
-    const struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+    const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
     const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 2);
     int provided;
     expect(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));

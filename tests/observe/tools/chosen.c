@@ -2,7 +2,8 @@
 /*
  * An observer of a chosen set. Options: functions=MPI_Send+MPI_Barrier, groups=NUMBER (of
  * QMPIX_GROUP_…), only=before or only=after: no other callback; twice=yes: first all are asked for.
- * Notes `chosen TOOL_ID MPI_X` in each callback.
+ * Notes `chosen TOOL_ID MPI_X` in each callback; with tell=yes, at first, `chosen TOOL_ID
+ * intercepts MPI_X` for each function that the library intercepts for it.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -38,9 +39,21 @@ static int read_functions(const char *list, enum QMPI_Functions_enum *functions)
     return count;
 }
 
+static void tell_functions(int tool_id)
+{
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        const enum QMPI_Functions_enum function = (enum QMPI_Functions_enum)number;
+        int flag = 0;
+        if (QMPIX_Tool_intercepts(tool_id, function, &flag) == MPI_SUCCESS && flag)
+            trace("chosen %d intercepts %s", tool_id, QMPIX_Function_name(function));
+    }
+}
+
 static void init(int tool_id)
 {
     const char *functions = NULL, *groups = NULL, *only = NULL, *twice = NULL;
+    const char *tell = NULL;
+    QMPIX_Tool_get_option(tool_id, "tell", &tell);
     QMPIX_Tool_get_option(tool_id, "functions", &functions);
     QMPIX_Tool_get_option(tool_id, "groups", &groups);
     QMPIX_Tool_get_option(tool_id, "only", &only);
@@ -61,6 +74,8 @@ static void init(int tool_id)
     if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS)
         QMPIX_Tool_fail(tool_id, "no observer\nmend: none");
     memset(numbers, 0xff, sizeof numbers);
+    if (tell)
+        tell_functions(tool_id);
 }
 
 __attribute__((constructor)) static void announce(void)

@@ -5,6 +5,8 @@
  * its own. An unknown step ends it with status 99.
  */
 #define _GNU_SOURCE
+#include "steps.h"
+
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,10 +16,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#if MPI_VERSION >= 4
-static MPI_Session session;
-#endif
 
 static void sleep_ms(int ms)
 {
@@ -230,12 +228,6 @@ static int mpi_step(const char *step, const char *value)
         MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &flag);
     else if (!strcmp(step, "initialized"))
         MPI_Initialized(&flag);
-#if MPI_VERSION >= 4
-    else if (!strcmp(step, "session_init"))
-        MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
-    else if (!strcmp(step, "session_finalize"))
-        MPI_Session_finalize(&session);
-#endif
     else if (!strcmp(step, "barrier"))
         MPI_Barrier(MPI_COMM_WORLD);
     else if (!strcmp(step, "bcast"))
@@ -309,6 +301,9 @@ static int other_step(const char *step, const char *value)
 int main(int argc, char **argv)
 {
     int only = -1; /* the rank that takes the next steps; -1: all */
+    const char *launched = getenv("PMI_RANK");
+    if (!launched)
+        launched = getenv("OMPI_COMM_WORLD_RANK");
     for (int i = 1; i < argc; i++) {
         char *value = strchr(argv[i], '=');
         if (value)
@@ -317,9 +312,11 @@ int main(int argc, char **argv)
             only = atoi(value ? value : "-1");
             continue;
         }
-        if (only >= 0 && only != rank_of())
+        if (only >= 0 && only != (launched ? atoi(launched) : rank_of()))
             continue;
-        if (!mpi_step(argv[i], value ? value : "") && !other_step(argv[i], value ? value : ""))
+        const char *given = value ? value : "";
+        if (!mpi_step(argv[i], given) && !other_step(argv[i], given) &&
+            !handle_step(argv[i], given))
             exit(99);
     }
     return 0;

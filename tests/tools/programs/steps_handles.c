@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Steps of `steps` with handles that live from one to a later one, of layers that are switched, of
+ * MPI Sessions, and of calls that are left by a jump. `dup` `drop`: a communicator; `open=FILE`
+ * `close`: a file; `on=TOOL` `off=TOOL`: through MPI_T; `await=FILE`: until it is there;
+ * `await_pid=BEGIN`: the same of BEGIN with this process's number behind it.
+ */
+#define _GNU_SOURCE
+#include "steps.h"
+
+#include <locale.h>
+#include <mpi.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static MPI_Comm comm;
+static MPI_File file;
+
+static void expect(int result)
+{
+    if (result == MPI_SUCCESS)
+        return;
+    fprintf(stderr, "steps: a call failed: %d\n", result);
+    exit(98);
+}
+
+/* ---- Switching ----------------------------------------------------------------------------------
+ */
+
+static void switch_tool(const char *tool, int enabled)
+{
+    char name[64];
+    int provided, index, count;
+    MPI_T_cvar_handle handle;
+    snprintf(name, sizeof name, "qmpi.%s.enabled", tool);
+    expect(PMPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+    expect(MPI_T_cvar_get_index(name, &index));
+    expect(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count));
+    expect(MPI_T_cvar_write(handle, &enabled));
+    expect(MPI_T_cvar_handle_free(&handle));
+    expect(PMPI_T_finalize());
+}
+
+/* ---- Sessions -----------------------------------------------------------------------------------
+ */
+
+#if MPI_VERSION >= 4
+static MPI_Session sessions[3];
+static MPI_Comm of_session;
+
+static void open_session(int number)
+{
+    expect(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &sessions[number]));
+}
+
+static void make_comm(int number)
+{
+    MPI_Group group;
+    expect(MPI_Group_from_session_pset(sessions[number], "mpi://WORLD", &group));
+    expect(
+        MPI_Comm_create_from_group(group, "steps", MPI_INFO_NULL, MPI_ERRORS_RETURN, &of_session));
+    expect(MPI_Group_free(&group));
+}
+
+static int session_step(const char *step, const char *value)
+{
+    const int number = *value ? atoi(value) : 0;
+    if (!strcmp(step, "session_init"))
+        open_session(number);
+    else if (!strcmp(step, "session_finalize"))
+        expect(MPI_Session_finalize(&sessions[number]));
+    else if (!strcmp(step, "session_comm"))
+        make_comm(number);
+    else if (!strcmp(step, "session_barrier"))
+        expect(MPI_Barrier(of_session));
+    else if (!strcmp(step, "session_free"))
+        expect(MPI_Comm_free(&of_session));
+    else if (!strcmp(step, "session_disconnect"))
+        expect(MPI_Comm_disconnect(&of_session));
+    else
+        return 0;
+    return 1;
+}
+#else
+static int session_step(const char *step, const char *value)
+{
+    (void)step;
+    (void)value;
+    return 0;
+}
+#endif
+
+/* ---- Jumps --------------------------------------------------------------------------------------
+ */
+
+static jmp_buf before_the_error;
+
+static void jump_out(MPI_Comm *on, int *error, ...)
+{
+    (void)on;
+    (void)error;
+    longjmp(before_the_error, 1);
+}
+
+/* From further down than the call that was left, whose frame is written over. */
+static void call_from_below(void)
+{
+    volatile char room[65536];
+    for (size_t i = 0; i < sizeof room; i++)
+        room[i] = 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    room[0] = 2;
+}
+
+static void jump(void)
+{
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(jump_out, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    if (!setjmp(before_the_error))
+        MPI_Send(NULL, 0, MPI_BYTE, 99, 0, MPI_COMM_SELF);
+    call_from_below();
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Errhandler_free(&handler);
+}
+
+/* ---- Others -------------------------------------------------------------------------------------
+ */
+
+static void await_file(const char *name)
+{
+    for (int tries = 0; access(name, F_OK) && tries < 6000; tries++)
+        usleep(10000);
+    if (access(name, F_OK)) {
+        fprintf(stderr, "steps: there is no %s\n", name);
+        exit(98);
+    }
+}
+
+static void await_own(const char *begin)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%ld", begin, (long)getpid());
+    await_file(name);
+}
+
+static void touch_megabytes(int number)
+{
+    const size_t size = (size_t)number << 20;
+    char *room = malloc(size);
+    for (size_t at = 0; room && at < size; at += 1024)
+        ((volatile char *)room)[at] = 1;
+    free(room);
+}
+
+int handle_step(const char *step, const char *value)
+{
+    if (!strcmp(step, "off"))
+        switch_tool(value, 0);
+    else if (!strcmp(step, "on"))
+        switch_tool(value, 1);
+    else if (!strcmp(step, "dup"))
+        expect(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm));
+    else if (!strcmp(step, "dup_self"))
+        expect(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    else if (!strcmp(step, "name"))
+        expect(MPI_Comm_set_name(comm, value));
+    else if (!strcmp(step, "use"))
+        expect(MPI_Barrier(comm));
+    else if (!strcmp(step, "drop"))
+        expect(MPI_Comm_free(&comm));
+    else if (!strcmp(step, "open"))
+        expect(MPI_File_open(MPI_COMM_SELF, value, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                             &file));
+    else if (!strcmp(step, "write"))
+        expect(MPI_File_write_at(file, 0, "1234567", 7, MPI_BYTE, MPI_STATUS_IGNORE));
+    else if (!strcmp(step, "close"))
+        expect(MPI_File_close(&file));
+    else if (!strcmp(step, "jump"))
+        jump();
+    else if (!strcmp(step, "await"))
+        await_file(value);
+    else if (!strcmp(step, "touch"))
+        touch_megabytes(atoi(value));
+    else if (!strcmp(step, "locale"))
+        return setlocale(LC_ALL, "") != NULL;
+    else if (!strcmp(step, "await_pid"))
+        await_own(value);
+    else
+        return session_step(step, value);
+    return 1;
+}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""profile's figures, exact in every family of functions: the programs of tests/observe know what each
+of their calls carries, and all that profile says of it must be the sum."""
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from profile_support import JSON, calls, load, run_steps
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "observe"))
+from observe_support import completed, observe_program, read  # noqa: E402
+
+ONE_SIDED = {f"MPI_{name}{suffix}" for suffix in ("", "_c") for name in (
+    "Put", "Get", "Accumulate", "Get_accumulate", "Fetch_and_op", "Compare_and_swap", "Rput", "Rget",
+    "Raccumulate", "Rget_accumulate")}
+
+PROGRAMS = [("point_to_point", 2), ("completion", 2), ("persistent", 2), ("collectives", 1),
+            ("collectives", 3), ("in_place", 3), ("intercommunicators", 3), ("neighbours", 2),
+            ("one_sided", 2), ("files", 2), ("communicators", 3), ("sessions", 2), ("threaded", 2),
+            ("fortran_mpi", 2), ("fortran_f08", 2)]
+
+
+def transfers_of(call):
+    """Each as (whether it sends, the peer's rank in MPI_COMM_WORLD or None, bytes)."""
+    for text in call["transfers"].split(",") if call["transfers"] != "-" else []:
+        _, world, _, number = text.lstrip("*<>").split("/")
+        world = int(world) if world.isdigit() else None
+        if text[0] == "*":  # MPI_NO_OP: nothing goes out
+            yield True, world, 0
+        yield text.startswith(">"), world, int(number)
+
+
+class Expected:
+    """What the lines that the ranks wrote come to."""
+
+    def __init__(self, folder, ranks):
+        self.calls, self.sent, self.received, self.no_bytes = (Counter() for _ in range(4))
+        self.sizes = defaultdict(Counter)
+        self.messages, self.bytes = Counter(), Counter()
+        for rank in range(ranks):
+            for line in read(folder, "expected", rank):
+                self.add(rank, completed(line))
+
+    def add(self, rank, call):
+        name = call["function"]
+        sent, received = int(call["sent"]), int(call["received"])
+        self.calls[name] += 1
+        self.sent[name] += sent
+        self.received[name] += received
+        if sent + received:
+            self.sizes[name][(sent + received).bit_length() - 1] += 1
+        else:
+            self.no_bytes[name] += 1
+        for sends, world, number in transfers_of(call):
+            if world is not None and (sends or name in ONE_SIDED):
+                cell = (rank, world) if sends else (world, rank)
+                self.messages[cell] += 1
+                self.bytes[cell] += number
+
+
+@pytest.mark.parametrize("program, ranks", PROGRAMS)
+def test_rows_histograms_and_matrix_are_what_the_program_carried(tmp_path, program, ranks):
+    path = observe_program(f"observe_{program}")
+    if not path.exists():
+        pytest.skip("no Fortran compiler")
+    result = run_steps(tmp_path, cwd=tmp_path, program=path, tools=JSON, ranks=ranks)
+    assert result.returncode == 0 and result.messages == []
+    result, expected = load(tmp_path / "out.json"), Expected(tmp_path, ranks)
+    rows = {row["name"]: row for row in result["functions"]}
+    assert calls(result) == expected.calls
+    assert {name: row.get("bytes", {}).get("sent", 0) for name, row in rows.items()} == expected.sent
+    assert {name: row.get("bytes", {}).get("received", 0)
+            for name, row in rows.items()} == expected.received
+    assert {name: dict(row.get("sizes", [])) for name, row in rows.items()} == {
+        name: expected.sizes[name] for name in rows}
+    assert {name: row.get("no_bytes", 0) for name, row in rows.items()} == {
+        name: expected.no_bytes[name] for name in rows}
+    matrix = {(cell["from"], cell["to"]): cell for cell in result["matrix"]}
+    assert {cell: entry["messages"] for cell, entry in matrix.items()} == expected.messages
+    assert {cell: entry["bytes"] for cell, entry in matrix.items()} == expected.bytes
+    # The same calls by where they were made.
+    sites = Counter()
+    for site in result["callsites"]:
+        sites[site["name"]] += site["calls"]
+    assert sites == expected.calls

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""count and profile bring all ranks together, also where a rank is switched off alone or has MPI
+Sessions of its own: nobody waits for a rank that does not come."""
+import pytest
+from profile_support import (JSON, calls, functions, load, named, names, profile, profile_slowly,
+                             run_steps)
+from support import needs_sessions
+
+BOTH = f"{JSON}:count,output=count.json"
+
+
+def both(tmp_path, *steps, **more):
+    """What profile and count wrote; the same calls, unless one of them was switched."""
+    result = run_steps(*steps, cwd=tmp_path, tools=BOTH, **more)
+    assert result.returncode == 0 and result.messages == []
+    assert names(tmp_path) == ["count.json", "out.json"]
+    count = load(tmp_path / "count.json")
+    return calls(load(tmp_path / "out.json")), {
+        name: function["calls"] for name, function in count["functions"].items()}
+
+
+# ---- Layers that are off on one rank -------------------------------------------------------------
+
+
+def test_a_rank_whose_layers_are_off_at_the_end_still_brings_what_it_has(tmp_path):
+    profiled, counted = both(tmp_path, "init", "barrier", "only=1", "off=profile", "off=count",
+                             "only=-1", "barrier", "finalize")
+    for seen in (profiled, counted):
+        assert (seen["MPI_Init"], seen["MPI_Barrier"], seen["MPI_Finalize"]) == (2, 3, 1)
+
+
+@pytest.mark.parametrize("first, second", [("count", "count#2"), ("count#2", "count")])
+def test_layers_are_brought_together_in_one_order_whichever_is_off_where(tmp_path, first, second):
+    """Else one layer's ranks would meet another one's: with other numbers."""
+    result = run_steps("init", "barrier", "only=0", f"off={first}", "only=1", f"off={second}",
+                       "only=-1", "finalize", cwd=tmp_path,
+                       tools="count,output=%t.json:empty:count,output=%t.json")
+    assert result.returncode == 0 and result.messages == []
+    for name in ("1.json", "3.json"):
+        counted = load(tmp_path / name)
+        assert counted["ranks"] == 2 and counted["functions"]["MPI_Barrier"]["calls"] == 2
+        assert counted["functions"]["MPI_Finalize"]["calls"] == 1
+
+
+def test_sync_waits_alike_on_ranks_whose_layer_is_off(tmp_path):
+    result = profile(tmp_path, "init", "only=1", "off=profile", "only=-1", "bcast", "bcast",
+                     "finalize", options=",sync=yes")
+    assert calls(result)["MPI_Bcast"] == 2
+
+
+def test_a_layer_that_is_off_while_mpi_begins_is_there_at_the_end(tmp_path):
+    result = run_steps("initialized", "only=1", "off=profile", "only=-1", "init", "only=1",
+                       "on=profile", "only=-1", "barrier", "finalize", cwd=tmp_path, tools=JSON)
+    assert result.returncode == 0 and result.messages == []
+    result = load(tmp_path / "out.json")
+    assert (calls(result)["MPI_Init"], calls(result)["MPI_Barrier"]) == (1, 2)
+    assert [process["rank"] for process in result["processes"]] == [0, 1]
+
+
+def test_handles_that_come_and_go_while_the_layer_is_off_are_known_afterwards(tmp_path):
+    """MPI gives a freed handle to the next one."""
+    result = profile(tmp_path, "init", "dup", "name=first", "use", "off=profile", "drop",
+                     "dup_self", "name=second", "use", "on=profile", "use", "drop", "finalize")
+    rows = [(comm["name"], comm["size"], comm["instances"], comm["calls"])
+            for comm in result["communicators"] if "WORLD" not in comm["name"]]
+    assert sorted(rows) == [("first", 2, 1, 4), ("second", 1, 1, 2), ("second", 1, 1, 2)]
+
+
+def test_files_that_are_opened_while_the_layer_is_off_have_their_names(tmp_path):
+    result = profile(tmp_path, "init", "open=first", "write", "off=profile", "close", "open=second",
+                     "on=profile", "write", "close", "finalize", ranks=1)
+    files = named(result["files"])
+    assert {name: (file["written"], file["calls"]) for name, file in files.items()} == {
+        "first": (7, 2), "second": (7, 2)}
+
+
+def test_regions_that_end_while_the_layer_is_off_have_ended(tmp_path):
+    result = profile(tmp_path, "init", "region=a", "barrier", "off=profile", "end=a", "on=profile",
+                     "barrier", "finalize")
+    region, = result["regions"]
+    assert calls(region)["MPI_Barrier"] == 2
+
+
+# ---- Sessions ------------------------------------------------------------------------------------
+
+
+@needs_sessions
+def test_a_session_of_all_processes_brings_them_together(tmp_path):
+    profiled, counted = both(tmp_path, "session_init", "session_comm", "session_barrier",
+                             "session_finalize")
+    assert profiled == counted
+    assert profiled["MPI_Barrier"] == profiled["MPI_Session_finalize"] == 2
+
+
+@needs_sessions
+def test_a_communicator_that_is_only_freed_is_enough(tmp_path):
+    profiled, _ = both(tmp_path, "session_init", "session_comm", "session_free",
+                       "session_finalize")
+    assert profiled["MPI_Comm_free"] == 2
+
+
+def alone(tmp_path, *steps):
+    """Each process has a file of its own then: nobody waits for anybody."""
+    result = run_steps(*steps, cwd=tmp_path, tools=BOTH)
+    assert result.returncode == 0
+    assert names(tmp_path) == ["count.json.0", "count.json.1", "out.json.0", "out.json.1"]
+    return [calls(load(tmp_path / f"out.json.{rank}")) for rank in (0, 1)]
+
+
+@needs_sessions
+def test_the_end_of_a_session_without_a_communicator_of_all_binds_nobody(tmp_path):
+    """A rank may open and close one that the others know nothing of. (MPICH itself brings all ranks
+    together for the first and the last one.)"""
+    first, second = alone(tmp_path, "session_init", "only=1", "session_init=1", "session_finalize=1",
+                          "only=-1", "session_finalize")
+    assert (first["MPI_Session_init"], second["MPI_Session_init"]) == (1, 2)
+
+
+@needs_sessions
+def test_ranks_may_open_sessions_a_different_number_of_times(tmp_path):
+    """Rank 0 has one for both communicators, rank 1 one for each: disconnected, they bind nobody."""
+    first, second = alone(
+        tmp_path, "session_init", "session_comm", "session_barrier", "session_disconnect",
+        "only=1", "session_init=1", "session_finalize", "session_comm=1", "only=0", "session_comm",
+        "only=-1", "session_barrier", "session_disconnect",
+        "only=1", "session_finalize=1", "only=0", "session_finalize")
+    assert (first["MPI_Session_init"], second["MPI_Session_init"]) == (1, 2)
+    assert first["MPI_Barrier"] == second["MPI_Barrier"] == 2
+
+
+@needs_sessions
+def test_where_a_rank_has_several_sessions_nobody_waits(tmp_path):
+    """MPI does not tell which of them the communicator came from."""
+    alone(tmp_path, "session_init", "only=1", "session_init=1", "only=-1", "session_comm",
+          "session_barrier", "only=1", "session_finalize=1", "only=-1", "session_finalize")
+
+
+@needs_sessions
+def test_sessions_of_one_rank_beside_that_of_all_do_no_harm(tmp_path):
+    profiled, counted = both(tmp_path, "session_init", "session_comm", "only=1", "session_init=1",
+                             "session_finalize=1", "only=-1", "session_barrier", "session_finalize")
+    assert profiled == counted
+    assert profiled["MPI_Session_finalize"] == 3
+
+
+@needs_sessions
+def test_what_comes_after_is_saved_too(tmp_path):
+    """Rank 1 has a second session open when that of all ends."""
+    result = run_steps("session_init", "session_comm", "only=1", "session_init=1", "only=-1",
+                       "session_finalize", "only=1", "session_finalize=1", cwd=tmp_path, tools=BOTH)
+    assert result.returncode == 0
+    assert names(tmp_path) == ["count.json", "count.json.1", "out.json", "out.json.1"]
+    assert calls(load(tmp_path / "out.json"))["MPI_Session_finalize"] == 2
+    assert calls(load(tmp_path / "out.json.1"))["MPI_Session_finalize"] == 2
+
+
+@needs_sessions
+def test_a_session_is_brought_together_where_a_rank_is_off(tmp_path):
+    profiled, counted = both(tmp_path, "session_init", "only=1", "off=profile", "off=count",
+                             "only=-1", "session_comm", "session_barrier", "session_finalize")
+    assert profiled["MPI_Barrier"] == counted["MPI_Barrier"] == 1
+
+
+# ---- Calls that are left by a jump ---------------------------------------------------------------
+
+
+def test_time_in_mpi_goes_on_after_a_call_that_an_error_handler_left(tmp_path):
+    result, spent = profile_slowly(tmp_path, "init", "jump", "finalize", ranks=1,
+                                   options=":slow,ms=200")
+    assert functions(result)["MPI_Barrier"]["calls"] == 1
+    assert functions(result)["MPI_Barrier"]["time"]["sum"] >= 0.2
+    assert result["time"]["sum"] >= functions(result)["MPI_Barrier"]["time"]["sum"]
