@@ -10,59 +10,24 @@
 
 #include "checkpoint.h"
 #include "layer.h"
-#include "mpi_library.h"
 #include "own.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 20 /* seconds for the child */, STACK = 256 * 1024 };
-
-/* Those whose default action ends the process. */
-static const struct {
-    int number;
-    const char *name;
-} signals[] = {
-    {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},       {SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"},
-    {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"},     {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
-    {SIGSEGV, "SIGSEGV"}, {SIGPIPE, "SIGPIPE"},     {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},
-    {SIGUSR1, "SIGUSR1"}, {SIGUSR2, "SIGUSR2"},     {SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"},
-    {SIGPROF, "SIGPROF"}, {SIGVTALRM, "SIGVTALRM"}, {SIGSYS, "SIGSYS"},
-};
-enum { SIGNALS = sizeof signals / sizeof *signals };
+enum { PATIENCE = TOOL_SIGNALS_PATIENCE /* seconds for the child */ };
 
 static atomic_bool watching;
 
-/* What was there before us, and is put back. */
-static struct sigaction before[SIGNALS];
-static bool watched[SIGNALS];
-
-static const char *name_of(int number)
-{
-    for (int i = 0; i < SIGNALS; i++) {
-        if (signals[i].number == number)
-            return signals[i].name;
-    }
-    return "";
-}
-
 /* ---- In the handler -----------------------------------------------------------------------------
  */
-
-static void set_default(int number)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = SIG_DFL;
-    sigaction(number, &action, NULL);
-}
 
 static pid_t copy_process(void)
 {
@@ -73,19 +38,16 @@ static pid_t copy_process(void)
 #endif
 }
 
-static void write_in_child(int number)
+static void write_in_child(const char *name)
 {
     char ending[32];
     sigset_t none;
-    for (int i = 0; i < SIGNALS; i++) {
-        if (watched[i])
-            set_default(signals[i].number);
-    }
+    tool_signals_set_default();
     signal(SIGXFSZ, SIG_IGN); /* too large a file is an error of its writing */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     alarm(PATIENCE);
-    snprintf(ending, sizeof ending, "signal %s", name_of(number));
+    snprintf(ending, sizeof ending, "signal %s", name);
     for (struct layer *layer = profile_layers; layer; layer = layer->next)
         own_leave(layer, ending, true);
     _exit(0);
@@ -126,108 +88,36 @@ static bool all_reported(void)
     return all;
 }
 
-static bool is_fault(int number)
+static bool wants(void)
 {
-    return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
-           number == SIGABRT;
+    return profile_is_owner() && !all_reported();
 }
 
-/* A fault that the processor raised happens again on return; another signal must be sent again. */
-static bool comes_again(int number, const siginfo_t *info)
+static void struck(int number, const char *name)
 {
-    return is_fault(number) && number != SIGABRT && info->si_code > 0;
-}
-
-static void put_back(int number)
-{
-    for (int i = 0; i < SIGNALS; i++) {
-        if (signals[i].number == number)
-            sigaction(number, &before[i], NULL);
-    }
-}
-
-static void struck(int number, siginfo_t *info, void *context)
-{
-    static atomic_bool busy;
-    const int error = errno;
-    (void)context;
-    if (profile_is_owner() && !all_reported()) {
-        if (atomic_exchange(&busy, true)) {
-            /* Another thread was struck first: it ends the process. */
-            const struct timespec pause = {PATIENCE + 2, 0};
-            nanosleep(&pause, NULL);
-        } else {
-            checkpoint_strike();
-            const pid_t child = copy_process();
-            if (child == 0)
-                write_in_child(number);
-            if (child > 0)
-                wait_for_child(child);
-        }
-    }
-    put_back(number);
-    if (!comes_again(number, info))
-        raise(number);
-    errno = error;
+    (void)number;
+    checkpoint_strike();
+    const pid_t child = copy_process();
+    if (child == 0)
+        write_in_child(name);
+    if (child > 0)
+        wait_for_child(child);
 }
 
 /* ---- Watching -----------------------------------------------------------------------------------
  */
 
-/* A stack that has overflown has no room for a handler. */
-static void make_stack(void)
-{
-    stack_t stack;
-    if (sigaltstack(NULL, &stack) || !(stack.ss_flags & SS_DISABLE))
-        return;
-    stack = (stack_t){.ss_sp = malloc(STACK), .ss_size = STACK};
-    if (stack.ss_sp && sigaltstack(&stack, NULL))
-        free(stack.ss_sp);
-}
-
-static bool is_default(const struct sigaction *action)
-{
-    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
-}
-
-/* Communication libraries (UCX) have handlers that print where a fault was and end the process. */
-static bool is_libraries(int number, const struct sigaction *action)
-{
-    const bool has_info = action->sa_flags & SA_SIGINFO;
-    return is_fault(number) && (has_info || action->sa_handler != SIG_IGN) &&
-           mpi_library_holds(has_info ? (const void *)(uintptr_t)action->sa_sigaction
-                                      : (const void *)(uintptr_t)action->sa_handler);
-}
-
 void ending_watch(void)
 {
-    if (atomic_exchange(&watching, true))
-        return;
-    struct sigaction ours;
-    memset(&ours, 0, sizeof ours);
-    ours.sa_sigaction = struck;
-    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigfillset(&ours.sa_mask);
-    make_stack();
-    for (int i = 0; i < SIGNALS; i++) {
-        const int number = signals[i].number;
-        watched[i] = !sigaction(number, NULL, &before[i]) &&
-                     (is_default(&before[i]) || is_libraries(number, &before[i])) &&
-                     !sigaction(number, &ours, NULL);
-    }
+    static const struct tool_signals user = {wants, struck};
+    if (!atomic_exchange(&watching, true))
+        tool_signals_watch(&user);
 }
 
 void ending_unwatch(void)
 {
-    struct sigaction now;
-    if (!all_reported() || !atomic_exchange(&watching, false))
-        return;
-    for (int i = 0; i < SIGNALS; i++) {
-        if (watched[i] && !sigaction(signals[i].number, NULL, &now) && now.sa_flags & SA_SIGINFO &&
-            now.sa_sigaction == struck)
-            put_back(signals[i].number);
-        watched[i] = false;
-    }
+    if (all_reported() && atomic_exchange(&watching, false))
+        tool_signals_unwatch();
 }
 
 /* ---- Exit ---------------------------------------------------------------------------------------

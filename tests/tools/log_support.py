@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Runs programs under log, and reads its lines: never by their times."""
+import re
+
+from support import BUILD, BUNDLED_TOOLS, clean_environment, run_mpi
+
+PROGRAMS = BUILD / "tests" / "tools" / "programs"
+STEPS, WORDS = PROGRAMS / "tools_steps", PROGRAMS / "tools_words"
+OBSERVED = BUILD / "tests" / "observe" / "programs"
+TOOL_PATH = ":".join(map(str, (BUNDLED_TOOLS, BUILD / "tests" / "host" / "tools")))
+
+# A sanitizer would report faults itself, and end the process in its own way.
+FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_segv=0"}
+
+PREFIX = r"\[(\d+)(?::layer(\d+))?(?::thread(\d+))?\](?: (\d+\.\d{6}|\d\d:\d\d:\d\d\.\d{6}))? "
+SPAN = r"\d+(?:\.\d+)? (?:ns|us|ms|s)"
+CALL = re.compile(
+    rf"{PREFIX}((?:  )*)(\.\.\. )?(MPIX?_\w+)(\(.*\))"
+    rf"( = .+ <{SPAN}>| <unfinished \.\.\.>| <unfinished after {SPAN}>| <left by a jump>| = \?)"
+    r"( at .+)?")
+ENDING = re.compile(rf"{PREFIX}\+\+\+ (.+) \+\+\+")
+
+
+class Line:
+    """A line of a call, in its parts; it must be whole."""
+
+    def __init__(self, text):
+        found = CALL.fullmatch(text)
+        assert found, f"not a line of a call: {text}"
+        self.text = text
+        (rank, layer, thread, self.time, indent, self.again, self.function, self.arguments,
+         end, caller) = found.groups()
+        self.rank, self.depth = int(rank), len(indent) // 2
+        self.layer, self.thread = layer and int(layer), thread and int(thread)
+        self.result = re.sub(rf" <{SPAN}>$|(?<=after ){SPAN}", "", end.removeprefix(" = ")).strip()
+        self.caller = caller and caller.removeprefix(" at ")
+
+    @property
+    def call(self):
+        return f"{self.function}{self.arguments} = {self.result}"
+
+
+def run_log(program, *steps, options="", tools=None, ranks=1, **more):
+    environment = {"QMPI_TOOL_PATH": TOOL_PATH, **more.pop("env", {})}
+    return run_mpi(program, *steps, ranks=ranks, tools=tools or f"log{options}", env=environment,
+                   **more)
+
+
+def lines_of(result):
+    """The lines on stderr, without those of how processes end."""
+    return [Line(text) for text in result.messages if not ENDING.fullmatch(text)]
+
+
+def endings_of(result):
+    """rank -> how it ended."""
+    found = [ENDING.fullmatch(text) for text in result.messages]
+    return {int(match[1]): match[5] for match in found if match}
+
+
+def read(path):
+    return [Line(text) for text in path.read_text().splitlines() if not ENDING.fullmatch(text)]
+
+
+def names(lines):
+    return [line.function for line in lines]
+
+
+def matches(pattern, text):
+    """`*` stands for an address, a handle or another number that may differ."""
+    return re.fullmatch(r"[\w.&@-]+".join(map(re.escape, pattern.split("*"))), text)

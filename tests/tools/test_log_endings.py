@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""log: calls that do not return, or not as usual, are visible however a process ends."""
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from log_support import (FAULTS, STEPS, TOOL_PATH, WORDS, Line, endings_of, lines_of, matches,
+                         names, read, run_log)
+from support import ASAN, LIBQMPI, MPIEXEC, clean_environment
+
+BEGUN = ["init", "barrier"]
+
+
+@pytest.mark.parametrize("step, ending, status", [
+    ("exit=3", "exit without MPI_Finalize", 3),
+    ("rank", "exit without MPI_Finalize", 0),
+    ("raise=15", "signal SIGTERM", -15),
+    ("raise=2", "signal SIGINT", -2),
+    ("fault", "signal SIGSEGV", -11),
+    ("fall", "signal SIGSEGV", -11),
+    ("abort=5", "MPI_Abort", 5),
+    ("finalize", None, 0),
+])
+def test_how_a_process_ends(step, ending, status):
+    result = run_log(STEPS, *BEGUN, step, env=FAULTS)
+    assert result.returncode == status
+    assert endings_of(result).get(0) == ending
+    assert names(lines_of(result))[:2] == ["MPI_Init", "MPI_Barrier"]
+
+
+def test_signals_after_finalize_are_nobodys():
+    result = run_log(STEPS, *BEGUN, "finalize", "raise=15")
+    assert result.returncode == -15 and endings_of(result) == {}
+
+
+def test_a_process_that_only_asks_has_no_end_worth_a_line():
+    result = run_log(STEPS, "initialized")
+    assert names(lines_of(result)) == ["MPI_Initialized"] and endings_of(result) == {}
+
+
+def test_a_forked_child_says_nothing():
+    result = run_log(STEPS, *BEGUN, "fork", "fork=15", "finalize")
+    assert result.returncode == 0 and endings_of(result) == {}
+
+
+def test_the_applications_own_handlers_see_their_signals():
+    result = run_log(STEPS, "handler=15", *BEGUN, "raise=15", "finalize")
+    assert result.returncode == 0 and result.trace == ["own handler 15"]
+    assert endings_of(result) == {}
+
+
+def test_abort_has_a_line_before_it_happens():
+    lines = lines_of(run_log(STEPS, *BEGUN, "abort=5"))
+    assert lines[-1].call == "MPI_Abort(comm=MPI_COMM_WORLD, errorcode=5) = ?"
+
+
+def test_an_error_that_is_fatal():
+    result = run_log(WORDS, "fatal")
+    line = lines_of(result)[-1]
+    assert matches("(buf=*, count=1, datatype=MPI_INT, dest=5, tag=0, comm=MPI_COMM_WORLD)",
+                   line.arguments)
+    assert line.result.startswith("<unfinished after")
+    assert endings_of(result) == {0: "exit without MPI_Finalize"}
+
+
+@pytest.mark.parametrize("part, function, words", [
+    ("wild", "MPI_Alltoallv", "sendcounts=0x10, sdispls=0x10"),
+    ("wild_requests", "MPI_Waitall", "array_of_requests=0x10"),
+])
+def test_pointers_that_lead_nowhere(part, function, words):
+    """The MPI library faults where it reads them; the log does not."""
+    result = run_log(WORDS, part, env=FAULTS)
+    assert result.returncode == -signal.SIGSEGV
+    line = lines_of(result)[-1]
+    assert line.function == function and line.result.startswith("<unfinished after")
+    assert words in line.arguments
+    assert endings_of(result) == {0: "signal SIGSEGV"}
+
+
+def test_a_call_that_is_left_by_a_jump():
+    result = run_log(WORDS, "jumps")
+    lines = lines_of(result)
+    assert [line.function for line in lines if line.result == "<left by a jump>"] == ["MPI_Send"]
+    assert {line.depth for line in lines} == {0} and names(lines)[-1] == "MPI_Finalize"
+    assert endings_of(result) == {}
+
+
+def test_calls_from_within_a_call():
+    lines = lines_of(run_log(STEPS, "init", "nest", "finalize"))
+    dup = next(i for i, line in enumerate(lines) if line.function == "MPI_Comm_dup")
+    outer, inner, again = lines[dup:dup + 3]
+    assert (outer.depth, inner.depth, again.depth) == (0, 1, 0)
+    assert outer.call == "MPI_Comm_dup(comm=MPI_COMM_SELF, newcomm=?) = <unfinished ...>"
+    assert inner.call == "MPI_Barrier(comm=MPI_COMM_SELF) = MPI_SUCCESS"
+    assert again.again and not inner.again
+    assert matches("MPI_Comm_dup(comm=MPI_COMM_SELF, newcomm=*) = MPI_SUCCESS", again.call)
+
+
+def test_lines_when_calls_begin():
+    lines = lines_of(run_log(STEPS, *BEGUN, "rank", "finalize", options=",enter=yes"))
+    for begun, ended in zip(lines[::2], lines[1::2]):
+        assert (begun.function, begun.result) == (ended.function, "<unfinished ...>")
+        assert ended.again and ended.result == "MPI_SUCCESS"
+    assert "rank=?" in lines[4].arguments and "rank=0" in lines[5].arguments
+
+
+@pytest.mark.parametrize("tools, layers", [
+    ("profile:log", 1), ("log:profile", 1), ("log:profile:log", 2)])
+@pytest.mark.parametrize("step, status", [("raise=15", -15), ("fault", -11)])
+def test_profile_in_the_same_stack_ends_in_its_own_way(tmp_path, tools, layers, step, status):
+    result = run_log(STEPS, *BEGUN, step, tools=tools, cwd=tmp_path, env=FAULTS)
+    assert result.returncode == status
+    assert [path.name for path in tmp_path.iterdir()] == ["qmpi-profile.0.json"]
+    assert sum("+++ signal" in text for text in result.messages) == layers
+
+
+def test_the_calls_of_other_ranks_when_one_aborts(tmp_path):
+    """The launcher kills them by SIGKILL, or by a signal that lets them speak. Rank 1 aborts when it
+    has what rank 0 sends first in the call that it hangs in."""
+    result = run_log(STEPS, *BEGUN, "only=0", "shift=8", "finalize", "only=1", "send=8", "abort=5",
+                     ranks=2, options=",enter=yes,output=x", cwd=tmp_path)
+    assert result.returncode == 5
+    waiting = [line for line in read(tmp_path / "x.0") if line.function == "MPI_Sendrecv"]
+    assert waiting and all(line.result.startswith("<unfinished") for line in waiting)
+    assert read(tmp_path / "x.1")[-1].function == "MPI_Abort"
+
+
+# ---- Hanging -------------------------------------------------------------------------------------
+
+
+class Hanging:
+    """Two ranks of which the first waits for ever for the other one."""
+
+    def __init__(self, folder, options=""):
+        environment = {**clean_environment(), "QMPI_TOOL_PATH": TOOL_PATH,
+                       "QMPI_TOOLS": f"log,output=%r.%p{options}"}
+        self.folder = folder
+        libraries = f"{ASAN}:{LIBQMPI}" if ASAN else str(LIBQMPI)
+        self.process = subprocess.Popen(
+            [MPIEXEC, "-n", "2", "-genv", "LD_PRELOAD", libraries, STEPS, *BEGUN, "only=0",
+             "shift=8", "finalize", "only=1", "sleep=600000"],
+            cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def wait_for(self, words):
+        """Until they are in the first rank's log, which is returned."""
+        end, text = time.monotonic() + 120, "no file"
+        while time.monotonic() < end:
+            for path in self.folder.glob("0.*"):
+                text = path.read_text()
+                if words in text and text.endswith("\n"):
+                    return path
+            time.sleep(0.05)
+        raise AssertionError(f"{words} is not in:\n{text}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def test_a_call_that_does_not_return_is_told_while_it_hangs(tmp_path):
+    with Hanging(tmp_path, ",stuck=200ms,functions=MPI_Sendrecv,caller=yes") as run:
+        last = read(run.wait_for("<unfinished after"))[-1]
+    assert last.function == "MPI_Sendrecv" and "dest=1" in last.arguments
+    assert last.result.startswith("<unfinished after")
+    assert last.caller.startswith("send_to_next (steps.c:")
+
+
+@pytest.mark.parametrize("number, name", [(signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")])
+def test_a_call_that_hangs_is_told_when_the_process_is_ended(tmp_path, number, name):
+    with Hanging(tmp_path, ",enter=yes,functions=MPI_Sendrecv") as run:
+        path = run.wait_for("MPI_Sendrecv(")
+        os.kill(int(path.suffix[1:]), number)
+        run.wait_for(f"+++ signal {name} +++")
+    begun, last = read(path)
+    assert begun.result == "<unfinished ...>"
+    assert (last.function, last.arguments) == (begun.function, begun.arguments)
+    assert last.result.startswith("<unfinished after")

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* See arguments.h. */
+#include "arguments.h"
+
+#include "handles.h"
+#include "lengths.h"
+#include "safe_copy.h"
+#include "values.h"
+
+#include <string.h>
+
+/* One argument of a call. */
+struct argument {
+    struct frame *frame;
+    const QMPIX_Parameter *parameter;
+    int place;
+    enum way way;
+    enum length length;
+    const void *pointer; /* where it leads to, if it is a pointer */
+    struct value value;
+};
+
+static struct argument argument_of(struct layer *layer, const QMPIX_Call *call,
+                                   const struct shape *shape, int place)
+{
+    const QMPIX_Parameter *parameter = &call->function->parameters[place];
+    struct argument argument = {
+        .parameter = parameter,
+        .place = place,
+        .way = shape->shown[place].way,
+        .length = shape->shown[place].length,
+        .value = {layer, call, shape, parameter->kind, shape->shown[place].how, parameter->size,
+                  false},
+    };
+    if (parameter->kind == QMPIX_KIND_FUNCTION || parameter->indirection)
+        memcpy(&argument.pointer, call->arguments[place], sizeof argument.pointer);
+    return argument;
+}
+
+static bool is_array(const struct argument *argument)
+{
+    return argument->parameter->is_array || argument->length != LENGTH_ONE;
+}
+
+static long long length(const struct argument *argument)
+{
+    return length_of(argument->value.layer, argument->value.call, argument->value.shape,
+                     argument->place);
+}
+
+static void open_hole(const struct argument *argument, struct hole hole)
+{
+    struct frame *frame = argument->frame;
+    hole.parameter = argument->place;
+    frame->holes[frame->hole_count++] = hole;
+}
+
+/* ---- Before the call ----------------------------------------------------------------------------
+ */
+
+static bool add_strings(struct text *text, const struct argument *argument)
+{
+    struct layer *layer = argument->value.layer;
+    const char *pointer = argument->pointer;
+    const int indirection = argument->parameter->indirection;
+    const bool everywhere =
+        argument->length != LENGTH_OF_ROOT && argument->length != LENGTH_STRINGS_ROOT;
+    if (!everywhere && !length_is_at_root(layer, argument->value.call, argument->value.shape))
+        return false;
+    if (indirection == 1)
+        return values_add_string(text, layer, pointer);
+    if (indirection == 3 && !tool_safe_copy(&pointer, argument->pointer, sizeof pointer))
+        return false;
+    const bool ends = argument->length == LENGTH_STRINGS || argument->length == LENGTH_STRINGS_ROOT;
+    const long long count = ends ? -1 : length(argument);
+    return (ends || count >= 0) &&
+           values_add_strings(text, layer, (char *const *)(const void *)pointer, count);
+}
+
+/* False: it cannot be read, or not yet be told how long it is. */
+static bool add_read(struct text *text, const struct argument *argument)
+{
+    unsigned char bytes[sizeof(MPI_Status) > 64 ? sizeof(MPI_Status) : 64];
+    if (argument->value.kind == QMPIX_KIND_CHAR)
+        return add_strings(text, argument);
+    if (is_array(argument)) {
+        const long long count = length(argument);
+        return count >= 0 && values_add_array(text, &argument->value, argument->pointer, count);
+    }
+    if (!argument->value.size || argument->value.size > sizeof bytes ||
+        !tool_safe_copy(bytes, argument->pointer, argument->value.size))
+        return false;
+    values_add(text, &argument->value, bytes);
+    return true;
+}
+
+static void add_in(struct text *text, const struct argument *argument)
+{
+    const size_t begin = text->length;
+    if (add_read(text, argument))
+        return;
+    text_pointer(text, argument->pointer);
+    if (argument->value.shape->is_sized)
+        open_hole(argument,
+                  (struct hole){.place = begin, .skip = text->length - begin, .is_late = true});
+}
+
+static uint64_t bytes_of(const struct argument *argument)
+{
+    uint64_t bytes = 0;
+    if (!is_array(argument) && argument->value.size <= sizeof bytes)
+        tool_safe_copy(&bytes, argument->pointer, argument->value.size);
+    return bytes;
+}
+
+static void add_before(struct text *text, const struct argument *argument)
+{
+    const QMPIX_Parameter *parameter = argument->parameter;
+    const bool is_pointer = parameter->kind == QMPIX_KIND_FUNCTION || parameter->indirection;
+    const char *name = is_pointer ? handles_address(parameter, argument->pointer) : NULL;
+    if (!is_pointer) {
+        values_add(text, &argument->value, argument->value.call->arguments[argument->place]);
+    } else if (name) {
+        text_string(text, name);
+    } else if (!argument->pointer || argument->way == WAY_ADDRESS ||
+               parameter->kind == QMPIX_KIND_FUNCTION) {
+        text_pointer(text, argument->pointer);
+    } else if (argument->way == WAY_OUT) {
+        open_hole(argument, (struct hole){.place = text->length, .skip = 1});
+        text_char(text, '?');
+    } else {
+        add_in(text, argument);
+        if (argument->way == WAY_INOUT)
+            open_hole(argument, (struct hole){.place = text->length, .before = bytes_of(argument)});
+    }
+}
+
+void arguments_begin(struct frame *frame, const QMPIX_Call *call)
+{
+    struct layer *layer = frame->layer;
+    struct text *text = &frame->text;
+    const struct shape *shape = shape_of(call->function);
+    text_string(text, call->function->name);
+    if (!shape || !layer->options.arguments) {
+        text_string(text, "(...)");
+        return;
+    }
+    text_char(text, '(');
+    for (int i = 0; i < shape->count; i++) {
+        struct argument argument = argument_of(layer, call, shape, i);
+        argument.frame = frame;
+        text_string(text, i ? ", " : "");
+        if (argument.parameter->kind == QMPIX_KIND_PCONTROL_WORDS) {
+            text_string(text, "..."); /* nobody knows what was given */
+            continue;
+        }
+        text_string(text, argument.parameter->name);
+        text_char(text, '=');
+        add_before(text, &argument);
+    }
+    text_char(text, ')');
+}
+
+/* ---- After the call -----------------------------------------------------------------------------
+ */
+
+struct ending {
+    const struct frame *frame;
+    bool succeeded, in_status;
+};
+
+/* The values of MPI's own attributes are where the pointer leads to. */
+static void add_attribute(struct text *text, const struct argument *argument)
+{
+    const QMPIX_Call *call = argument->value.call;
+    const int keyval = *(const int *)call->arguments[1];
+    const void *value;
+    memcpy(&value, argument->pointer, sizeof value);
+    const bool is_int = keyval == MPI_TAG_UB || keyval == MPI_HOST || keyval == MPI_IO ||
+                        keyval == MPI_WTIME_IS_GLOBAL || keyval == MPI_UNIVERSE_SIZE ||
+                        keyval == MPI_LASTUSEDCODE || keyval == MPI_APPNUM ||
+                        keyval == MPI_WIN_DISP_UNIT || keyval == MPI_WIN_CREATE_FLAVOR ||
+                        keyval == MPI_WIN_MODEL;
+    if (value && (is_int || keyval == MPI_WIN_SIZE)) {
+        text_char(text, '&');
+        text_number(text, length_number(value, is_int ? sizeof(int) : sizeof(MPI_Aint)));
+    } else {
+        text_pointer(text, value);
+    }
+}
+
+/* Whether there was room for the string when the call began. */
+static bool has_room(const struct argument *argument)
+{
+    const int room = argument->value.shape->shown[argument->place].string_of;
+    for (int i = 0; room >= 0 && i < argument->frame->hole_count; i++) {
+        if (argument->frame->holes[i].parameter == room)
+            return length_number(&argument->frame->holes[i].before, sizeof(int)) > 0;
+    }
+    return room < 0;
+}
+
+static void add_written(struct text *text, const struct argument *argument)
+{
+    const void *pointer = argument->pointer;
+    if (argument->value.kind == QMPIX_KIND_CHAR) {
+        if (!has_room(argument) || !values_add_string(text, argument->value.layer, pointer))
+            text_pointer(text, pointer);
+    } else if (argument->value.kind == QMPIX_KIND_BUFFER) {
+        if (!strcmp(argument->parameter->name, "attribute_val"))
+            add_attribute(text, argument);
+        else
+            text_pointer(text, *(void *const *)pointer);
+    } else if (is_array(argument)) {
+        const long long count = length(argument);
+        if (count < 0 || !values_add_array(text, &argument->value, pointer, count))
+            text_char(text, '?');
+    } else if (argument->value.size) {
+        values_add(text, &argument->value, pointer);
+    } else {
+        text_pointer(text, pointer);
+    }
+}
+
+/* Of a call that found nothing, what it would have written has no value. */
+static bool has_value(const struct argument *argument)
+{
+    const struct shape *shape = argument->value.shape;
+    const QMPIX_Call *call = argument->value.call;
+    const char *name = argument->parameter->name;
+    if (shape->flag < 0 || shape->flag == argument->place || !strcmp(name, "indx") ||
+        !strcmp(name, "index"))
+        return true;
+    const int *flag = *(const int *const *)call->arguments[shape->flag];
+    return !flag || *flag;
+}
+
+static void add_new_value(struct text *text, const struct argument *argument, uint64_t before)
+{
+    const QMPIX_Kind kind = argument->value.kind;
+    uint64_t now = 0;
+    if (is_array(argument)) {
+        text_string(text, " => ");
+        add_written(text, argument);
+        return;
+    }
+    memcpy(&now, argument->pointer, argument->value.size < sizeof now ? argument->value.size : 8);
+    /* That what is freed or waited for is gone goes without saying. */
+    if (now == before || handles_is_null(kind, &now, argument->value.size) ||
+        (argument->value.how == HOW_KEYVAL && (int)now == MPI_KEYVAL_INVALID))
+        return;
+    text_string(text, " => ");
+    values_add(text, &argument->value, &now);
+}
+
+/* Returns how much of what stands in the hole is replaced. */
+static size_t fill(struct text *text, const struct ending *ending, const struct hole *hole,
+                   struct argument *argument)
+{
+    if (hole->is_late)
+        return ending->succeeded && add_read(text, argument) ? hole->skip : 0;
+    if (argument->way == WAY_INOUT) {
+        if (ending->succeeded)
+            add_new_value(text, argument, hole->before);
+    } else if (!ending->succeeded && !ending->in_status) {
+        text_pointer(text, argument->pointer);
+    } else if (has_value(argument)) {
+        add_written(text, argument);
+    } else {
+        text_char(text, '?');
+    }
+    return hole->skip;
+}
+
+static void add_result(struct text *text, struct layer *layer, const QMPIX_Call *call,
+                       const struct shape *shape)
+{
+    text_string(text, " = ");
+    if (!shape) {
+        text_char(text, '?');
+    } else if (shape->has_error) {
+        values_add_error(text, layer, *(const int *)call->result, true);
+    } else {
+        const QMPIX_Kind kind = call->function->result;
+        const size_t size = kind == QMPIX_KIND_INT    ? sizeof(int)
+                            : kind == QMPIX_KIND_FINT ? sizeof(MPI_Fint)
+                            : kind == QMPIX_KIND_FILE ? sizeof(MPI_File)
+                            : kind == QMPIX_KIND_AINT ? sizeof(MPI_Aint)
+                                                      : sizeof(double);
+        const struct value value = {layer, call, shape, kind, HOW_NUMBER, size, false};
+        values_add(text, &value, call->result);
+    }
+}
+
+void arguments_end(struct text *text, const struct frame *frame, const QMPIX_Call *call)
+{
+    struct layer *layer = frame->layer;
+    const struct shape *shape = shape_of(call->function);
+    const int result = shape && shape->has_error ? *(const int *)call->result : MPI_SUCCESS;
+    const struct ending ending = {
+        frame,
+        result == MPI_SUCCESS,
+        result != MPI_SUCCESS && values_error_class(layer, result) == MPI_ERR_IN_STATUS,
+    };
+    size_t at = 0;
+    for (int i = 0; i < frame->hole_count; i++) {
+        const struct hole *hole = &frame->holes[i];
+        struct argument argument = argument_of(layer, call, shape, hole->parameter);
+        argument.frame = (struct frame *)(uintptr_t)frame;
+        argument.value.in_status = ending.in_status;
+        text_add(text, frame->text.data + at, hole->place - at);
+        at = hole->place + fill(text, &ending, hole, &argument);
+    }
+    text_add(text, frame->text.data + at, frame->text.length - at);
+    add_result(text, layer, call, shape);
+}

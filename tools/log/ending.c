@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* See ending.h. */
+#define _GNU_SOURCE
+#include "ending.h"
+
+#include "line.h"
+#include "signals.h"
+#include "stuck.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_under_way(const struct frame *frame)
+{
+    return atomic_load(&frame->turn) & 1;
+}
+
+static bool has_frames(const struct layer *layer)
+{
+    struct frame *frame = NULL;
+    while ((frame = frames_next(frame))) {
+        if (is_under_way(frame) && frame->layer == layer)
+            return true;
+    }
+    return false;
+}
+
+static void say(struct layer *layer, const char *ending, const struct frame *except, bool may_speak)
+{
+    struct frame *frame = NULL;
+    const uint64_t now = line_now();
+    while ((frame = frames_next(frame))) {
+        if (is_under_way(frame) && frame->layer == layer && frame != except)
+            line_unfinished(frame, now, may_speak);
+    }
+    line_ending(layer, ending, may_speak);
+}
+
+/* A process that only asked for the version has no end worth a line. */
+void ending_say(const char *ending, const struct frame *except, bool may_speak)
+{
+    for (struct layer *layer = log_layers; layer; layer = layer->next) {
+        const bool begun = atomic_load(&layer->begun) || has_frames(layer);
+        if (begun && !atomic_exchange(&layer->ended, true) && !atomic_load(&layer->is_quiet))
+            say(layer, ending, except, may_speak);
+    }
+}
+
+/* ---- Signals ------------------------------------------------------------------------------------
+ */
+
+static bool all_ended(void)
+{
+    bool all = true;
+    for (const struct layer *layer = log_layers; layer; layer = layer->next)
+        all = all && atomic_load(&layer->ended);
+    return all;
+}
+
+static bool wants(void)
+{
+    return log_owner == getpid() && !all_ended();
+}
+
+static void struck(int number, const char *name)
+{
+    char ending[32] = "signal ";
+    (void)number;
+    strncat(ending, name, sizeof ending - 8);
+    ending_say(ending, NULL, false);
+}
+
+void ending_watch(void)
+{
+    static const struct tool_signals user = {wants, struck};
+    tool_signals_watch(&user);
+}
+
+void ending_unwatch(void)
+{
+    if (all_ended())
+        tool_signals_unwatch();
+}
+
+/* ---- Exit ---------------------------------------------------------------------------------------
+ */
+
+__attribute__((destructor)) static void leave(void)
+{
+    if (log_owner != getpid())
+        return; /* a forked child: the calls are its parent's */
+    for (struct layer *layer = log_layers; layer; layer = layer->next)
+        stuck_stop(layer);
+    ending_say("exit without MPI_Finalize", NULL, true);
+    ending_unwatch();
+}

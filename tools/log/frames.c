@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* See frames.h. */
+#define _GNU_SOURCE
+#include "frames.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct thread {
+    int number;            /* 1, 2, … in the order of their first calls */
+    struct frame *current; /* the innermost call under way, at its turn */
+    unsigned current_turn;
+    struct frame *free;
+    struct text line;
+    uintptr_t stack, stack_end;
+    struct thread *next_free;
+};
+
+/* One pointer fits the room that the loader keeps for such variables. */
+static _Thread_local struct thread *self __attribute__((tls_model("initial-exec")));
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static struct thread *free_threads;
+static atomic_int threads;
+static _Atomic(struct frame *) frames;
+
+static void leave(void *data)
+{
+    struct thread *thread = data;
+    self = NULL;
+    pthread_mutex_lock(&lock);
+    thread->next_free = free_threads;
+    free_threads = thread;
+    pthread_mutex_unlock(&lock);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&key, leave);
+}
+
+static void find_stack(struct thread *thread)
+{
+    pthread_attr_t attributes;
+    void *begin = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return;
+    pthread_attr_getstack(&attributes, &begin, &size);
+    pthread_attr_destroy(&attributes);
+    thread->stack = (uintptr_t)begin;
+    thread->stack_end = (uintptr_t)begin + size;
+}
+
+static struct thread *join(void)
+{
+    pthread_once(&once, make_key);
+    pthread_mutex_lock(&lock);
+    struct thread *thread = free_threads;
+    if (thread)
+        free_threads = thread->next_free;
+    pthread_mutex_unlock(&lock);
+    if (!thread)
+        thread = calloc(1, sizeof *thread);
+    if (thread) {
+        thread->number = atomic_fetch_add(&threads, 1) + 1;
+        thread->current = NULL;
+        find_stack(thread);
+        pthread_setspecific(key, thread);
+        self = thread;
+    }
+    return thread;
+}
+
+static struct thread *get(void)
+{
+    return self ? self : join();
+}
+
+int frames_threads(void)
+{
+    return atomic_load_explicit(&threads, memory_order_relaxed);
+}
+
+struct text *frames_line(void)
+{
+    static struct text none = {.is_fixed = true};
+    struct thread *thread = get();
+    if (!thread)
+        return &none;
+    thread->line.length = 0;
+    return &thread->line;
+}
+
+static struct frame *make_frame(void)
+{
+    struct frame *frame = calloc(1, sizeof *frame);
+    if (!frame)
+        return NULL;
+    frame->text.is_shared = true;
+    frame->next = atomic_load(&frames);
+    while (!atomic_compare_exchange_weak(&frames, &frame->next, frame))
+        continue;
+    return frame;
+}
+
+/* A frame that was used again since is another call's: user-level threads may return in any order.
+ */
+static struct frame *at_turn(struct frame *frame, unsigned turn)
+{
+    return frame && atomic_load_explicit(&frame->turn, memory_order_relaxed) == turn ? frame : NULL;
+}
+
+struct frame *frames_parent(const struct frame *frame)
+{
+    return at_turn(frame->parent, frame->parent_turn);
+}
+
+static bool is_on_stack(const struct thread *thread, const void *word)
+{
+    return (uintptr_t)word >= thread->stack && (uintptr_t)word < thread->stack_end;
+}
+
+static void set_current(struct thread *thread, struct frame *frame)
+{
+    thread->current = frame;
+    thread->current_turn = frame ? atomic_load_explicit(&frame->turn, memory_order_relaxed) : 0;
+}
+
+static void release(struct thread *thread, struct frame *frame)
+{
+    atomic_fetch_add_explicit(&frame->turn, 1, memory_order_acq_rel);
+    if (!thread)
+        return;
+    if (thread->current == frame)
+        set_current(thread, frames_parent(frame));
+    frame->next_free = thread->free;
+    thread->free = frame;
+}
+
+/* The stack grows downwards: a call with a lower word was left by a jump. Of those on the stacks of
+ * user-level threads nothing can be told. */
+static void drop_left(struct thread *thread, const void *word, void (*left)(struct frame *frame))
+{
+    struct frame *frame;
+    while ((frame = at_turn(thread->current, thread->current_turn)) &&
+           is_on_stack(thread, frame->word) && is_on_stack(thread, word) &&
+           (uintptr_t)frame->word <= (uintptr_t)word) {
+        left(frame);
+        release(thread, frame);
+    }
+}
+
+struct frame *frames_take(struct layer *layer, const void *word, void (*left)(struct frame *frame))
+{
+    struct thread *thread = get();
+    if (!thread)
+        return NULL;
+    drop_left(thread, word, left);
+    struct frame *frame = thread->free;
+    if (frame)
+        thread->free = frame->next_free;
+    else if (!(frame = make_frame()))
+        return NULL;
+    frame->layer = layer;
+    frame->word = word;
+    frame->thread = thread->number;
+    frame->hole_count = frame->request_count = 0;
+    frame->caller = NULL;
+    frame->text.length = 0;
+    atomic_store_explicit(&frame->announced, false, memory_order_relaxed);
+    atomic_store_explicit(&frame->stuck, false, memory_order_relaxed);
+    frame->parent = at_turn(thread->current, thread->current_turn);
+    frame->parent_turn = thread->current_turn;
+    frame->depth = 0;
+    for (const struct frame *above = frames_parent(frame); above; above = frames_parent(above))
+        frame->depth += above->layer == layer;
+    return frame;
+}
+
+void frames_begin(struct frame *frame)
+{
+    struct thread *thread = get();
+    atomic_fetch_add_explicit(&frame->turn, 1, memory_order_release);
+    if (thread)
+        set_current(thread, frame);
+}
+
+void frames_end(struct frame *frame)
+{
+    release(get(), frame);
+}
+
+struct frame *frames_next(struct frame *frame)
+{
+    return frame ? frame->next : atomic_load(&frames);
+}
+
+bool frames_read(const struct frame *frame, struct text *copy)
+{
+    const unsigned turn = atomic_load_explicit(&frame->turn, memory_order_acquire);
+    if (!(turn & 1))
+        return false;
+    /* In this order: what `data` is replaced by later has room for any length of before. */
+    const size_t length = __atomic_load_n(&frame->text.length, __ATOMIC_ACQUIRE);
+    text_add(copy, __atomic_load_n(&frame->text.data, __ATOMIC_RELAXED), length);
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&frame->turn, memory_order_relaxed) == turn;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The handles and addresses that mpi.h has names for. */
+#ifndef QMPI_LOG_HANDLES_H
+#define QMPI_LOG_HANDLES_H
+
+#include <qmpi/observer.h>
+
+#include <stdbool.h>
+
+/* The name of the handle at `from`; NULL: it has none there. */
+const char *handles_name(QMPIX_Kind kind, const void *from, size_t size);
+
+/* Whether it is MPI_COMM_NULL, MPI_REQUEST_NULL and so on. */
+bool handles_is_null(QMPIX_Kind kind, const void *from, size_t size);
+
+/* The name of an address that a function is given in place of an array or a buffer; NULL: it has
+ * none. */
+const char *handles_address(const QMPIX_Parameter *parameter, const void *address);
+
+#endif

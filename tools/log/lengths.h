@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* How long the arrays are that a call is given. */
+#ifndef QMPI_LOG_LENGTHS_H
+#define QMPI_LOG_LENGTHS_H
+
+#include "layer.h"
+#include "shape.h"
+
+/* The number of elements of array `parameter`; -1: it cannot be told, or there is nothing to be
+ * shown. What MPI must be asked for is known in `after` alone, of a call that has succeeded. */
+long long length_of(struct layer *layer, const QMPIX_Call *call, const struct shape *shape,
+                    int parameter);
+
+/* The same, where the status of the call tells its arrays are not to be looked at: whether this
+ * process is the root, or there is none. */
+bool length_is_at_root(struct layer *layer, const QMPIX_Call *call, const struct shape *shape);
+
+/* Reads an argument that is an integer, or points to one. False: it cannot be read. */
+bool length_read(const QMPIX_Call *call, int parameter, long long *number);
+
+/* The integer of `size` bytes at `from`. */
+long long length_number(const void *from, size_t size);
+
+#endif

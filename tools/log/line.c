@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* See line.h. What may be called in a signal handler makes its line in memory of its own and calls
+ * nothing but clock_gettime and what sink.h says. */
+#define _GNU_SOURCE
+#include "line.h"
+
+#include "arguments.h"
+
+#include <string.h>
+#include <time.h>
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+uint64_t line_now(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+static void add_two(struct text *text, int number, char before)
+{
+    text_char(text, before);
+    text_char(text, (char)('0' + number / 10));
+    text_char(text, (char)('0' + number % 10));
+}
+
+/* Local time, as long as it can be had without a lock: the distance from UTC is that at the start.
+ */
+static void add_clock(struct text *text, uint64_t when)
+{
+    const uint64_t wall = read_clock(CLOCK_REALTIME) - (line_now() - when);
+    const int64_t seconds = (int64_t)(wall / 1000000000U) + log_utc_offset;
+    const int of_day = (int)(seconds % 86400);
+    char fraction[6];
+    uint64_t rest = wall % 1000000000U / 1000;
+    for (int i = 5; i >= 0; i--, rest /= 10)
+        fraction[i] = (char)('0' + rest % 10);
+    add_two(text, of_day / 3600, ' ');
+    add_two(text, of_day / 60 % 60, ':');
+    add_two(text, of_day % 60, ':');
+    text_char(text, '.');
+    text_add(text, fraction, sizeof fraction);
+}
+
+/* `thread` 0: of none of them. */
+static void add_prefix(struct text *text, struct layer *layer, int thread, uint64_t when)
+{
+    text_string(text, sink_is_stderr(&layer->sink) ? "qmpi: [" : "[");
+    text_number(text, atomic_load(&layer->rank));
+    if (log_layer_count > 1) {
+        text_string(text, ":layer");
+        text_number(text, layer->tool_id);
+    }
+    if (thread && frames_threads() > 1) {
+        text_string(text, ":thread");
+        text_number(text, thread);
+    }
+    text_char(text, ']');
+    if (layer->options.when == WHEN_OFFSET) {
+        text_char(text, ' ');
+        text_seconds(text, when > log_start ? when - log_start : 0);
+    } else if (layer->options.when == WHEN_CLOCK) {
+        add_clock(text, when);
+    }
+    text_char(text, ' ');
+}
+
+static void add_begin(struct text *text, const struct frame *frame)
+{
+    add_prefix(text, frame->layer, frame->thread, frame->begin);
+    for (int i = 0; i < frame->depth && i < 20; i++)
+        text_string(text, "  ");
+}
+
+static void add_caller(struct text *text, const struct frame *frame)
+{
+    if (frame->caller) {
+        text_string(text, " at ");
+        text_string(text, frame->caller);
+    }
+}
+
+static void write_line(struct text *text, struct layer *layer, bool may_speak)
+{
+    if (text->is_fixed && text->length == text->size)
+        text->length--; /* it was cut */
+    text_char(text, '\n');
+    sink_write(&layer->sink, text->data, text->length, may_speak);
+}
+
+static void write_open(const struct frame *frame, const char *end)
+{
+    struct text *text = frames_line();
+    add_begin(text, frame);
+    text_add(text, frame->text.data, frame->text.length);
+    text_string(text, end);
+    add_caller(text, frame);
+    write_line(text, frame->layer, true);
+}
+
+void line_announce(struct frame *frame)
+{
+    if (!atomic_exchange(&frame->announced, true))
+        write_open(frame, frame->shows_no_result ? " = ?" : " <unfinished ...>");
+}
+
+void line_left(struct frame *frame)
+{
+    if (!frame->layer->judges || frame->layer->options.errors)
+        write_open(frame, " <left by a jump>");
+}
+
+void line_unfinished(struct frame *frame, uint64_t now, bool may_speak)
+{
+    char bytes[4096];
+    struct text text = {.data = bytes, .size = sizeof bytes - 256, .is_fixed = true};
+    add_begin(&text, frame);
+    if (!frames_read(frame, &text))
+        return;
+    text.size = sizeof bytes; /* however long the arguments are, there is room for this */
+    text_string(&text, " <unfinished after ");
+    text_span(&text, now > frame->begin ? now - frame->begin : 0);
+    text_char(&text, '>');
+    if (frame->caller && strlen(frame->caller) < 200)
+        add_caller(&text, frame);
+    write_line(&text, frame->layer, may_speak);
+}
+
+static void announce_parents(struct frame *frame)
+{
+    struct frame *parent = frames_parent(frame);
+    if (!parent || frame->layer->judges)
+        return;
+    announce_parents(parent);
+    if (parent->layer == frame->layer)
+        line_announce(parent);
+}
+
+void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t end)
+{
+    announce_parents(frame);
+    struct text *text = frames_line();
+    add_begin(text, frame);
+    if (atomic_load(&frame->announced))
+        text_string(text, "... ");
+    arguments_end(text, frame, call);
+    text_string(text, " <");
+    text_span(text, end > frame->begin ? end - frame->begin : 0);
+    text_char(text, '>');
+    add_caller(text, frame);
+    write_line(text, frame->layer, true);
+}
+
+void line_ending(struct layer *layer, const char *ending, bool may_speak)
+{
+    char bytes[512];
+    struct text text = {.data = bytes, .size = sizeof bytes, .is_fixed = true};
+    add_prefix(&text, layer, 0, line_now());
+    text_string(&text, "+++ ");
+    text_string(&text, ending);
+    text_string(&text, " +++");
+    write_line(&text, layer, may_speak);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The lines of a log, whole. */
+#ifndef QMPI_LOG_LINE_H
+#define QMPI_LOG_LINE_H
+
+#include "frames.h"
+#include "layer.h"
+
+/* CLOCK_MONOTONIC, in nanoseconds. In a signal handler too. */
+uint64_t line_now(void);
+
+/* "[0] 0.001234 MPI_Recv(…, status=?) <unfinished ...>", once for each call. */
+void line_announce(struct frame *frame);
+
+/* The same of a call that may be another thread's and may not return any more, with how long it has
+ * lasted: "<unfinished after 5.00 s>". In a signal handler too, unless `may_speak`. */
+void line_unfinished(struct frame *frame, uint64_t now, bool may_speak);
+
+/* The line of a call that has returned: the calls that it was made from are announced before it. */
+void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t end);
+
+/* "MPI_Send(…) <left by a jump>". */
+void line_left(struct frame *frame);
+
+/* "+++ signal SIGTERM +++". In a signal handler too, unless `may_speak`. */
+void line_ending(struct layer *layer, const char *ending, bool may_speak);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log: an strace for MPI: one line for each call, with its arguments by name, in words, its result
+ * and its time. One observer for the functions that are chosen and for the few that course.c
+ * follows. Here it joins the stack, and sees each call begin and end.
+ */
+#define _GNU_SOURCE
+#include "arguments.h"
+#include "choose.h"
+#include "course.h"
+#include "ending.h"
+#include "file_name.h"
+#include "lengths.h"
+#include "line.h"
+#include "message.h"
+#include "requests.h"
+#include "sites.h"
+
+#include <qmpi/observer.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct layer *log_layers;
+int log_layer_count;
+uint64_t log_start;
+long log_utc_offset;
+pid_t log_owner;
+
+/* ---- A call -------------------------------------------------------------------------------------
+ */
+
+static const char *find_caller(const QMPIX_Call *call)
+{
+    void *caller = NULL;
+    QMPIX_Call_get_caller(call, &caller);
+    return sites_find(caller);
+}
+
+static struct frame *begin(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    struct frame *frame = frames_take(layer, word, line_left);
+    if (!frame)
+        return NULL;
+    if (layer->options.caller)
+        frame->caller = find_caller(call);
+    arguments_begin(frame, call);
+    if (layer->knows_requests)
+        requests_keep(frame, call);
+    frame->shows_no_result = call->function->number == MPI_ABORT_T;
+    frame->begin = line_now();
+    frames_begin(frame);
+    if (layer->options.enter || frame->shows_no_result) {
+        line_announce(frame);
+        frame->begin = line_now();
+    }
+    return frame;
+}
+
+static void before(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    struct layer *layer = call->observer->data;
+    const int error = errno;
+    if (layer->options.chosen[call->function->number] && !atomic_load(&layer->is_quiet))
+        word->pointer = begin(layer, call, word);
+    course_before(layer, call); /* by now the line has the name of what is freed */
+    if (call->function->number == MPI_ABORT_T)
+        ending_say("MPI_Abort", word->pointer, true);
+    errno = error;
+}
+
+static bool has_failed(const QMPIX_Call *call)
+{
+    const struct shape *shape = shape_of(call->function);
+    return shape && shape->has_error && *(const int *)call->result != MPI_SUCCESS;
+}
+
+/* Whether the options let the line through, now that it is known how the call ended. */
+static bool is_wanted(const struct layer *layer, const QMPIX_Call *call, uint64_t time)
+{
+    const struct options *options = &layer->options;
+    MPI_Count sent = 0, received = 0;
+    if (time < options->min_time || (options->errors && !has_failed(call)))
+        return false;
+    if (!options->min_size && options->max_size == UINT64_MAX)
+        return true;
+    QMPIX_Call_get_bytes(call, &sent, &received);
+    const uint64_t size = (uint64_t)(sent > received ? sent : received);
+    return size >= options->min_size && size <= options->max_size;
+}
+
+/* What a v-collective's arrays need; the call has shown that the communicator is right. */
+static void meet_processes(struct layer *layer, const QMPIX_Call *call)
+{
+    const struct shape *shape = shape_of(call->function);
+    if (shape && shape->is_sized && shape->comm >= 0 && !has_failed(call))
+        objects_meet(&layer->objects, *(const MPI_Comm *)call->arguments[shape->comm]);
+}
+
+static void after(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const uint64_t now = line_now();
+    struct layer *layer = call->observer->data;
+    struct frame *frame = word->pointer;
+    const int error = errno;
+    course_after(layer, call);
+    if (frame) {
+        if (!layer->judges || is_wanted(layer, call, now - frame->begin)) {
+            meet_processes(layer, call);
+            line_finish(frame, call, now);
+        }
+        if (layer->knows_requests)
+            requests_follow(frame, call);
+        frames_end(frame);
+    }
+    errno = error;
+}
+
+/* ---- Joining the stack --------------------------------------------------------------------------
+ */
+
+/* While layers are switched, names may be given and handles freed unseen. */
+static void stack_changed(int tool_id)
+{
+    for (struct layer *layer = log_layers; layer; layer = layer->next) {
+        if (layer->tool_id == tool_id)
+            objects_forget_all(&layer->objects);
+    }
+}
+
+/* Two layers that write one file would write over each other's lines. */
+static bool output_is_taken(const struct layer *layer)
+{
+    bool taken = false;
+    const char *mine = layer->sink.path;
+    for (const struct layer *other = log_layers; other && mine; other = other->next)
+        taken |= other->sink.path && !strcmp(mine, other->sink.path);
+    return taken && !sink_is_special(mine);
+}
+
+static void start_clock(void)
+{
+    const time_t now = time(NULL);
+    struct tm parts;
+    if (log_start)
+        return;
+    log_start = line_now();
+    log_owner = getpid();
+    if (localtime_r(&now, &parts))
+        log_utc_offset = parts.tm_gmtoff;
+}
+
+static bool observe(struct layer *layer)
+{
+    enum QMPI_Functions_enum functions[MPI_LAST_FUNC];
+    QMPIX_Observer observer = {.size = sizeof observer,
+                               .before = before,
+                               .after = after,
+                               .data = layer,
+                               .functions = functions};
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        const enum QMPI_Functions_enum fn = (enum QMPI_Functions_enum)number;
+        const QMPIX_Function *function;
+        if (QMPIX_Function_describe(fn, &function) == MPI_SUCCESS &&
+            (layer->options.chosen[number] || course_concerns(function)))
+            functions[observer.function_count++] = fn;
+    }
+    return QMPIX_Register_tool_observer(layer->tool_id, &observer) == MPI_SUCCESS;
+}
+
+static void init(int tool_id)
+{
+    struct layer *layer = qmpi_allocate(1, sizeof *layer);
+    const int rank = qmpi_launcher_rank();
+    layer->tool_id = tool_id;
+    if (!log_options_read(tool_id, &layer->options))
+        return;
+    sink_make(&layer->sink, tool_id, layer->options.output, rank);
+    if (output_is_taken(layer)) {
+        QMPIX_Tool_fail(tool_id, "another layer of log writes the same file\nmend: put %t (the "
+                                 "layer's number) into output=");
+        return;
+    }
+    objects_make(&layer->objects);
+    layer->judges = log_options_judge(&layer->options);
+    layer->knows_requests = requests_are_known(&layer->options);
+    atomic_store(&layer->rank, rank < 0 ? 0 : rank);
+    /* `qmpi check` only builds the stack. */
+    atomic_store(&layer->is_quiet,
+                 !choose_rank(&layer->options, rank < 0 ? 0 : rank) || qmpi_getenv("QMPI_CHECK"));
+    start_clock();
+    if (!observe(layer)) {
+        QMPIX_Tool_fail(tool_id, "libqmpi takes no observer of this tool's kind\nmend: use the "
+                                 "log.so that came with it");
+        return;
+    }
+    QMPIX_Register_stack_changed(tool_id, stack_changed);
+    layer->next = log_layers;
+    log_layers = layer;
+    log_layer_count++;
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    static const QMPIX_Tool_info info = {
+        .size = sizeof info,
+        .description = "a line for each MPI call: arguments in words, result, time",
+        .version = QMPI_VERSION,
+        .options = log_options,
+    };
+    QMPI_Register_tool_name("log", init);
+    QMPIX_Register_tool_info("log", &info);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* See sink.h. */
+#define _GNU_SOURCE
+#include "sink.h"
+
+#include "file_name.h"
+#include "message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CLOSED, OPENING, OPEN };
+
+bool sink_is_special(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+/* Two ranks must not write one file; the program may go to another folder before the first call. */
+static char *find_path(int tool_id, const char *pattern, int rank)
+{
+    char *name = tool_file_name(pattern, tool_id, rank < 0 ? 0 : rank);
+    if (!name)
+        return NULL;
+    char *folder = *name == '/' ? NULL : getcwd(NULL, 0);
+    const bool is_shared = rank >= 0 && !tool_file_name_is_per_process(pattern);
+    char *path = qmpi_format("%s%s%s", folder ? folder : "", folder ? "/" : "", name);
+    if (is_shared && !sink_is_special(path)) {
+        char *own = qmpi_format("%s.%d", path, rank);
+        free(path);
+        path = own;
+    }
+    free(folder);
+    free(name);
+    return path;
+}
+
+void sink_make(struct sink *sink, int tool_id, const char *pattern, int rank)
+{
+    sink->tool_id = tool_id;
+    sink->path = pattern ? find_path(tool_id, pattern, rank) : NULL;
+    sink->descriptor = STDERR_FILENO;
+}
+
+bool sink_is_stderr(const struct sink *sink)
+{
+    return !sink->path || (atomic_load(&sink->state) == OPEN && sink->descriptor == STDERR_FILENO);
+}
+
+static void open_file(struct sink *sink, bool may_speak)
+{
+    struct stat status;
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOCTTY;
+    const int descriptor = sink->path ? open(sink->path, flags, 0666) : -1;
+    if (descriptor >= 0)
+        sink->descriptor = descriptor;
+    else if (sink->path && may_speak)
+        qmpi_sayf("log (layer %d): cannot write %s: %s\n  its lines follow here instead\n"
+                  "  mend: name a file that can be written with output=FILE",
+                  sink->tool_id, sink->path, strerror(errno));
+    sink->is_pipe =
+        !fstat(sink->descriptor, &status) && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
+/* False: in a signal handler that has struck a thread that is opening it. */
+static bool is_open(struct sink *sink, bool may_speak)
+{
+    int state = CLOSED;
+    if (atomic_compare_exchange_strong(&sink->state, &state, OPENING)) {
+        open_file(sink, may_speak);
+        atomic_store(&sink->state, OPEN);
+        return true;
+    }
+    while (state == OPENING && may_speak) {
+        sched_yield();
+        state = atomic_load(&sink->state);
+    }
+    return state == OPEN;
+}
+
+static void write_all(int descriptor, const char *bytes, size_t length)
+{
+    while (length) {
+        const ssize_t written = write(descriptor, bytes, length);
+        if (written >= 0) {
+            bytes += written;
+            length -= (size_t)written;
+        } else if (errno == EAGAIN) {
+            poll(&(struct pollfd){.fd = descriptor, .events = POLLOUT}, 1, -1);
+        } else if (errno != EINTR) {
+            return;
+        }
+    }
+}
+
+/* A pipe that nobody reads is no reason to end the program; a signal that is pending before is not
+ * ours to take away. */
+static void write_to_pipe(int descriptor, const char *bytes, size_t length)
+{
+    const struct timespec now = {0};
+    sigset_t pipe, pending, before;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigpending(&pending);
+    const bool guarded =
+        !sigismember(&pending, SIGPIPE) && !pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    errno = 0;
+    write_all(descriptor, bytes, length);
+    if (!guarded)
+        return;
+    while (errno == EPIPE && sigtimedwait(&pipe, NULL, &now) < 0 && errno == EINTR)
+        errno = EPIPE;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void sink_write(struct sink *sink, const char *bytes, size_t length, bool may_speak)
+{
+    if (!is_open(sink, may_speak))
+        return;
+    if (sink->is_pipe)
+        write_to_pipe(sink->descriptor, bytes, length);
+    else
+        write_all(sink->descriptor, bytes, length);
+}

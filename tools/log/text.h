@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A line while it is made. It grows with malloc, or is held in memory of the caller's and is then
+ * cut where that ends, which is safe in a signal handler. Numbers look the same in every locale.
+ */
+#ifndef QMPI_LOG_TEXT_H
+#define QMPI_LOG_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+    char *data; /* no NUL behind it */
+    size_t length, size;
+    bool is_fixed;  /* `data` is the caller's */
+    bool is_shared; /* other threads may read `data`: what was outgrown is not freed */
+};
+
+void text_add(struct text *text, const char *bytes, size_t length);
+void text_string(struct text *text, const char *string);
+void text_char(struct text *text, char c);
+void text_number(struct text *text, long long number);
+void text_real(struct text *text, double number); /* nine decimals */
+
+/* "0x7ffe12", or with all the digits that `bytes` bytes have. */
+void text_hex(struct text *text, unsigned long long number, int bytes);
+
+/* What is at `from`, `size` bytes, as a number that tells handles apart. */
+void text_handle(struct text *text, const void *from, size_t size);
+
+/* "NULL" or an address. */
+void text_pointer(struct text *text, const void *pointer);
+
+/* In quotes, with what cannot be printed escaped as C does it; `more`: and "..." behind them. */
+void text_quoted(struct text *text, const char *bytes, size_t length, bool more);
+
+void text_seconds(struct text *text, uint64_t nanoseconds); /* "12.345678" */
+void text_span(struct text *text, uint64_t nanoseconds);    /* "12.3 us": three digits */
+
+#endif
