@@ -1,0 +1,43 @@
+! SPDX-License-Identifier: MIT
+! What a Fortran program sees of an error: its own handler first, then ierr. The binding is named by
+! a macro, as in tests/reach: BY_MPIF_H or BY_F08.
+#if defined BY_F08
+#define BINDING use mpi_f08
+#define HEADER
+#define HANDLE(X) type(X)
+#else
+#define BINDING
+#define HEADER include 'mpif.h'
+#define HANDLE(X) integer
+#endif
+
+subroutine handler(comm, code)
+    BINDING
+    implicit none
+    HEADER
+    HANDLE(MPI_Comm) :: comm
+    integer :: code, class, error
+    call MPI_Error_class(code, class, error)
+    write (*, '(a,l2,a,i3)') 'handler: world', comm == MPI_COMM_WORLD, ', class', class
+end subroutine
+
+program faults
+    BINDING
+    implicit none
+    HEADER
+    external :: handler
+    HANDLE(MPI_Errhandler) :: own
+    integer :: error, class, ignored, buffer(1)
+    buffer = 0
+    call MPI_Init(error)
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, error)
+    call MPI_Send(buffer, 1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, error)
+    call MPI_Error_class(error, class, ignored)
+    write (*, '(a,i3)') 'returned class', class
+    call MPI_Comm_create_errhandler(handler, own, error)
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, own, error)
+    call MPI_Send(buffer, 1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, error)
+    call MPI_Error_class(error, class, ignored)
+    write (*, '(a,i3)') 'returned class', class
+    call MPI_Finalize(error)
+end program

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An application with errors. `faults HANDLER HOW STEP...`: HANDLER is `fatal`, `return` or `own`
+ * and is set everywhere; HOW is `bad`: each step gives MPI cause for an error; or `good`: it gives
+ * none, and if there is one, somebody else has made it. What the program gets to see is printed,
+ * the same for the same error.
+ */
+#include <mpi.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static MPI_Comm comm;
+static MPI_Win window;
+static MPI_File file;
+static int bad, data[32], jumps;
+static jmp_buf jump;
+
+static void handled(const char *where, int code)
+{
+    int class, size;
+    MPI_Error_class(code, &class);
+    MPI_Comm_size(MPI_COMM_WORLD, &size); /* a handler may call MPI */
+    printf("  handler: %s, class %d\n", where, class);
+    if (jumps)
+        longjmp(jump, 1);
+}
+
+static void on_comm(MPI_Comm *where, int *code, ...)
+{
+    handled(*where == comm             ? "communicator"
+            : *where == MPI_COMM_WORLD ? "MPI_COMM_WORLD"
+            : *where == MPI_COMM_SELF  ? "MPI_COMM_SELF"
+                                       : "unknown",
+            *code);
+}
+
+static void on_window(MPI_Win *where, int *code, ...)
+{
+    handled(*where == window ? "window" : "unknown window", *code);
+}
+
+static void on_file(MPI_File *where, int *code, ...)
+{
+    handled(*where == MPI_FILE_NULL ? "MPI_FILE_NULL"
+            : *where == file        ? "file"
+                                    : "unknown file",
+            *code);
+}
+
+#if MPI_VERSION >= 4
+static void on_session(MPI_Session *where, int *code, ...)
+{
+    handled(*where == MPI_SESSION_NULL ? "no session" : "session", *code);
+}
+#endif
+
+static int class_of(int code)
+{
+    int class = -1;
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+/* ---- Steps: each returns what MPI does ----------------------------------------------------------
+ */
+
+static int do_send(void)
+{
+    return MPI_Send(data, 1, MPI_INT, bad ? 99 : MPI_PROC_NULL, 0, comm);
+}
+
+static int do_bcast(void)
+{
+    return MPI_Bcast(data, 1, MPI_INT, bad ? 99 : 0, comm);
+}
+
+static int do_isend(void)
+{
+    MPI_Request request;
+    const int code = MPI_Isend(data, 1, MPI_INT, bad ? 99 : MPI_PROC_NULL, 0, comm, &request);
+    if (code == MPI_SUCCESS)
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return code;
+}
+
+/* A message of four words to this process; the receive takes one too few in a bad step. */
+static void exchange(MPI_Request requests[2])
+{
+    MPI_Irecv(data + 8, bad ? 3 : 4, MPI_INT, 0, 1, comm, &requests[0]);
+    MPI_Isend(data, 4, MPI_INT, 0, 1, comm, &requests[1]);
+}
+
+static int finish(int code, MPI_Request requests[2])
+{
+    for (int i = 0; i < 2; i++) /* the failed call may have left them */
+        PMPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    return code;
+}
+
+static int do_wait(void)
+{
+    MPI_Request requests[2];
+    exchange(requests);
+    return finish(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), requests);
+}
+
+static int do_test(void)
+{
+    MPI_Request requests[2];
+    int flag = 0, code = MPI_SUCCESS;
+    exchange(requests);
+    while (!flag && code == MPI_SUCCESS)
+        code = MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE);
+    return finish(code, requests);
+}
+
+static int do_start(void)
+{
+    MPI_Request requests[2];
+    MPI_Recv_init(data + 8, bad ? 3 : 4, MPI_INT, 0, 1, comm, &requests[0]);
+    MPI_Start(&requests[0]);
+    MPI_Isend(data, 4, MPI_INT, 0, 1, comm, &requests[1]);
+    const int code = MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Request_free(&requests[0]);
+    PMPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    return code;
+}
+
+/* The receive's. The other request may be complete or pending. */
+static void show_status(const MPI_Status *status)
+{
+    printf("  status: class %d\n", class_of(status->MPI_ERROR));
+}
+
+static int do_waitall(void)
+{
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    exchange(requests);
+    const int code = MPI_Waitall(2, requests, statuses);
+    if (code == MPI_ERR_IN_STATUS)
+        show_status(&statuses[0]);
+    return finish(code, requests);
+}
+
+static int do_waitall_ignore(void)
+{
+    MPI_Request requests[2];
+    exchange(requests);
+    return finish(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), requests);
+}
+
+/* Until both are complete, however many come at once: of the failed one what its status says. */
+static int do_some(int tests)
+{
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int indices[2], count = 0, code = MPI_SUCCESS, worst = MPI_SUCCESS;
+    exchange(requests);
+    while (count != MPI_UNDEFINED) {
+        code = tests ? MPI_Testsome(2, requests, &count, indices, statuses)
+                     : MPI_Waitsome(2, requests, &count, indices, statuses);
+        for (int i = 0; code == MPI_ERR_IN_STATUS && i < count; i++) {
+            if (indices[i] == 0)
+                show_status(&statuses[i]);
+        }
+        worst = code == MPI_SUCCESS ? worst : code;
+    }
+    return worst;
+}
+
+static int do_waitsome(void)
+{
+    return do_some(0);
+}
+
+static int do_testsome(void)
+{
+    return do_some(1);
+}
+
+static int do_testall(void)
+{
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int flag = 0, code = MPI_SUCCESS;
+    exchange(requests);
+    while (!flag && code == MPI_SUCCESS)
+        code = MPI_Testall(2, requests, &flag, statuses);
+    if (code == MPI_ERR_IN_STATUS)
+        show_status(&statuses[0]);
+    return finish(code, requests);
+}
+
+static int do_mrecv(void)
+{
+    MPI_Request request;
+    MPI_Message message;
+    MPI_Isend(data, 4, MPI_INT, 0, 1, comm, &request);
+    MPI_Mprobe(0, 1, comm, &message, MPI_STATUS_IGNORE);
+    const int code = MPI_Mrecv(data + 8, bad ? 3 : 4, MPI_INT, &message, MPI_STATUS_IGNORE);
+    PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    return code;
+}
+
+static int do_type(void)
+{
+    int size;
+    return MPI_Type_size(bad ? MPI_DATATYPE_NULL : MPI_INT, &size);
+}
+
+static int do_group(void)
+{
+    MPI_Group all, none;
+    int rank = bad ? 99 : 0;
+    MPI_Comm_group(comm, &all);
+    const int code = MPI_Group_incl(all, 1, &rank, &none);
+    MPI_Group_free(&all);
+    return code;
+}
+
+static int do_put(void)
+{
+    return MPI_Put(data, 1, MPI_INT, bad ? 99 : MPI_PROC_NULL, 0, 1, MPI_INT, window);
+}
+
+static int do_seek(void)
+{
+    return MPI_File_seek(file, bad ? -5 : 0, MPI_SEEK_SET);
+}
+
+static int do_open(void)
+{
+    MPI_File other;
+    return MPI_File_open(comm, bad ? "no-such-file" : "faults.data", MPI_MODE_RDONLY, MPI_INFO_NULL,
+                         &other);
+}
+
+/* A request outlives the communicator's handle. */
+static int do_freed(void)
+{
+    MPI_Comm other;
+    MPI_Request request;
+    MPI_Comm_dup(MPI_COMM_SELF, &other);
+    MPI_Irecv(data, 1, MPI_INT, MPI_PROC_NULL, 0, other, &request);
+    MPI_Comm_free(&other);
+    const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    return code;
+}
+
+static int do_null(void)
+{
+    return MPI_Ssend(data, 1, MPI_INT, MPI_PROC_NULL, 0, bad ? MPI_COMM_NULL : MPI_COMM_WORLD);
+}
+
+/* The same call again and again: what came of each. */
+static int do_many(void)
+{
+    for (int i = 0; i < 100; i++) {
+        int rank;
+        putchar(MPI_Comm_rank(comm, &rank) == MPI_SUCCESS ? '.' : 'x');
+    }
+    putchar('\n');
+    return MPI_SUCCESS;
+}
+
+/* A handler that does not come back; the next call is as good as the first. */
+static int do_jump(void)
+{
+    volatile int times = 0;
+    jumps = 1;
+    setjmp(jump);
+    if (times++ < 3)
+        MPI_Send(data, 1, MPI_INT, bad ? 99 : MPI_PROC_NULL, 0, comm);
+    jumps = 0;
+    return MPI_SUCCESS;
+}
+
+#if MPI_VERSION >= 4
+static int do_session(void)
+{
+    MPI_Session session;
+    MPI_Errhandler errhandler;
+    int count;
+    MPI_Session_create_errhandler(on_session, &errhandler);
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    MPI_Session_set_errhandler(session, errhandler);
+    const int code = MPI_Session_get_num_psets(session, MPI_INFO_NULL, &count);
+    MPI_Session_finalize(&session);
+    MPI_Errhandler_free(&errhandler);
+    return code;
+}
+#endif
+
+static int do_information(void)
+{
+    int provided, index, code;
+    code = MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    if (code == MPI_SUCCESS) {
+        code = MPI_T_cvar_get_index(bad ? "no such variable" : "MPIR_CVAR_BCAST_MIN_PROCS", &index);
+        MPI_T_finalize();
+    }
+    return code;
+}
+
+static void compute(double seconds)
+{
+    const double start = PMPI_Wtime();
+    while (PMPI_Wtime() - start < seconds)
+        ;
+}
+
+/* Ten calls, and 5 ms of computing before each: how long that takes. */
+static int do_timed(void)
+{
+    const double start = PMPI_Wtime();
+    for (int i = 0; i < 10; i++) {
+        compute(0.005);
+        MPI_Barrier(comm);
+    }
+    printf("  seconds %.6f\n", PMPI_Wtime() - start);
+    return MPI_SUCCESS;
+}
+
+static int do_wtime(void)
+{
+    return MPI_Wtime() > 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+static int do_abort(void)
+{
+    return MPI_Abort(comm, 37);
+}
+
+static const struct step {
+    const char *name;
+    int (*run)(void);
+} steps[] = {
+    {"send", do_send},
+    {"bcast", do_bcast},
+    {"isend", do_isend},
+    {"wait", do_wait},
+    {"test", do_test},
+    {"start", do_start},
+    {"waitall", do_waitall},
+    {"waitall_ignore", do_waitall_ignore},
+    {"waitsome", do_waitsome},
+    {"testsome", do_testsome},
+    {"testall", do_testall},
+    {"mrecv", do_mrecv},
+    {"type", do_type},
+    {"group", do_group},
+    {"put", do_put},
+    {"seek", do_seek},
+    {"open", do_open},
+    {"freed", do_freed},
+    {"null", do_null},
+    {"many", do_many},
+    {"jump", do_jump},
+#if MPI_VERSION >= 4
+    {"session", do_session},
+#endif
+    {"information", do_information},
+    {"timed", do_timed},
+    {"wtime", do_wtime},
+    {"abort", do_abort},
+};
+
+static void run(const char *name)
+{
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (strcmp(name, steps[i].name) != 0)
+            continue;
+        printf("%s\n", name);
+        const int code = steps[i].run();
+        printf("  returned class %d\n", class_of(code));
+        fflush(stdout);
+        return;
+    }
+    exit(99);
+}
+
+static void set_handlers(const char *how)
+{
+    MPI_Errhandler for_comm = MPI_ERRORS_RETURN, for_window = MPI_ERRORS_RETURN,
+                   for_file = MPI_ERRORS_RETURN;
+    if (!strcmp(how, "own")) {
+        MPI_Comm_create_errhandler(on_comm, &for_comm);
+        MPI_Win_create_errhandler(on_window, &for_window);
+        MPI_File_create_errhandler(on_file, &for_file);
+    } else if (!strcmp(how, "fatal")) {
+        for_comm = for_window = for_file = MPI_ERRORS_ARE_FATAL;
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, for_comm);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, for_comm);
+    MPI_Comm_set_errhandler(comm, for_comm);
+    MPI_Win_set_errhandler(window, for_window);
+    MPI_File_set_errhandler(file, for_file);
+    MPI_File_set_errhandler(MPI_FILE_NULL, for_file);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        return 99;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Win_create(data, sizeof data, 1, MPI_INFO_NULL, comm, &window);
+    MPI_Win_fence(0, window);
+    MPI_File_open(comm, "faults.data", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+    bad = !strcmp(argv[2], "bad");
+    set_handlers(argv[1]);
+    for (int i = 3; i < argc; i++)
+        run(argv[i]);
+    MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
+    MPI_File_close(&file);
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: MIT
+"""delay: what it makes a call report arrives as if the MPI library had raised it; what it chooses, it
+chooses exactly; what it delays takes at least as long."""
+import re
+
+import pytest
+
+from support import BUILD, BUNDLED_TOOLS, run_mpi
+
+PROGRAMS = BUILD / "tests" / "tools" / "programs"
+FAULTS = PROGRAMS / "tools_faults"
+HOSTED = BUILD / "tests" / "tools" / "tools" / "libhow_many.so"
+TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'mpi' / 'tools'}"
+
+# Step of tests/tools/programs/faults.c: what delay is to do to have it end as with a real error.
+COMPLETED = ("wait", "test", "start", "waitall", "waitall_ignore", "waitsome", "testsome", "testall")
+STEPS = {
+    "send": "functions=MPI_Send,calls=1,error=MPI_ERR_RANK",
+    "bcast": "functions=MPI_Bcast,error=MPI_ERR_ROOT",
+    "isend": "functions=MPI_Isend,calls=1,error=MPI_ERR_RANK",
+    **dict.fromkeys(COMPLETED, "functions=MPI_Wait*;MPI_Test*,error=MPI_ERR_TRUNCATE,carry-out=yes,calls=1-2"),
+    "mrecv": "functions=MPI_Mrecv,error=MPI_ERR_TRUNCATE,carry-out=yes",
+    "type": "functions=MPI_Type_size,error=MPI_ERR_TYPE",
+    "group": "functions=MPI_Group_incl,error=MPI_ERR_RANK",
+    "put": "functions=MPI_Put,error=6",
+    "seek": "functions=MPI_File_seek,error=MPI_ERR_ARG",
+    "open": "functions=MPI_File_open,calls=2,error=MPI_ERR_NO_SUCH_FILE",
+    "null": "functions=MPI_Ssend,error=MPI_ERR_COMM",
+    "information": "functions=MPI_T_cvar_get_index,error=MPI_T_ERR_INVALID_NAME",
+}
+# Completion may be found at any test: the one that finds it fails.
+for step in ("test", "testsome", "testall"):
+    STEPS[step] = STEPS[step].replace(",calls=1-2", "")
+
+
+def run(program, *arguments, tools=None, ranks=1, env=None, **more):
+    return run_mpi(program, *arguments, tools=tools, ranks=ranks,
+                   env={"QMPI_TOOL_PATH": TOOL_PATH, **(env or {})}, **more)
+
+
+def faults(folder, *arguments, **more):
+    return run(FAULTS, *arguments, cwd=folder, **more)
+
+
+def stack_of(steps):
+    return ":".join(f"delay,{rule}" for rule in dict.fromkeys(STEPS[step] for step in steps))
+
+
+def reports(result):
+    """rank -> what report=yes says, in numbers: acted, delayed, failed, detours, seconds."""
+    line = re.compile(r"delay \(layer \d+\): rank (\d+): calls acted on: (\d+), delayed: (\d+), "
+                      r"failed: (\d+); detours: (\d+); time added: ([\d.]+) s")
+    found = [line.fullmatch(message) for message in result.messages]
+    return {int(match[1]): [float(number) for number in match.groups()[1:]] for match in found if match}
+
+
+def many(folder, options, ranks=1, tools="{}"):
+    """What came of 100 calls of MPI_Comm_rank, one line for each rank: `.` or `x`."""
+    rule = f"delay,functions=MPI_Comm_rank,error=MPI_ERR_OTHER,{options}"
+    result = faults(folder, "return", "good", "many", tools=tools.format(rule), ranks=ranks)
+    assert result.returncode == 0
+    return re.findall(r"^[.x]{100}$", result.stdout, re.MULTILINE)
+
+
+# ---- Errors arrive as the MPI library's own ------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """What MPI itself raises, without us: handler -> step -> its lines."""
+    folder = tmp_path_factory.mktemp("real")
+    results = {how: faults(folder, how, "bad", *STEPS, preload=()) for how in ("return", "own")}
+    assert all(result.returncode == 0 for result in results.values())
+    return {how: by_step(result) for how, result in results.items()}
+
+
+def by_step(result):
+    steps = re.split(r"^(\w+)\n", result.stdout, flags=re.MULTILINE)
+    return dict(zip(steps[1::2], steps[2::2]))
+
+
+@pytest.mark.parametrize("around", ["{}", "empty:{}:empty", f"{HOSTED}:{{}}:{HOSTED}"])
+@pytest.mark.parametrize("how", ["return", "own"])
+def test_an_application_sees_what_it_sees_of_a_real_error(tmp_path, real, how, around):
+    completing = [step for step in STEPS if step in COMPLETED]
+    others = [step for step in STEPS if step not in COMPLETED]
+    seen = by_step(faults(tmp_path, how, "good", *others, tools=around.format(stack_of(others))))
+    for step in completing:
+        if how == "own" or around == "{}":
+            seen |= by_step(faults(tmp_path, how, "good", step, tools=around.format(stack_of([step]))))
+    assert seen == {step: real[how][step] for step in seen}
+    assert len(seen) >= len(others)
+
+
+def test_the_handlers_are_those_of_communicator_window_and_file(real):
+    assert "handler: communicator, class 6" in real["own"]["send"]
+    assert "handler: window" in real["own"]["put"]
+    assert "handler: file" in real["own"]["seek"]
+    assert "handler: MPI_FILE_NULL" in real["own"]["open"]
+    assert "handler" not in real["own"]["information"]
+    assert not any("handler" in lines for lines in real["return"].values())
+
+
+@pytest.mark.parametrize("step", ["send", "put", "seek", "type"])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_fatal_error_ends_the_job_with_the_same_status(tmp_path, step, ranks):
+    raw = faults(tmp_path, "fatal", "bad", step, "type", ranks=ranks, preload=())
+    ours = faults(tmp_path, "fatal", "good", step, "type", ranks=ranks, tools=stack_of([step]))
+    assert raw.returncode != 0 and ours.returncode == raw.returncode
+    assert "returned" not in ours.stdout
+    if ranks == 1:
+        assert ours.stdout == raw.stdout
+        assert any("is made to fail, and its error handler ends the job" in line
+                   for line in ours.messages)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_the_status_of_abort_is_kept(tmp_path, ranks):
+    raw = faults(tmp_path, "return", "good", "abort", ranks=ranks, preload=())
+    ours = faults(tmp_path, "return", "good", "abort", ranks=ranks,
+                  tools="delay,error=MPI_ERR_OTHER,functions=MPI_Ab*;MPI_Send,before=1ms")
+    assert raw.returncode == ours.returncode == 37
+
+
+def test_requests_of_a_call_that_was_not_carried_out_are_pending(tmp_path, real):
+    result = faults(tmp_path, "own", "good", "waitall",
+                    tools="delay,functions=MPI_Waitall,error=MPI_ERR_TRUNCATE")
+    assert result.returncode == 0
+    assert by_step(result)["waitall"] == real["own"]["waitall"]
+
+
+def test_a_request_whose_communicator_is_freed_fails_too(tmp_path):
+    result = faults(tmp_path, "own", "good", "freed", tools="delay,functions=MPI_Wait,error=15")
+    assert result.returncode == 0
+    assert "returned class 15" in result.stdout
+
+
+def test_a_handler_may_call_mpi_and_is_left_alone(tmp_path):
+    rule = "delay,functions=MPI_Send;MPI_Comm_size,error=MPI_ERR_TAG,report=yes"
+    result = faults(tmp_path, "own", "good", "send", tools=rule)
+    assert result.stdout == "send\n  handler: communicator, class 4\n  returned class 4\n"
+    assert reports(result)[0][:3] == [1, 0, 1]
+
+
+def test_a_handler_may_jump_out(tmp_path):
+    result = faults(tmp_path, "own", "good", "jump", tools="delay,functions=MPI_Send,error=MPI_ERR_RANK")
+    assert result.stdout.count("handler: communicator, class 6") == 3
+    assert result.stdout == faults(tmp_path, "own", "bad", "jump", preload=()).stdout
+
+
+def test_a_session_has_its_own_handler(tmp_path):
+    result = faults(tmp_path, "return", "good", "session",
+                    tools="delay,functions=MPI_Session_get_num_psets,error=MPI_ERR_OTHER")
+    assert result.stdout == "session\n  handler: session, class 15\n  returned class 15\n"
+
+
+def test_before_init_and_after_finalize_the_code_is_returned():
+    rule = "delay,functions=MPI_Get_version,error=MPI_ERR_OTHER"
+    result = run("calls", "get_version", "init", "finalize", "get_version", tools=rule)
+    assert result.returncode == 0
+    assert result.stdout.count("get_version: result 15,") == 2
+
+
+def test_calls_that_only_begin_or_end_mpi_or_return_no_code_do_not_fail(tmp_path):
+    result = run("calls", "init", "wtime", "finalize", tools="delay,error=MPI_ERR_OTHER,report=yes")
+    assert result.returncode == 0
+    assert "init: result 0" in result.stdout and "finalize: result 0" in result.stdout
+    assert "wtime: result 0, flag 1" in result.stdout
+    assert reports(result)[0][:3] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("binding", ["mpif_h", "f08"])
+def test_ierr_and_a_fortran_handler_get_it(binding):
+    program = PROGRAMS / f"tools_faults_{binding}"
+    if not program.exists():
+        pytest.skip("no Fortran compiler")
+    result = run(program, tools="delay,functions=MPI_Send,error=MPI_ERR_TAG")
+    assert [line.strip() for line in result.stdout.splitlines()] == [
+        "returned class  4", "handler: world T, class  4", "returned class  4"]
+
+
+def test_a_cpp_handler_may_throw():
+    program = PROGRAMS / "tools_faults_cpp"
+    if not program.exists():
+        pytest.skip("no C++ compiler")
+    result = run(program, tools="delay,functions=MPI_Send,error=MPI_ERR_TAG,calls=1;2;4")
+    assert result.stdout == ("call 1: thrown class 4\ncall 2: thrown class 4\ncall 3: done\n"
+                             "call 4: thrown class 4\n")
+
+
+# ---- Which calls ---------------------------------------------------------------------------------
+
+
+def test_the_nth_calls_are_exactly_those(tmp_path):
+    [line] = many(tmp_path, "calls=3;10-12;every 25;99-")
+    failed = [n for n, mark in enumerate(line, 1) if mark == "x"]
+    assert failed == [3, 10, 11, 12, 25, 50, 75, 99, 100]
+
+
+def test_calls_count_by_function_or_together(tmp_path):
+    rule = "delay,functions=MPI_Send;MPI_Bcast,error=MPI_ERR_ARG,calls=2"
+    steps = ["send", "bcast", "bcast", "send"]
+    for count, classes in (("function", [0, 0, 12, 12]), ("all", [0, 12, 0, 0])):
+        result = faults(tmp_path, "return", "good", *steps, tools=f"{rule},count={count}")
+        assert [int(code) for code in re.findall(r"class (\d+)", result.stdout)] == classes
+
+
+def test_threads_count_together():
+    rule = "delay,functions=MPI_Comm_rank,before=1ns,report=yes,calls="
+    result = run("threads", "count", "2000", tools=f"{rule}every 4:{rule}1-7999")
+    assert result.returncode == 0
+    acted = [int(number) for number in re.findall(r"acted on: (\d+),", result.stderr)]
+    assert sorted(acted) == [2000, 7999]
+
+
+def test_the_same_seed_decides_the_same(tmp_path):
+    [first] = many(tmp_path, "probability=0.3,seed=7")
+    assert many(tmp_path, "probability=0.3,seed=7", tools="empty:{}") == [first]
+    [other] = many(tmp_path, "probability=0.3,seed=8")
+    assert 5 < first.count("x") < 60 and first != other
+
+
+def test_each_rank_and_each_layer_draws_for_itself(tmp_path):
+    lines = many(tmp_path, "probability=0.3,seed=7", ranks=2)
+    assert len(set(lines)) == 2
+    assert sorted(lines) == sorted(many(tmp_path, "probability=0.3,seed=7", ranks=2))
+    [one] = many(tmp_path, "probability=0.3,seed=7")
+    [two] = many(tmp_path, "probability=0.3,seed=7", tools="{0}:{0}")
+    assert two.count("x") > one.count("x")
+
+
+def test_probability_0_is_never_and_1_always(tmp_path):
+    assert many(tmp_path, "probability=0") == ["." * 100]
+    assert many(tmp_path, "probability=1") == ["x" * 100]
+
+
+def test_ranks_are_chosen(tmp_path):
+    assert sorted(many(tmp_path, "ranks=1", ranks=2)) == ["." * 100, "x" * 100]
+
+
+@pytest.mark.parametrize("functions,acted", [
+    ("collective;!MPI_Barrier", ["bcast"]),
+    ("!MPI_Bcast;!MPI_Win*;!MPI_File*;!MPI_Comm*;!environment", ["send", "barrier"]),
+    ("MPI_S*;MPI_[AB]cast", ["send", "bcast"]),
+    ("point-to-point;MPI_Barrier", ["send", "barrier"]),
+])
+def test_functions_are_chosen_by_name_pattern_and_group(tmp_path, functions, acted):
+    result = faults(tmp_path, "return", "good", "send", "bcast", "timed",
+                    tools=f"delay,functions={functions},before=1ns,report=yes")
+    calls = {"send": 1, "bcast": 1, "barrier": 10}
+    assert reports(result)[0][0] == sum(calls[name] for name in acted)
+
+
+# ---- Time ----------------------------------------------------------------------------------------
+
+
+def seconds(result):
+    return float(re.search(r"seconds ([\d.]+)", result.stdout)[1])
+
+
+@pytest.mark.parametrize("delay,least", [
+    ("before=3ms", 0.03),
+    ("before=1ms,after=0.002s", 0.03),
+    ("before=1500us,wait=sleep", 0.015),
+    ("after=1ms-3ms", 0.01),
+    ("before=2ms,calls=every 2", 0.01),
+])
+def test_delays_last_at_least_as_long(tmp_path, delay, least):
+    result = faults(tmp_path, "return", "good", "timed",
+                    tools=f"delay,functions=MPI_Barrier,report=yes,{delay}")
+    acted, delayed, failed, _, added = reports(result)[0]
+    assert seconds(result) >= (0.05 + least) * 0.99  # computing takes 50 ms
+    assert added >= least
+    assert (acted, delayed, failed) == ((5, 5, 0) if "every" in delay else (10, 10, 0))
+
+
+def test_exponential_delays_are_there(tmp_path):
+    result = faults(tmp_path, "return", "good", "timed",
+                    tools="delay,functions=MPI_Barrier,report=yes,before=exp 1ms")
+    assert reports(result)[0][1] == 10 and reports(result)[0][4] > 0
+
+
+def test_a_call_is_delayed_and_then_fails(tmp_path):
+    result = faults(tmp_path, "return", "good", "send",
+                    tools="delay,functions=MPI_Send,before=5ms,error=MPI_ERR_TAG,report=yes")
+    assert "returned class 4" in result.stdout
+    assert reports(result)[0][:3] == [1, 1, 1] and reports(result)[0][4] >= 0.005
+
+
+@pytest.mark.parametrize("noise,each", [("200us/1ms", 200e-6), ("200us/random 1ms", 200e-6),
+                                        ("100us-300us/1ms", 100e-6)])
+def test_noise_is_a_detour_in_each_period_of_computing(tmp_path, noise, each):
+    result = faults(tmp_path, "return", "good", "timed", tools=f"delay,noise={noise},report=yes")
+    _, _, failed, detours, added = reports(result)[0]
+    assert failed == 0
+    assert detours >= 48  # in 50 ms
+    assert added >= detours * each
+    assert seconds(result) >= 0.05 + 44 * each  # the first detours are due before the first call
+
+
+def test_a_function_without_an_error_code_can_be_delayed(tmp_path):
+    result = faults(tmp_path, "return", "good", "wtime",
+                    tools="delay,functions=MPI_Wtime,before=1ms,report=yes")
+    assert reports(result)[0][:2] == [1, 1]
+
+
+# ---- Around it -----------------------------------------------------------------------------------
+
+
+def test_what_was_done_can_be_read_through_mpi_t(tmp_path):
+    rule = "delay,functions=MPI_Send,before=1ms,error=MPI_ERR_TAG"
+    result = faults(tmp_path, "return", "good", "send", "send",
+                    tools=f"mpit,show=qmpi.delay*:{rule},calls=2:{rule},calls=4")
+    values = {words[0]: words[1] for words in map(str.split, result.messages) if len(words) > 3}
+    assert values["qmpi.delay.failed"] == values["qmpi.delay.delayed"] == "1"
+    assert float(values["qmpi.delay.time"]) >= 0.001
+    assert values["qmpi.delay#2.acted"] == "0"
+
+
+def test_layers_below_do_not_see_a_call_that_was_not_carried_out(tmp_path):
+    rule = "delay,functions=MPI_Send,error=MPI_ERR_TAG,calls=2"
+    for carry_out, seen in (("no", 2), ("yes", 3)):
+        result = faults(tmp_path, "return", "good", "send", "send", "send",
+                        tools=f"count:{rule},carry-out={carry_out}:count")
+        calls = [line.split()[1] for line in result.messages if line.startswith("MPI_Send ")]
+        assert calls == ["3", str(seen)]
+
+
+@pytest.mark.parametrize("options,words", [
+    ("", "no option says what to do"),
+    ("before=10", "before=10 is not what the option takes"),
+    ("before=10parsecs", "before=10parsecs"),
+    ("before=20us-10us", "before=20us-10us"),
+    ("after=1e9s", "after=1e9s"),
+    ("after=-1us", "after=-1us"),
+    ("noise=1ms", "50us/1ms"),
+    ("noise=1ms/0", "noise=1ms/0"),
+    ("before=1us,calls=0x", "calls=0x"),
+    ("before=1us,calls=5-2", "calls=5-2"),
+    ("before=1us,calls=every 0", "every 5"),
+    ("before=1us,calls=", "calls= is not"),
+    ("before=1us,ranks=1;;2", "ranks=1;;2"),
+    ("before=1us,probability=1.5", "from 0 to 1"),
+    ("before=1us,probability=nan", "from 0 to 1"),
+    ("before=1us,seed=x", "seed=x"),
+    ("before=1us,wait=often", "give busy or sleep"),
+    ("before=1us,count=twice", "give all or function"),
+    ("before=1us,functions=MPI_Sned", "no function of this MPI is 'MPI_Sned'"),
+    ("before=1us,functions=MPI_Send;!MPI_*", "leaves no function to act on"),
+    ("before=1us,carry-out=yes", "carry-out=yes without an error"),
+    ("error=MPI_ERR_FOO", "error=MPI_ERR_FOO"),
+    ("error=0", "error=0"),
+    ("error=MPI_SUCCESS", "error=MPI_SUCCESS"),
+    ("error=1,functions=MPI_Abort", "MPI_Abort cannot be failed, only delayed"),
+    ("error=1,functions=MPI_Wt*", "leaves no function to fail"),
+    ("before=1us,befor=2us", "befor"),
+])
+def test_options_that_make_no_sense_are_refused(options, words):
+    result = run("calls", "init", "finalize", tools=f"delay,{options}".rstrip(","))
+    assert result.returncode == 2 and "init: result" not in result.stdout
+    assert words in result.stderr and "mend: " in result.stderr

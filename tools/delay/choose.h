@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What functions= chooses, which functions can be failed, and error classes by name. */
+#ifndef QMPI_DELAY_CHOOSE_H
+#define QMPI_DELAY_CHOOSE_H
+
+#include <qmpi/qmpi.h>
+
+#include <stdbool.h>
+
+/*
+ * Fills `does` (bits RULE_…) from a list of names, patterns and groups with `;` between them; NULL:
+ * all functions. The answer is NULL, else the message for QMPIX_Tool_fail, which the caller frees.
+ * `fails`: the layer is to fail calls.
+ */
+char *choose_functions(const char *list, bool fails, unsigned char does[MPI_LAST_FUNC]);
+
+/* The error class of that name, or the number. False: there is none. */
+bool choose_error(const char *text, int *error);
+
+#endif

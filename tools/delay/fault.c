@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* See fault.h. */
+#include "fault.h"
+
+#include "message.h"
+#include "origin.h"
+
+#include <qmpi/wrappers.h>
+
+#include <stddef.h>
+#include <string.h>
+
+/* From the observer's `before` to the interceptor that follows it in the same thread. */
+struct fault {
+    struct rule *rule; /* NULL: the call goes on */
+    const QMPIX_Function *function;
+    uint64_t n; /* its n-th call */
+    struct origin origin;
+};
+static _Thread_local struct fault armed;
+
+/* Where on the stack the handler was called from. A handler may leave by longjmp or by a C++
+ * exception: what lies above it on the stack is not in it. */
+static _Thread_local const char *handler;
+
+void fault_arm(struct rule *rule, const QMPIX_Call *call, uint64_t n)
+{
+    armed = (struct fault){rule, call->function, n, origin_of(call)};
+}
+
+bool fault_is_handled(void)
+{
+    if (handler && (const char *)__builtin_frame_address(0) >= handler)
+        handler = NULL;
+    return handler != NULL;
+}
+
+static struct fault take(void)
+{
+    const struct fault mine = armed;
+    armed.rule = NULL;
+    return mine;
+}
+
+/* MPI will say what ends the job, but not that it was us. */
+static void say_last(const struct fault *fault)
+{
+    const struct rule *rule = fault->rule;
+    qmpi_sayf("delay (layer %d): rank %d: call %llu of %s is made to fail, and its error handler "
+              "ends the job",
+              rule->tool_id, rule->rank, (unsigned long long)fault->n,
+              rule->count_each ? fault->function->name : "the chosen functions");
+}
+
+/* Reports the error as MPI does: the handler first, then the code, if it returns. */
+static int report(const struct fault *fault, int code)
+{
+    __atomic_add_fetch(&fault->rule->failed, 1, __ATOMIC_RELAXED);
+    if (origin_is_fatal(&fault->origin))
+        say_last(fault);
+    handler = __builtin_frame_address(0);
+    origin_raise(&fault->origin, code);
+    handler = NULL;
+    return code;
+}
+
+/* Results that are no int are those of functions that cannot fail, which never come here. */
+static bool has_failed(const void *result, size_t size)
+{
+    int code = MPI_SUCCESS;
+    if (size == sizeof code)
+        memcpy(&code, result, sizeof code);
+    return code != MPI_SUCCESS;
+}
+
+static void set_result(const struct fault *fault, void *result, size_t size)
+{
+    const int code = report(fault, fault->rule->error);
+    if (size == sizeof code)
+        memcpy(result, &code, sizeof code);
+}
+
+#define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                             \
+    static RESULT fail_##X PARAMETERS                                                              \
+    {                                                                                              \
+        const struct fault delay_fault = take();                                                   \
+        RESULT delay_result;                                                                       \
+        if (!delay_fault.rule)                                                                     \
+            return QMPIX_NEXT(context, X) ARGUMENTS;                                               \
+        memset(&delay_result, 0, sizeof delay_result);                                             \
+        if (delay_fault.rule->carry_out)                                                           \
+            delay_result = QMPIX_NEXT(context, X) ARGUMENTS;                                       \
+        if (!has_failed(&delay_result, sizeof delay_result))                                       \
+            set_result(&delay_fault, &delay_result, sizeof delay_result);                          \
+        return delay_result;                                                                       \
+    }
+QMPIX_FOR_EACH_FUNCTION(WRAP)
+
+/* ---- Completion of several requests -------------------------------------------------------------
+ *
+ * One request has failed, the first: the call gives MPI_ERR_IN_STATUS, and the statuses say the
+ * rest: the others are pending, or with carry-out=yes complete.
+ */
+
+static int first_of(int count, const MPI_Request requests[])
+{
+    for (int i = 0; requests && i < count; i++) {
+        if (requests[i] != MPI_REQUEST_NULL)
+            return i;
+    }
+    return -1;
+}
+
+/* For requests that are all null there is nobody to blame: the error is the call's own. */
+static int blame(const struct fault *fault, int at, int count, MPI_Status statuses[])
+{
+    if (at < 0)
+        return report(fault, fault->rule->error);
+    for (int i = 0; statuses != MPI_STATUSES_IGNORE && i < count; i++)
+        statuses[i].MPI_ERROR = fault->rule->carry_out ? MPI_SUCCESS : MPI_ERR_PENDING;
+    if (statuses != MPI_STATUSES_IGNORE)
+        statuses[at].MPI_ERROR = fault->rule->error;
+    return report(fault, MPI_ERR_IN_STATUS);
+}
+
+static int fail_all(QMPI_Context context, int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    const struct fault fault = take();
+    const int at = first_of(count, requests);
+    int result = MPI_SUCCESS;
+    if (!fault.rule || fault.rule->carry_out)
+        result =
+            QMPIX_NEXT(context, Waitall)(QMPIX_NEXT_CONTEXT(context), count, requests, statuses);
+    return !fault.rule || result != MPI_SUCCESS ? result : blame(&fault, at, count, statuses);
+}
+
+static int fail_test_all(QMPI_Context context, int count, MPI_Request requests[], int *flag,
+                         MPI_Status statuses[])
+{
+    const struct fault fault = take();
+    const int at = first_of(count, requests);
+    if (!fault.rule || fault.rule->carry_out) {
+        const int result = QMPIX_NEXT(context, Testall)(QMPIX_NEXT_CONTEXT(context), count,
+                                                        requests, flag, statuses);
+        if (!fault.rule || result != MPI_SUCCESS || !*flag)
+            return result; /* nothing is complete that could have failed */
+    } else if (flag) {
+        *flag = 0;
+    }
+    return blame(&fault, at, count, statuses);
+}
+
+/* MPI_Waitsome and MPI_Testsome: the first that is reported has failed. */
+static int fail_some(QMPI_Waitsome_t *next, QMPI_Context context, int count, MPI_Request requests[],
+                     int *outcount, int indices[], MPI_Status statuses[])
+{
+    const struct fault fault = take();
+    if (!fault.rule || fault.rule->carry_out) {
+        const int result = next(context, count, requests, outcount, indices, statuses);
+        if (!fault.rule || result != MPI_SUCCESS || *outcount == MPI_UNDEFINED || *outcount == 0)
+            return result;
+        return blame(&fault, 0, *outcount, statuses);
+    }
+    const int at = first_of(count, requests);
+    if (at >= 0 && outcount && indices) {
+        *outcount = 1;
+        indices[0] = at;
+    }
+    return blame(&fault, at < 0 ? -1 : 0, 1, statuses);
+}
+
+static int fail_wait_some(QMPI_Context context, int count, MPI_Request requests[], int *outcount,
+                          int indices[], MPI_Status statuses[])
+{
+    return fail_some(QMPIX_NEXT(context, Waitsome), QMPIX_NEXT_CONTEXT(context), count, requests,
+                     outcount, indices, statuses);
+}
+
+static int fail_test_some(QMPI_Context context, int count, MPI_Request requests[], int *outcount,
+                          int indices[], MPI_Status statuses[])
+{
+    return fail_some(QMPIX_NEXT(context, Testsome), QMPIX_NEXT_CONTEXT(context), count, requests,
+                     outcount, indices, statuses);
+}
+
+/* ---- Joining the stack --------------------------------------------------------------------------
+ */
+
+void fault_register(const struct rule *rule)
+{
+    static const struct {
+        enum QMPI_Functions_enum number;
+        void (*function)(void);
+    } own[] = {
+        {MPI_WAITALL_T, (void (*)(void))fail_all},
+        {MPI_TESTALL_T, (void (*)(void))fail_test_all},
+        {MPI_WAITSOME_T, (void (*)(void))fail_wait_some},
+        {MPI_TESTSOME_T, (void (*)(void))fail_test_some},
+    };
+#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                         \
+    if (rule->does[NUMBER] & RULE_FAILS)                                                           \
+        QMPI_Register_tool_function(rule->tool_id, NUMBER, (void (*)(void))fail_##X);
+    QMPIX_FOR_EACH_FUNCTION(REGISTER)
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (rule->does[own[i].number] & RULE_FAILS)
+            QMPI_Register_tool_function(rule->tool_id, own[i].number, own[i].function);
+    }
+}

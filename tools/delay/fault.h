@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls that fail by order: the interceptors that report an error instead of going on to the layers
+ * below. The layer's observer, which stands around them, decides which call it is.
+ */
+#ifndef QMPI_DELAY_FAULT_H
+#define QMPI_DELAY_FAULT_H
+
+#include "rule.h"
+
+#include <qmpi/observer.h>
+
+/* Intercepts the functions that the rule can fail. From `init`. */
+void fault_register(const struct rule *rule);
+
+/* The call that this thread is about to begin, the rule's n-th, is to fail. In the observer's
+ * `before`. */
+void fault_arm(struct rule *rule, const QMPIX_Call *call, uint64_t n);
+
+/* Whether this thread is in an error handler that a failed call of ours has called. The calls that
+ * it makes there are left alone, or a handler could call itself without end. */
+bool fault_is_handled(void);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* See origin.h. Requests and messages are kept in a tree, which only runs that fail calls like
+ * MPI_Wait fill; an entry stays and is written over when MPI gives its handle again. */
+#define _GNU_SOURCE
+#include "origin.h"
+
+#include <pthread.h>
+#include <search.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What a call is given -----------------------------------------------------------------------
+ */
+
+/* Calls that have a handle, or could have, and raise their errors elsewhere. */
+static bool is_special(enum QMPI_Functions_enum number, struct origin *origin)
+{
+    switch ((int)number) {
+    case MPI_FILE_OPEN_T:
+    case MPI_FILE_DELETE_T:
+    case MPI_REGISTER_DATAREP_T:
+    case MPI_REGISTER_DATAREP_C_T:
+        *origin = (struct origin){.kind = ORIGIN_FILE, .file = MPI_FILE_NULL};
+        return true;
+#ifdef MPICH_VERSION
+    case MPI_MRECV_T: /* it does not ask the message for its communicator */
+    case MPI_MRECV_C_T:
+    case MPI_IMRECV_T:
+    case MPI_IMRECV_C_T:
+        *origin = (struct origin){.kind = ORIGIN_PROCESS};
+        return true;
+#endif
+    case MPI_SESSION_INIT_T: /* may be called before there is anything with a handler */
+        *origin = (struct origin){.kind = ORIGIN_NONE};
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The functions that are given a pointer to what they end. */
+static bool ends(enum QMPI_Functions_enum number)
+{
+    switch ((int)number) {
+    case MPI_COMM_FREE_T:
+    case MPI_COMM_DISCONNECT_T:
+    case MPI_WIN_FREE_T:
+    case MPI_FILE_CLOSE_T:
+    case MPI_SESSION_FINALIZE_T:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The object at `value`; ORIGIN_NONE: it is of another kind. A null handle is no object; errors of
+ * files then go to the handler that new files get. */
+static struct origin origin_at(QMPIX_Kind kind, const void *value)
+{
+    struct origin origin = {.kind = ORIGIN_NONE};
+    if (kind == QMPIX_KIND_COMM) {
+        memcpy(&origin.comm, value, sizeof origin.comm);
+        origin.kind = origin.comm == MPI_COMM_NULL ? ORIGIN_PROCESS : ORIGIN_COMM;
+    } else if (kind == QMPIX_KIND_WIN) {
+        memcpy(&origin.win, value, sizeof origin.win);
+        origin.kind = origin.win == MPI_WIN_NULL ? ORIGIN_PROCESS : ORIGIN_WIN;
+    } else if (kind == QMPIX_KIND_FILE) {
+        memcpy(&origin.file, value, sizeof origin.file);
+        origin.kind = ORIGIN_FILE;
+#if MPI_VERSION >= 4
+    } else if (kind == QMPIX_KIND_SESSION) {
+        memcpy(&origin.session, value, sizeof origin.session);
+        origin.kind = origin.session == MPI_SESSION_NULL ? ORIGIN_PROCESS : ORIGIN_SESSION;
+#endif
+    }
+    return origin;
+}
+
+static bool is_object(QMPIX_Kind kind)
+{
+    return kind == QMPIX_KIND_COMM || kind == QMPIX_KIND_WIN || kind == QMPIX_KIND_FILE ||
+           kind == QMPIX_KIND_SESSION;
+}
+
+/* The place of the parameter that is the call's object; -1: it has none. */
+static int object_of(const QMPIX_Function *function)
+{
+    const int indirection = ends(function->number);
+    for (int i = 0; i < function->parameter_count; i++) {
+        const QMPIX_Parameter *parameter = &function->parameters[i];
+        if (is_object(parameter->kind) && parameter->indirection == indirection)
+            return i;
+    }
+    return -1;
+}
+
+/* One request or message, by value or pointer; arrays of them have no one origin. */
+static int noted_of(const QMPIX_Function *function)
+{
+    for (int i = 0; i < function->parameter_count; i++) {
+        const QMPIX_Parameter *parameter = &function->parameters[i];
+        if ((parameter->kind == QMPIX_KIND_REQUEST || parameter->kind == QMPIX_KIND_MESSAGE) &&
+            parameter->indirection <= 1 && !parameter->is_array)
+            return i;
+    }
+    return -1;
+}
+
+/* Where argument i is, or what it points to; NULL: the program gave a null pointer. */
+static const void *argument_at(const QMPIX_Call *call, int i)
+{
+    const void *value = call->arguments[i];
+    return call->function->parameters[i].indirection ? *(const void *const *)value : value;
+}
+
+/* ---- What requests and messages were made of ----------------------------------------------------
+ */
+
+struct noted {
+    QMPIX_Kind kind;
+    uint64_t handle;
+    struct origin origin;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *tree;
+
+static int compare(const void *a, const void *b)
+{
+    const struct noted *left = a, *right = b;
+    if (left->kind != right->kind)
+        return left->kind < right->kind ? -1 : 1;
+    return (left->handle > right->handle) - (left->handle < right->handle);
+}
+
+static struct noted noted_at(const QMPIX_Parameter *parameter, const void *value)
+{
+    struct noted noted = {.kind = parameter->kind};
+    memcpy(&noted.handle, value,
+           parameter->size < sizeof noted.handle ? parameter->size : sizeof noted.handle);
+    return noted;
+}
+
+static void note(const struct noted *noted)
+{
+    pthread_mutex_lock(&lock);
+    struct noted *const *place = tfind(noted, &tree, compare);
+    if (place) {
+        (*place)->origin = noted->origin;
+    } else {
+        struct noted *mine = malloc(sizeof *mine);
+        if (mine)
+            *mine = *noted;
+        if (mine && !tsearch(mine, &tree, compare))
+            free(mine);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static struct origin find(struct noted noted)
+{
+    pthread_mutex_lock(&lock);
+    struct noted *const *place = tfind(&noted, &tree, compare);
+    const struct origin origin = place ? (*place)->origin : (struct origin){.kind = ORIGIN_PROCESS};
+    pthread_mutex_unlock(&lock);
+    return origin;
+}
+
+static bool is_same(const struct origin *a, const struct origin *b)
+{
+    return a->kind == b->kind && ((a->kind == ORIGIN_COMM && a->comm == b->comm) ||
+                                  (a->kind == ORIGIN_WIN && a->win == b->win) ||
+                                  (a->kind == ORIGIN_FILE && a->file == b->file));
+}
+
+static void forget(const void *node, VISIT visit, void *gone)
+{
+    struct noted *noted = *(struct noted *const *)node;
+    if ((visit == postorder || visit == leaf) && is_same(&noted->origin, gone))
+        noted->origin = (struct origin){.kind = ORIGIN_PROCESS};
+}
+
+/* What the call's request or message was made of. */
+static struct origin noted_origin(const QMPIX_Call *call)
+{
+    const int place = noted_of(call->function);
+    const void *value = place < 0 ? NULL : argument_at(call, place);
+    if (!value)
+        return (struct origin){.kind = ORIGIN_PROCESS};
+    return find(noted_at(&call->function->parameters[place], value));
+}
+
+/* ---- Answers ------------------------------------------------------------------------------------
+ */
+
+struct origin origin_of(const QMPIX_Call *call)
+{
+    const QMPIX_Function *function = call->function;
+    struct origin origin = {.kind = ORIGIN_PROCESS};
+    if (function->group == QMPIX_GROUP_TOOL_INFORMATION)
+        return (struct origin){.kind = ORIGIN_NONE};
+    if (is_special(function->number, &origin))
+        return origin;
+    const int object = object_of(function);
+    if (object < 0)
+        return noted_origin(call);
+    const void *value = argument_at(call, object);
+    return value ? origin_at(function->parameters[object].kind, value) : origin;
+}
+
+bool origin_is_noted(const QMPIX_Function *function)
+{
+    struct origin origin;
+    return !is_special(function->number, &origin) && object_of(function) < 0 &&
+           noted_of(function) >= 0;
+}
+
+/* Requests that are made of nothing that tells: their handle may have been another's. */
+static bool makes_anew(enum QMPI_Functions_enum number)
+{
+    switch ((int)number) {
+    case MPI_GREQUEST_START_T:
+    case MPIX_GREQUEST_START_T:
+    case MPIX_GREQUEST_CLASS_ALLOCATE_T:
+    case MPI_IMRECV_T:
+    case MPI_IMRECV_C_T:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The request or message that the function makes. */
+static int made_of(const QMPIX_Function *function)
+{
+    if (object_of(function) < 0 && !makes_anew(function->number))
+        return -1;
+    for (int i = function->parameter_count - 1; i >= 0; i--) {
+        const QMPIX_Parameter *parameter = &function->parameters[i];
+        if ((parameter->kind == QMPIX_KIND_REQUEST || parameter->kind == QMPIX_KIND_MESSAGE) &&
+            parameter->indirection == 1 && !parameter->is_array)
+            return i;
+    }
+    return -1;
+}
+
+bool origin_is_made(const QMPIX_Function *function)
+{
+    return ends(function->number) || made_of(function) >= 0;
+}
+
+/* MPI_Imrecv's message, which is gone when its request is there. */
+static _Thread_local struct origin matched;
+
+void origin_begin(const QMPIX_Call *call)
+{
+    if (!ends(call->function->number)) {
+        matched = noted_origin(call);
+        return;
+    }
+    struct origin gone = origin_of(call);
+    pthread_mutex_lock(&lock);
+    twalk_r(tree, forget, &gone);
+    pthread_mutex_unlock(&lock);
+}
+
+void origin_end(const QMPIX_Call *call)
+{
+    const int made = made_of(call->function);
+    const void *value = made < 0 ? NULL : argument_at(call, made);
+    if (!value || *(const int *)call->result != MPI_SUCCESS)
+        return;
+    struct noted noted = noted_at(&call->function->parameters[made], value);
+    noted.origin = object_of(call->function) < 0 ? matched : origin_of(call);
+    note(&noted);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Calling the program's error handlers: see origin.h. */
+#include "origin.h"
+
+#include <stddef.h>
+
+/* The communicator for errors of calls without one: MPI_COMM_SELF since MPI 4.0, MPI_COMM_WORLD
+ * before; libraries differ from the standard that they name, so this one is asked. */
+static int takes_world = MPI_VERSION < 4;
+
+static void note_world(MPI_Comm *comm, int *code, ...)
+{
+    (void)code;
+    takes_world = *comm == MPI_COMM_WORLD;
+}
+
+static bool is_predefined(MPI_Errhandler errhandler)
+{
+#if MPI_VERSION >= 4
+    if (errhandler == MPI_ERRORS_ABORT)
+        return true;
+#endif
+    return errhandler == MPI_ERRORS_ARE_FATAL || errhandler == MPI_ERRORS_RETURN;
+}
+
+void origin_learn(void)
+{
+    static int learnt;
+    const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    MPI_Errhandler theirs[2], mine;
+    int size, i;
+    if (__atomic_exchange_n(&learnt, 1, __ATOMIC_RELAXED) ||
+        PMPI_Comm_create_errhandler(note_world, &mine) != MPI_SUCCESS)
+        return;
+    for (i = 0; i < 2; i++) {
+        PMPI_Comm_get_errhandler(comms[i], &theirs[i]);
+        PMPI_Comm_set_errhandler(comms[i], mine);
+    }
+    PMPI_Type_size(MPI_DATATYPE_NULL, &size);
+    for (i = 0; i < 2; i++) {
+        PMPI_Comm_set_errhandler(comms[i], theirs[i]);
+        if (!is_predefined(theirs[i]))
+            PMPI_Errhandler_free(&theirs[i]);
+    }
+    PMPI_Errhandler_free(&mine);
+}
+
+/* The communicator that stands for the process, and whether there is one: the predefined ones come
+ * with MPI_Init; others come from a session too. */
+static bool is_there(MPI_Comm comm)
+{
+    int initialized = 0;
+    PMPI_Initialized(&initialized);
+    return initialized || (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF);
+}
+
+static struct origin resolve(const struct origin *origin)
+{
+    struct origin place = *origin;
+    int finalized = 0;
+    PMPI_Finalized(&finalized);
+    if (origin->kind == ORIGIN_PROCESS)
+        place = (struct origin){.kind = ORIGIN_COMM,
+                                .comm = takes_world ? MPI_COMM_WORLD : MPI_COMM_SELF};
+    if (finalized || (place.kind == ORIGIN_COMM && !is_there(place.comm)))
+        place.kind = ORIGIN_NONE;
+    return place;
+}
+
+bool origin_is_fatal(const struct origin *origin)
+{
+    const struct origin place = resolve(origin);
+    MPI_Errhandler errhandler = MPI_ERRORS_RETURN;
+    if (place.kind == ORIGIN_COMM)
+        PMPI_Comm_get_errhandler(place.comm, &errhandler);
+    else if (place.kind == ORIGIN_WIN)
+        PMPI_Win_get_errhandler(place.win, &errhandler);
+    else if (place.kind == ORIGIN_FILE)
+        PMPI_File_get_errhandler(place.file, &errhandler);
+#if MPI_VERSION >= 4
+    else if (place.kind == ORIGIN_SESSION)
+        PMPI_Session_get_errhandler(place.session, &errhandler);
+#endif
+    if (!is_predefined(errhandler))
+        PMPI_Errhandler_free(&errhandler);
+    return is_predefined(errhandler) && errhandler != MPI_ERRORS_RETURN;
+}
+
+void origin_raise(const struct origin *origin, int code)
+{
+    const struct origin place = resolve(origin);
+    if (place.kind == ORIGIN_COMM)
+        PMPI_Comm_call_errhandler(place.comm, code);
+    else if (place.kind == ORIGIN_WIN)
+        PMPI_Win_call_errhandler(place.win, code);
+    else if (place.kind == ORIGIN_FILE)
+        PMPI_File_call_errhandler(place.file, code);
+#if MPI_VERSION >= 4
+    else if (place.kind == ORIGIN_SESSION)
+        PMPI_Session_call_errhandler(place.session, code);
+#endif
+}
