@@ -45,7 +45,7 @@ int main(int argc, char **argv)
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Sendrecv(&now[count], 1, MPI_DOUBLE, right, 1, &now[0], 1, MPI_DOUBLE, left, 1,
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        double change = advance(count, rank ? 1 : 3), all;
+        double change = advance(count, rank ? 1 : 9), all;
         if (step % 10 == 9)
             MPI_Allreduce(&change, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     }
