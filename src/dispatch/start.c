@@ -10,6 +10,7 @@
 #include "below.h"
 #include "dialect.h"
 #include "fortran.h"
+#include "guard.h"
 #include "host.h"
 #include "layer.h"
 #include "load.h"
@@ -56,6 +57,7 @@ static void plan_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
 static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
 {
     const bool hosted = plan->kind == QMPI_KIND_PMPI;
+    qmpi_guard_entry(plan->entry);
     qmpi_chain_show(layer->tool_id);
     char *problem = hosted ? qmpi_host_load(layer) : qmpi_load_native(layer);
     if (!problem && !hosted)
@@ -94,8 +96,11 @@ static void start(void)
     qmpi_chain_start(count);
     for (int tool_id = 1; tool_id <= count; tool_id++)
         plan_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
+    if (count)
+        qmpi_guard_start();
     for (int tool_id = count; tool_id >= 1; tool_id--)
         build_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
+    qmpi_guard_end();
     free(plans);
     qmpi_fortran_lead_to(count ? qmpi_layer_get(1)->group : NULL);
     qmpi_announce_close();

@@ -48,12 +48,18 @@ void qmpi_problem_report(const char *where, char *problem, const char *without)
         _exit(2); /* not exit: the handlers of tools that never worked must not run */
 }
 
-void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem)
+char *qmpi_problem_where(const struct qmpi_entry *entry)
 {
     char *shown = qmpi_shorten(entry->text);
     char *where = entry->position ? qmpi_format("%s, entry %d '%s'", list, entry->position, shown)
                                   : qmpi_format("'%s', which is not in %s", shown, list);
+    free(shown);
+    return where;
+}
+
+void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem)
+{
+    char *where = qmpi_problem_where(entry);
     qmpi_problem_report(where, problem, "this layer");
     free(where);
-    free(shown);
 }

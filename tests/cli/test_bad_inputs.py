@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""A hundred and more bad inputs: stacks, library files, options of the command and of tools. Each gets a
+message that names it and exit status 2, or a right result; nothing crashes."""
+import random
+import re
+import shutil
+import struct
+
+import pytest
+from support import ASAN, BUILD, SOURCE, clean_environment, run_command
+
+QMPI = BUILD / "src" / "cli" / "qmpi"
+TOOL = BUILD / "examples" / "barriers.so"
+
+
+def qmpi(*arguments, **variables):
+    return run_command([QMPI, *arguments], {**clean_environment(), **variables})
+
+
+def check_message(result, *words):
+    """Status 2, nothing on stdout, and one message with our prefix that says all of `words`."""
+    assert result.returncode == 2
+    assert result.stdout == ""
+    lines = [line for line in result.stderr.splitlines() if line]
+    assert lines and all(re.match(r"(\S*/)?qmpi( \w+)?: |Try ", line) for line in lines), lines
+    for word in words:
+        assert word in result.stderr, word
+
+
+# ---- Stacks: (text, what the message says)
+
+BAD_STACKS = [
+    ("nonesuch", "no such tool"), ("no such tool", "no such tool"), ("EMPTY", "no such tool"),
+    ("empty ", "'empty '"), (" empty", "' empty'"), ("empty;count", "'empty;count'"),
+    ("-t", "'-t'"), ("--help", "'--help'"), ("*", "'*'"), ("é", "'é'"), ("😀", "'😀'"), ("%r", "'%r'"),
+    ("$HOME", "'$HOME'"), ("~", "'~'"), ("empty.so.", "'empty.so.'"), ("libempty", "'libempty'"),
+    ("libnonesuch.so", "no such tool"), ("./nonesuch.so", "no such library"), ("/", "a directory"),
+    (".", "'.'"), ("..", "'..'"), ("../", "a directory"), ("/dev/null", "not a regular file"),
+    ("/etc/passwd", "not an ELF file"), ("//", "a directory"), ("/nonesuch/" + "x" * 5000, "…"),
+    ("n" * 5000, "…"), ("libc.so.6", "no tool"), ("libmpich.so.12", "an MPI library"),
+    ("/bin/sh", "a program"), ("empty,colour=red", "'colour'"), ("empty,=red", "=red"),
+    ("empty,colour", "'colour'"), ("empty,", "''"), ("empty,,", "''"), ("count,output=a,output=b", "twice"),
+    ("count,OUTPUT=a", "'OUTPUT'"), ("count, output=a", "' output'"), (",output=a", "no name"),
+    ("empty\\", "backslash"), ("em\\pty", "\\p is no escape"), ("empty\\:count", "'empty\\:count'"),
+    ("empty=1", "empty=1"), ("empty:nonesuch", "entry 2 'nonesuch'"),
+    ("nonesuch:empty", "entry 1 'nonesuch'"), ("empty\ncount", "empty"), ("empty\tcount", "empty"),
+    ("\x1b[31mred", "red"), (":".join(["empty"] * 256), "255"),
+]
+
+# (text, the layers that there are)
+GOOD_STACKS = [
+    ("", []), (":", []), (":::::", []), ("empty:", ["empty"]), (":empty", ["empty"]),
+    ("empty::empty", ["empty", "empty"]),
+    ("count,output=a\\:b", ["count"]), ("count,output=", ["count"]), ("count,output==", ["count"]),
+    ("empty.so", ["empty"]), (":".join(["empty"] * 255), ["empty"] * 255),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BAD_STACKS)))
+def test_a_bad_stack_is_named_with_what_is_wrong(number):
+    text, words = BAD_STACKS[number]
+    result = qmpi("check", "-t", text)
+    check_message(result, "QMPI_TOOLS", words)
+    assert "mend: " in result.stderr and len(result.stderr) < 20_000
+
+
+@pytest.mark.parametrize("number", range(len(GOOD_STACKS)))
+def test_an_unusual_stack_is_right(number):
+    text, layers = GOOD_STACKS[number]
+    result = qmpi("check", "-t", text)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert re.findall(r"(?m)^layer \d+: (\S+)", result.stdout) == layers
+
+
+# ---- Library files
+
+HEADER, PROGRAM_HEADER, DYNAMIC_ENTRY = 64, 56, 16
+PT_DYNAMIC = 2
+# What is called, and what is only there for versions of symbols: any value may be a right one there.
+LEFT_OUT = {12, 13, 25, 26, 27, 28, 0x6FFFFFF0, 0x6FFFFFFE, 0x6FFFFFFF}
+
+
+def structure(data):
+    """Offsets of bytes that tell the loader what the file is: headers and dynamic section."""
+    at, = struct.unpack_from("<Q", data, 32)
+    count, = struct.unpack_from("<H", data, 56)
+    places = [*range(HEADER), *range(at, at + count * PROGRAM_HEADER)]
+    for i in range(count):
+        kind, _, offset, _, _, size = struct.unpack_from("<IIQQQQ", data, at + i * PROGRAM_HEADER)
+        if kind != PT_DYNAMIC:
+            continue
+        for entry in range(offset, offset + size, DYNAMIC_ENTRY):
+            tag, = struct.unpack_from("<Q", data, entry)
+            if tag == 0:
+                break
+            if tag not in LEFT_OUT:
+                places += range(entry + 8, entry + DYNAMIC_ENTRY)
+    return places
+
+
+def check_file(path):
+    """Either it is refused by its name, or it is the tool that it was."""
+    result = qmpi("check", "-t", path)
+    if result.returncode == 0:
+        assert "layer 1: barriers" in result.stdout and not result.stderr
+    else:
+        check_message(result, "QMPI_TOOLS, entry 1", str(path)[:60], "mend: ")
+    return result.returncode
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_library_that_is_cut_anywhere_is_refused(seed, tmp_path):
+    data = TOOL.read_bytes()
+    path = tmp_path / "cut.so"
+    path.write_bytes(data[:random.Random(seed).randrange(len(data))])
+    assert check_file(path) == 2
+    assert re.search("truncated|not an ELF|empty file", qmpi("check", "-t", path).stderr)
+
+
+@pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
+@pytest.mark.parametrize("seed", range(30))
+def test_a_library_that_is_changed_somewhere_is_refused_or_right(seed, tmp_path):
+    data = bytearray(TOOL.read_bytes())
+    choice = random.Random(seed)
+    data[choice.choice(structure(data))] ^= 1 << choice.randrange(8)
+    path = tmp_path / "changed.so"
+    path.write_bytes(data)
+    check_file(path)
+
+
+def dynamic_values(data):
+    """{tag: offset of its value}."""
+    at, = struct.unpack_from("<Q", data, 32)
+    count, = struct.unpack_from("<H", data, 56)
+    headers = [struct.unpack_from("<IIQQQQ", data, at + i * PROGRAM_HEADER) for i in range(count)]
+    _, _, offset, _, _, size = next(header for header in headers if header[0] == PT_DYNAMIC)
+    return {struct.unpack_from("<Q", data, entry)[0]: entry + 8
+            for entry in range(offset, offset + size, DYNAMIC_ENTRY)}
+
+
+DT_PLTREL, DT_RELAENT, DT_RELACOUNT, DT_RELA, DT_GNU_HASH = 20, 9, 0x6FFFFFF9, 7, 0x6FFFFEF5
+
+
+@pytest.mark.parametrize("tag, value, words", [
+    (DT_PLTREL, 17, "relocations"), (DT_RELAENT, 23, "relocations"), (DT_RELACOUNT, 1 << 40, "relocations"),
+    (DT_RELA, 8, "relocations"), (DT_GNU_HASH, 1 << 40, "hash table"), (DT_GNU_HASH, 65, "hash table"),
+])
+def test_what_the_loader_takes_for_granted_is_checked(tag, value, words, tmp_path):
+    """The loader ends the process with a message of its own, which names no tool."""
+    data = bytearray(TOOL.read_bytes())
+    struct.pack_into("<Q", data, dynamic_values(data)[tag], value)
+    path = tmp_path / "damaged.so"
+    path.write_bytes(data)
+    assert check_file(path) == 2
+    assert f"its {words} {'are' if words.endswith('s') else 'is'} damaged" in qmpi("check", "-t", path).stderr
+
+
+@pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
+def test_a_library_whose_constructor_faults_is_named(tmp_path):
+    """Also in the middle of a stack; what stands below it is loaded already."""
+    path = shutil.copy(BUILD / "tests/host/tools/libcrash_constructor.so", tmp_path / "libfaulty.so")
+    for on_error in ("stop", "skip"):
+        result = qmpi("check", "-t", f"empty:{path}:count", QMPI_ON_ERROR=on_error)
+        assert result.returncode == 2
+        assert f"qmpi: QMPI_TOOLS, entry 2 '{path}'" in result.stderr
+        assert "ended by SIGSEGV while it was loaded" in result.stderr
+
+
+# ---- Options of the command: (arguments, what the message says)
+
+BAD_OPTIONS = [
+    (["nonesuch"], "nonesuch"), (["Run"], "Run"), ([""], "''"), (["--nonesuch"], "--nonesuch"), (["-x"], "x"),
+    (["run"], "no program"), (["run", "--"], "no program"), (["run", "-t"], "t"),
+    (["run", "--tools"], "--tools"), (["run", "--nonesuch", "true"], "--nonesuch"),
+    (["run", "-x", "true"], "x"), (["run", "--on-error=", "true"], "stop or skip"),
+    (["run", "--on-error=STOP", "true"], "'STOP'"), (["run", "--debug"], "--debug"),
+    (["check", "empty"], "'empty'"), (["check", "--tool"], "--tool"), (["check", "-t"], "t"),
+    (["check", "--json"], "--json"), (["list", "--all"], "--all"), (["list", "-t", "empty"], "t"),
+    (["functions", "-j"], "j"), (["functions", "--mpi"], "--mpi"), (["report"], "no file"),
+    (["report", "--format=yaml", "x"], "'yaml'"), (["report", "--top=many", "x"], "'many'"),
+    (["report", "--top=99999999999", "x"], "'99999999999'"), (["report", "--compare", "x"], "two files"),
+    (["report", "/nonesuch"], "/nonesuch"), (["report", "/dev/null"], "/dev/null"),
+    (["report", str(SOURCE / "README.md")], "README.md"), (["vars", "--nonesuch"], "--nonesuch"),
+    (["vars", "-t", "nonesuch"], "nonesuch"),
+]
+
+
+@pytest.mark.parametrize("arguments, words", BAD_OPTIONS, ids=lambda value: str(value)[:40])
+def test_a_bad_option_of_the_command_is_named(arguments, words):
+    check_message(qmpi(*arguments), words)
+
+
+# ---- Options of tools: (stack, what the message says)
+
+BAD_TOOL_OPTIONS = [
+    ("profile,format=xml", "xml"), ("profile,format=json", "output="), ("profile,top=-1", "-1"),
+    ("profile,top=ten", "ten"), ("profile,depth=0", "0"), ("profile,depth=33", "33"),
+    ("profile,depth=1x", "1x"), ("profile,sync=maybe", "maybe"), ("profile,checkpoint=never", "never"),
+    ("profile,checkpoint=-1", "-1"), ("mpit,at=noon", "noon"), ("mpit,format=xml", "xml"),
+    ("mpit,pvar=x", "'pvar'"), ("count,format=json", "'format'"), ("empty,x=1", "'x'"),
+    ("profile,top=", "top"),
+]
+
+
+@pytest.mark.parametrize("stack, words", BAD_TOOL_OPTIONS)
+def test_a_bad_option_of_a_tool_is_named_with_its_entry(stack, words):
+    result = qmpi("check", "-t", f"empty:{stack}")
+    check_message(result, f"QMPI_TOOLS, entry 2 '{stack}'", words, "mend: ")
+
+
+# ---- Configuration files: (content, what the message says)
+
+BAD_CONFIGURATIONS = []
+
+
+@pytest.mark.parametrize("content, words", BAD_CONFIGURATIONS)
+def test_a_bad_configuration_file_is_named_with_its_line(content, words, tmp_path):
+    path = tmp_path / "qmpi.conf"
+    path.write_bytes(content)
+    check_message(qmpi("check", QMPI_CONFIG=str(path)), str(path), words, "mend: ")
