@@ -65,6 +65,13 @@ def check_output(step, output):
         assert not lines, f"line {step.line}: the document does not show {lines}"
 
 
+def test_manual_pages_are_installed_where_man_finds_them(prefix):
+    if not shutil.which("go-md2man"):
+        pytest.skip("no manual pages: the converter go-md2man is missing")
+    found = {path.name for path in (prefix / "share" / "man").rglob("*") if path.is_file()}
+    assert {"qmpi.1", "qmpi-run.1", "qmpi-profile.7", "qmpi.h.3", "QMPI_Get_function.3"} <= found
+
+
 def test_the_tutorial_works_as_it_is_written(reader, tmp_path):
     steps = document.read(SOURCE / "docs" / "write-a-tool.md")
     shown = 0
