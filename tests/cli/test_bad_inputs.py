@@ -166,6 +166,26 @@ def test_a_library_whose_constructor_faults_is_named(tmp_path):
         assert "ended by SIGSEGV while it was loaded" in result.stderr
 
 
+def test_list_says_of_every_file_what_it_is(tmp_path):
+    """A folder with something of everything, a folder that is none, and an empty name between them."""
+    files = {"a_pmpi.so": BUILD / "tests/host/tools/libtally.so",
+             "b_silent.so": BUILD / "tests/mpi/tools/silent.so",
+             "c_undefined.so": BUILD / "tests/mpi/tools/undefined.so", "d_plain.so": "/etc/passwd"}
+    if not ASAN:
+        files["e_faulty.so"] = BUILD / "tests/mpi/tools/dies.so"
+    for name, source in files.items():
+        shutil.copy(source, tmp_path / name)
+    result = qmpi("list", QMPI_TOOL_PATH=f"{tmp_path}::{tmp_path}/none")
+    assert result.returncode == 0
+    said = dict(re.findall(rf"(?m)^{tmp_path}/(\S+)\n  (.*)$", result.stdout))
+    wanted = {"a_pmpi.so": "a PMPI tool", "b_silent.so": "announces no tool",
+              "c_undefined.so": "cannot be loaded: ", "d_plain.so": "no tool: ",
+              "e_faulty.so": "fails when it is loaded", "none": "cannot be read: No such file"}
+    for name in (*files, "none"):
+        assert said[name].startswith(wanted[name]), name
+    assert "count " in result.stdout
+
+
 # ---- Options of the command: (arguments, what the message says)
 
 BAD_OPTIONS = [

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Included in front of every source file of a build that measures coverage; see CONTRIBUTING.md.
- * _exit ends a process without the handler that would write down what was executed.
+ * _exit ends a process without the handler that would write down what was executed, and so does
+ * becoming another program.
  */
 #ifndef QMPI_COVERAGE_DUMP_H
 #define QMPI_COVERAGE_DUMP_H
@@ -12,6 +13,7 @@
 
 extern void __gcov_dump(void);
 #define _exit(status) (__gcov_dump(), _exit(status))
+#define execvp(file, arguments) (__gcov_dump(), execvp(file, arguments))
 
 #endif
 #endif
