@@ -26,7 +26,7 @@ class Page:
     names: list[str]
     prototypes: list[str]
     comment: str
-    types: list[str] = field(default_factory=list)
+    types: list[tuple[str, str]] = field(default_factory=list)  # (what the header says of it, definition)
 
 
 def comment_text(raw):
@@ -35,12 +35,23 @@ def comment_text(raw):
     return "\n".join(lines).strip()
 
 
+def types_used(text, types):
+    """The types that a text names, and those that these name, in the header's order."""
+    used = set()
+    while more := {name for name in types if re.search(rf"\b{name}\b", text)} - used:
+        used |= more
+        text = " ".join(types[name][1] for name in more)
+    return [types[name] for name in types if name in used]
+
+
 def read(path):
     """The pages of one header, in its order."""
     text = Path(path).read_text(encoding="utf-8")
-    types = {match[1]: match[0] for match in TYPE.finditer(text)}
+    types = {match[1]: ("", match[0]) for match in TYPE.finditer(text)}
     pages = []
     for raw, code in BLOCK.findall(text):
+        if match := TYPE.match(code):
+            types[match[1]] = (comment_text(raw), match[0])
         found = sorted([(m.start(), m[2], " ".join(m[1].split()), True) for m in FUNCTION.finditer(code)] +
                        [(m.start(), m[2], m[1], False) for m in MACRO.finditer(code)])
         found = [entry for entry in found if entry[1] not in INTERNAL]
@@ -49,8 +60,7 @@ def read(path):
         # The words of one call are passed on by several macros: the first comment tells of all.
         page = Page(Path(path).name, [entry[1] for entry in found],
                     [entry[2] + (";" if entry[3] else "") for entry in found], comment_text(raw))
-        used = " ".join(page.prototypes)
-        page.types = [types[name] for name in types if re.search(rf"\b{name}\b", used)]
+        page.types = types_used(" ".join(page.prototypes), types)
         pages.append(page)
     return pages
 
@@ -95,7 +105,8 @@ def markdown_of(text):
 
 def summary(page):
     """The first sentence, as a manual's NAME has it."""
-    first = re.split(r"[.;](?=\s|$)", " ".join(page.comment.split()))[0]
+    text = re.sub(r" \([^()]*\)", "", " ".join(page.comment.split()))
+    first = re.split(r"[.;](?=\s|$)", text)[0]
     if len(first) > 100:
         first = re.split(r":\s", first)[0]
     return first[0].lower() + first[1:] if first[1:2].islower() else first
@@ -118,7 +129,9 @@ def page_markdown(page):
              "## SYNOPSIS", textwrap.indent(f"#include <qmpi/{page.header}>\n\n{synopsis}", "    "),
              "## DESCRIPTION", markdown_of(page.comment)]
     if page.types:
-        parts += ["## TYPES", textwrap.indent("\n\n".join(page.types), "    ")]
+        parts.append("## TYPES")
+        for said, definition in page.types:
+            parts += [markdown_of(said)] * bool(said) + [textwrap.indent(definition, "    ")]
     parts += ["## RETURN VALUE", "Calls of type int: an MPI error class, MPI\\_SUCCESS where it succeeded. "
               "Outputs are set only on success.",
               "## SEE ALSO", f"**{escape(page_name(page.header))}**(3), **qmpi**(1)"]
@@ -132,7 +145,9 @@ def overview_markdown(path, pages):
     text = overview(path)
     first = escape(" ".join(text.split("\n\n")[0].split()).rstrip("."))
     return "\n\n".join([
-        f"# {page_name(name)}(3)", "## NAME", f"{escape(page_name(name))} - {first}", "## SYNOPSIS", f"    #include <qmpi/{name}>",
-        "## DESCRIPTION", markdown_of("\n\n".join(text.split("\n\n")[1:]) or text), "## CALLS", calls,
+        f"# {page_name(name)}(3)", "## NAME", f"{escape(page_name(name))} - {first}",
+        "## SYNOPSIS", f"    #include <qmpi/{name}>",
+        "## DESCRIPTION", markdown_of("\n\n".join(text.split("\n\n")[1:]) or text), "## CALLS",
+        calls or "Macros alone: see above.",
         "## SEE ALSO", ", ".join(f"**{escape(page_name(other))}**(3)" for other in HEADERS if other != name) +
         ", **qmpi**(1)"]) + "\n"
