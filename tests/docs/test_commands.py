@@ -115,6 +115,17 @@ def test_every_command_of_a_page_with_a_tool_runs(page, reader, tmp_path):
         pass
 
 
+def test_messages_that_the_page_for_troubles_quotes_are_messages():
+    text = "".join(path.read_text() for path in (SOURCE / "src").rglob("*.c"))
+    text = re.sub(r'"\s*\n\s*"', "", text).replace("ended by %s", "ended by SIGSEGV")
+    page = (SOURCE / "docs" / "troubleshooting.md").read_text()
+    quoted = re.findall(r'"([^"]+)"', re.sub(r"`[^`]*`", "", page))
+    assert len(quoted) >= 8
+    for message in quoted:
+        assert all(part.strip() in text or part.strip() == "undefined symbol"
+                   for part in message.split("…")), message
+
+
 def pages():
     found = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", SOURCE / "examples" / "README.md",
              SOURCE / "bench" / "README.md", SOURCE / "tests" / "fuzz" / "README.md",
