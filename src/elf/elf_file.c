@@ -32,7 +32,7 @@ static const void *at_offset(const struct qmpi_elf_file *file, uint64_t offset)
     return (const char *)file->map + offset;
 }
 
-static const char *check_identity(const struct qmpi_elf_file *file)
+static const char *check_identity(const struct qmpi_elf_file *file, bool program)
 {
     const unsigned char *ident = file->map;
     if (file->size < EI_NIDENT || memcmp(ident, ELFMAG, SELFMAG) != 0)
@@ -46,8 +46,8 @@ static const char *check_identity(const struct qmpi_elf_file *file)
     const ElfW(Ehdr) *header = file->map;
     if (header->e_machine != machine)
         return "built for another processor";
-    if (header->e_type != ET_DYN)
-        return "not a shared library";
+    if (header->e_type != ET_DYN && !(program && header->e_type == ET_EXEC))
+        return program ? "not a program" : "not a shared library";
     return NULL;
 }
 
@@ -121,7 +121,7 @@ static size_t count_symbols(const struct qmpi_elf_file *file, uint64_t symbols_a
     return strings > symbols ? (size_t)((strings - symbols) / sizeof(ElfW(Sym))) : limit;
 }
 
-static const char *read_dynamic(struct qmpi_elf_file *file)
+static const char *read_dynamic(struct qmpi_elf_file *file, bool program)
 {
     static const char *const none = "it has no dynamic symbol table";
     const ElfW(Ehdr) *header = file->map;
@@ -161,7 +161,7 @@ static const char *read_dynamic(struct qmpi_elf_file *file)
     image->string_size = (size_t)size;
     if (image->strings[size - 1] != '\0')
         return none;
-    if (qmpi_elf_tag(image, DT_FLAGS_1, 0) & DF_1_PIE)
+    if (!program && (qmpi_elf_tag(image, DT_FLAGS_1, 0) & DF_1_PIE))
         return "a program, not a library";
     return NULL;
 }
@@ -234,24 +234,34 @@ static const char *map_file(const char *path, struct qmpi_elf_file *file)
     return reason;
 }
 
-const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file)
+static const char *open_file(const char *path, struct qmpi_elf_file *file, bool program)
 {
     *file = (struct qmpi_elf_file){.map = NULL};
     const char *reason = map_file(path, file);
     if (reason)
         return reason;
-    reason = check_identity(file);
+    reason = check_identity(file, program);
     if (!reason)
         reason = check_whole(file);
     if (!reason)
-        reason = read_dynamic(file);
-    if (!reason)
+        reason = read_dynamic(file, program);
+    if (!reason && !program)
         reason = check_hash(file);
-    if (!reason)
+    if (!reason && !program)
         reason = check_relocations(file);
     if (reason)
         qmpi_elf_file_close(file);
     return reason;
+}
+
+const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file)
+{
+    return open_file(path, file, false);
+}
+
+const char *qmpi_elf_program_open(const char *path, struct qmpi_elf_file *file)
+{
+    return open_file(path, file, true);
 }
 
 void qmpi_elf_file_close(struct qmpi_elf_file *file)

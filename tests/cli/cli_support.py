@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Ways to run the command as a user runs it."""
+import os
 import shutil
+
+import pytest
 
 from support import BUILD, clean_environment, run_command
 
-QMPI = BUILD / "src" / "cli" / "qmpi"
+# This build's MPI, and another one.
+MPI_NAME = os.environ.get("QMPI_TEST_MPI", "mpich")
+SONAMES = {"mpich": "libmpich.so.12", "openmpi": "libmpi.so.40"}
+OTHER_MPI = next(name for name in SONAMES if name != MPI_NAME)
+PACKAGE = "qmpi" if MPI_NAME == "mpich" else f"qmpi-{MPI_NAME}"
+
+QMPI = BUILD / "src" / "cli" / PACKAGE
 
 
 def qmpi(*arguments, env=None, launcher=(), **more):
@@ -23,6 +32,5 @@ def compiler(name="cc"):
     """A compiler; the test is skipped where there is none."""
     found = shutil.which(name)
     if not found:
-        import pytest
         pytest.skip(f"there is no {name}")
     return found
