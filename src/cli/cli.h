@@ -12,6 +12,7 @@ int cli_list(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_functions(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
+int cli_new(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_vars(int argc, char **argv);
 

@@ -10,7 +10,7 @@ def test_version_names_the_mpi():
 
 def test_help_is_there_for_the_command_and_every_subcommand():
     assert "Commands:" in qmpi("--help").stdout
-    for command in ("run", "list", "check", "doctor", "functions", "report",
+    for command in ("run", "list", "check", "doctor", "new", "functions", "report",
                     "vars"):
         result = qmpi(command, "--help")
         assert result.returncode == 0
