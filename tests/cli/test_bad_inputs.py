@@ -201,7 +201,10 @@ BAD_OPTIONS = [
     (["report", "--top=99999999999", "x"], "'99999999999'"), (["report", "--compare", "x"], "two files"),
     (["report", "/nonesuch"], "/nonesuch"), (["report", "/dev/null"], "/dev/null"),
     (["report", str(SOURCE / "README.md")], "README.md"), (["vars", "--nonesuch"], "--nonesuch"),
-    (["vars", "-t", "nonesuch"], "nonesuch"),
+    (["vars", "-t", "nonesuch"], "nonesuch"), (["run", "-c"], "c"), (["run", "-c", "/nonesuch", "true"], "/nonesuch"),
+    (["check", "-c", "nonesuch"], "nonesuch"), (["check", "--function", "MPI_Sned"], "MPI_Sned"),
+    (["check", "--function"], "--function"), (["doctor", "--nonesuch"], "--nonesuch"), (["doctor", "-c", "x"], "-c x"),
+    (["new"], "no name"), (["new", "a", "b"], "'b'"), (["new", "a b"], "'a b'"), (["new", "--c++", "a"], "--c++"),
 ]
 
 
@@ -230,11 +233,58 @@ def test_a_bad_option_of_a_tool_is_named_with_its_entry(stack, words):
 
 # ---- Configuration files: (content, what the message says)
 
-BAD_CONFIGURATIONS = []
+BAD_CONFIGURATIONS = [
+    (b"nonesuch\n", "line 1 'nonesuch': no such tool"), (b"empty\n\n# x\nnonesuch", "line 4 'nonesuch'"),
+    (b"/nonesuch/tool.so", "no such library"), (b"./nonesuch.so", "qmpi.conf, line 1"),
+    (b"/", "a directory"), (b"/etc/passwd", "not an ELF file"), (b"empty:count", "one tool a line"),
+    (b"empty,colour=red", "'empty,colour' is no setting"), (b"empty count", "one tool a line"),
+    (b"empty\n  colour = red", "no option 'colour'"), (b"empty\n  colour", "key = value"),
+    (b"empty\n  = red", "key = value"), (b"empty\n  colour # = red", "key = value"),
+    (b"count\n output=a\n output=b", "line 3 'output=b': option 'output' is given twice"),
+    (b"count\n output = \"a", "not closed"), (b"count\n output = \"a\" b", "behind the closing quote"),
+    (b"count\n output = \"\\n\"", "escapes nothing"), (b"count\n output = \"\\", "escapes nothing"),
+    (b"\"count", "not closed"), (b"\"\"", "without a name"), (b"\" \"", "no such tool"),
+    (b"  output = a", "no tool above"), (b"\toutput", "no tool above"),
+    (b"debug = load\n output = a", "line 2 'output = a'"), (b"colour = red", "'colour' is no setting"),
+    (b"QMPI_TOOLS = empty", "'QMPI_TOOLS' is no setting"), (b"tools = empty", "'tools' is no setting"),
+    (b"= x", "key = value"), (b"on-error = maybe", "stop or skip"), (b"on-error =", "stop or skip"),
+    (b"on-error = Skip", "'Skip'"), (b"internal = 2", "0 or 1"), (b"internal = \"1", "not closed"),
+    (b"tool-path = /a\ntool-path = /b", "set twice, first in line 1"), (b"[tools]", "no such tool"),
+    (b"empty;", "no such tool"), (b"empty \\\ncount", "one tool a line"), (b"e\xff\xfe", "no such tool"),
+    (b"\xff\xfee\0m\0p\0t\0y\0", "not a text file"), (b"\0", "not a text file"),
+    (b"n" * 5000, "\u2026"), (b"empty\n" + b"k" * 5000, "no such tool"), (b"empty\n" * 256, "255"),
+    (b"x = y\n" * 5000, "line 1"), (b"#" * (1 << 21), "larger than a megabyte"),
+]
 
 
-@pytest.mark.parametrize("content, words", BAD_CONFIGURATIONS)
-def test_a_bad_configuration_file_is_named_with_its_line(content, words, tmp_path):
+@pytest.mark.parametrize("number", range(len(BAD_CONFIGURATIONS)))
+def test_a_bad_configuration_file_is_named_with_its_line(number, tmp_path):
+    content, words = BAD_CONFIGURATIONS[number]
     path = tmp_path / "qmpi.conf"
     path.write_bytes(content)
-    check_message(qmpi("check", QMPI_CONFIG=str(path)), str(path), words, "mend: ")
+    result = qmpi("check", QMPI_CONFIG=str(path))
+    check_message(result, str(path), words, "mend: ")
+    assert len(result.stderr) < 20_000
+
+
+# (content, the layers that there are)
+GOOD_CONFIGURATIONS = [
+    (b"", []), (b"\n\n \n\t\n", []), (b"#", []), (b"  # x", []), (b"empty", ["empty"]),
+    (b"empty#", None), (b"empty #", ["empty"]), (b"\xef\xbb\xbfempty\r\n", ["empty"]),
+    (b"empty\n\n\nempty   \n", ["empty", "empty"]), (b'"empty"', ["empty"]), (b"empty.so", ["empty"]),
+    (b"count\n\toutput=", ["count"]), (b"count\n output = a=b:c,d\\", ["count"]),
+    (b"on-error = skip\nnonesuch", None), (b"empty\n" * 255, ["empty"] * 255),
+]
+
+
+@pytest.mark.parametrize("number", range(len(GOOD_CONFIGURATIONS)))
+def test_an_unusual_configuration_file_is_right(number, tmp_path):
+    content, layers = GOOD_CONFIGURATIONS[number]
+    path = tmp_path / "qmpi.conf"
+    path.write_bytes(content)
+    result = qmpi("check", QMPI_CONFIG=str(path))
+    if layers is not None:
+        assert (result.returncode, result.stderr) == (0, "")
+        assert re.findall(r"(?m)^layer \d+: (\S+)", result.stdout) == layers
+    else:
+        assert "mend: " in result.stderr
