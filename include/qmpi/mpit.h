@@ -110,7 +110,7 @@ typedef struct QMPIX_Pvar {
     void *user;
 } QMPIX_Pvar;
 
-/* Publishes it; `index` is set to its index, or NULL: not wanted. */
+/* Publishes a performance variable; `index` is set to its index, or NULL: not wanted. */
 QMPI_API int QMPIX_Pvar_create(int tool_id, const QMPIX_Pvar *pvar, int *index);
 
 /*
@@ -146,7 +146,7 @@ typedef struct QMPIX_Cvar {
     void *user;
 } QMPIX_Cvar;
 
-/* Publishes it; `index` is set to its index, or NULL: not wanted. */
+/* Publishes a control variable; `index` is set to its index, or NULL: not wanted. */
 QMPI_API int QMPIX_Cvar_create(int tool_id, const QMPIX_Cvar *cvar, int *index);
 
 /*
@@ -170,7 +170,7 @@ typedef struct QMPIX_Category {
     int flags;               /* QMPIX_BARE_NAME */
 } QMPIX_Category;
 
-/* Publishes it; `index` is set to its index, or NULL: not wanted. */
+/* Publishes a category; `index` is set to its index, or NULL: not wanted. */
 QMPI_API int QMPIX_Category_create(int tool_id, const QMPIX_Category *category, int *index);
 
 typedef struct QMPIX_Enum_item {
@@ -186,7 +186,8 @@ typedef struct QMPIX_Enum {
     const QMPIX_Enum_item *items;
 } QMPIX_Enum;
 
-/* Makes it; `enumtype` is for QMPIX_Pvar and QMPIX_Cvar, and what get_info hands out. */
+/* Makes an enumeration; `enumtype` is for QMPIX_Pvar and QMPIX_Cvar, and what get_info hands out.
+ */
 QMPI_API int QMPIX_Enum_create(int tool_id, const QMPIX_Enum *enumeration, MPI_T_enum *enumtype);
 
 #ifdef __cplusplus

@@ -16,24 +16,64 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { KEY_FUNCTION = 256 };
+
+/* The functions whose chains are asked for. */
+struct wish {
+    int *numbers;
+    int count;
+};
+
 static const struct argp_option options[] = {
     {"tools", 't', "STACK", 0, "the stack to check (default: QMPI_TOOLS)", 0},
+    {"config", 'c', "FILE", 0, "a file with a stack and settings (default: QMPI_CONFIG)", 0},
+    {"function", KEY_FUNCTION, "NAME", 0,
+     "draw the chain of this MPI function instead; may be given several times", 0},
     {0},
 };
 
 static const char doc[] = "Show what a stack of tools would do, without an MPI run: every layer, "
-                          "its library, its options and the "
-                          "functions that it intercepts.\vWhat is wrong with the stack is said as "
+                          "its library, its options and the functions that it intercepts; or the "
+                          "chain of one function, from the application to the MPI library.\vWhat "
+                          "is wrong with the stack is said as "
                           "a run would say it; the exit "
                           "status is then 2.";
 
+static void add_function(struct wish *wish, const char *name)
+{
+    int number = qmpi_name_find(name);
+    if (number < 0) { /* `Send` will do */
+        char *longer = qmpi_format("MPI_%s", name);
+        number = qmpi_name_find(longer);
+        free(longer);
+    }
+    if (number < 0 || !qmpi_names[number].exists) {
+        char *shown = qmpi_shorten(name);
+        qmpi_sayf("--function %s: %s\nmend: `qmpi functions` lists those that there are", shown,
+                  number < 0 ? "no MPI function" : "a function that " QMPI_MPI " does not have");
+        exit(2);
+    }
+    wish->numbers[wish->count++] = number;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    if (key == 't')
-        return setenv("QMPI_TOOLS", argument, 1);
-    if (key == ARGP_KEY_ARG)
+    switch (key) {
+    case 't':
+        cli_use_stack(argument);
+        return 0;
+    case 'c':
+        cli_use_config(argument);
+        return 0;
+    case KEY_FUNCTION:
+        add_function(state->input, argument);
+        return 0;
+    case ARGP_KEY_ARG:
         argp_error(state, "'%s' is not expected: give the stack with -t", argument);
-    return ARGP_ERR_UNKNOWN;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 static void print_options(int tool_id, const QMPIX_Tool_info *info)
@@ -97,18 +137,63 @@ static void print_layer(int tool_id)
     print_functions(tool_id);
 }
 
+/* ---- One function's chain -----------------------------------------------------------------------
+ */
+
+static void print_step(const char *who, const char *name, const char *what)
+{
+    printf("  %-11s  %-16s %s\n", who, name, what);
+}
+
+static void print_chain(int number, int layers)
+{
+    const char *function = qmpi_names[number].name;
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length, passing = 0;
+    printf("%s (number %d)\n", function, number);
+    printf("  application  calls %s\n", function);
+    for (int tool_id = 1; tool_id <= layers; tool_id++) {
+        const char *name = "", *binding = "";
+        int flag = 0;
+        QMPIX_Tool_get_name(tool_id, &name);
+        QMPIX_Tool_get_binding(tool_id, &binding);
+        QMPIX_Tool_intercepts(tool_id, (enum QMPI_Functions_enum)number, &flag);
+        passing += !flag;
+        char *layer = qmpi_format("%slayer %d%s", flag ? "" : "(", tool_id, flag ? "" : ")");
+        printf("       %s\n", flag ? "▼" : "│");
+        print_step(layer, name,
+                   flag ? binding : "does not intercept it: not called, costs nothing");
+        free(layer);
+    }
+    PMPI_Get_library_version(version, &length);
+    cli_tidy(version);
+    printf("       ▼\n");
+    char *base = qmpi_format("P%s", function);
+    print_step("MPI library", base, version);
+    free(base);
+    if (passing == layers)
+        printf("%s\n", "no layer intercepts it: a call costs one jump more than without qmpi");
+}
+
 int cli_check(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    struct wish wish = {qmpi_allocate((size_t)argc, sizeof *wish.numbers), 0};
+    argp_parse(&argp, argc, argv, 0, NULL, &wish);
+    cli_note_stack();
     int version, subversion, count;
     setenv("QMPI_CHECK", "1", 1); /* this is no run: tools that log calls keep silent */
     MPI_Get_version(&version, &subversion);
     QMPIX_Tool_count(&count);
-    if (!count)
+    for (int i = 0; i < wish.count; i++) {
+        printf("%s", i ? "\n" : "");
+        print_chain(wish.numbers[i], count);
+    }
+    if (!count && !wish.count)
         printf("no layers: every MPI call goes straight to the MPI library\n");
-    for (int tool_id = 1; tool_id <= count; tool_id++)
+    for (int tool_id = 1; tool_id <= count && !wish.count; tool_id++)
         print_layer(tool_id);
+    free(wish.numbers);
     fflush(stdout);
     _exit(0); /* the tools' exit handlers would report on a run that was none */
 }

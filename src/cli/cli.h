@@ -11,8 +11,30 @@ int cli_run(int argc, char **argv);
 int cli_list(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_functions(int argc, char **argv);
+int cli_doctor(int argc, char **argv);
+int cli_new(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_vars(int argc, char **argv);
+
+/* Leaves of an MPI library's version its first line, without tabs. In config.c, as all up to
+ * cli_note_stack. */
+void cli_tidy(char *version);
+
+/* Sets an environment variable; ends the command where that cannot be. */
+void cli_set_variable(const char *name, const char *value);
+
+/* What the options -t and -c ask for. A file that cannot be read ends the command. */
+void cli_use_stack(const char *stack);
+void cli_use_config(const char *file);
+
+/* Once all options are read: says so where -c was given, but the environment's tools win. */
+void cli_note_stack(void);
+
+/* The file that execvp would take; NULL: none. To be freed. */
+char *cli_program_find(const char *name);
+
+/* Why preloading does not reach a program, and the mend, to be freed; NULL: nothing is known. */
+char *cli_program_obstacle(const char *path);
 
 /* Warns of a program that preloading does not reach: a static or a privileged one. */
 void cli_program_warn(const char *name);

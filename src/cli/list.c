@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
+#include "config_file.h"
 #include "kind.h"
 #include "message.h"
 
@@ -108,7 +109,7 @@ int cli_list(int argc, char **argv)
 {
     static const struct argp argp = {.doc = doc};
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    const char *list = qmpi_getenv("QMPI_TOOL_PATH");
+    const char *list = qmpi_setting("QMPI_TOOL_PATH");
     while (list && *list) {
         const size_t length = strcspn(list, ":");
         char *folder = qmpi_copy_part(list, length);

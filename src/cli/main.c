@@ -15,8 +15,8 @@ static const struct {
     const char *name;
     int (*function)(int argc, char **argv);
 } commands[] = {
-    {"run", cli_run},       {"list", cli_list}, {"check", cli_check}, {"functions", cli_functions},
-    {"report", cli_report}, {"vars", cli_vars},
+    {"run", cli_run}, {"list", cli_list},           {"check", cli_check},   {"doctor", cli_doctor},
+    {"new", cli_new}, {"functions", cli_functions}, {"report", cli_report}, {"vars", cli_vars},
 };
 
 static const char doc[] = "Several MPI tools at once on one unmodified program.\v"
@@ -24,6 +24,8 @@ static const char doc[] = "Several MPI tools at once on one unmodified program.\
                           "  run         run a program under a stack of tools\n"
                           "  list        show the tools there are, and their options\n"
                           "  check       show what a stack would do, or what is wrong with it\n"
+                          "  doctor      find out what is wrong: MPI, environment, tools, program\n"
+                          "  new         write a small complete tool to begin with\n"
                           "  functions   list the MPI functions and their numbers\n"
                           "  report      print, bring together or compare files of profile\n"
                           "  vars        list the variables of MPI_T\n"

@@ -16,8 +16,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* The file that execvp would take; NULL: none. The caller frees it. */
-static char *find_program(const char *name)
+char *cli_program_find(const char *name)
 {
     if (strchr(name, '/'))
         return qmpi_copy(name);
@@ -50,23 +49,37 @@ static bool is_static(int descriptor)
     return true;
 }
 
-void cli_program_warn(const char *name)
+char *cli_program_obstacle(const char *path)
 {
     struct stat status;
-    char *path = find_program(name);
-    const int descriptor = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    char *obstacle = NULL;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
         if (is_static(descriptor))
-            qmpi_sayf("%s is a static program: nothing can be preloaded, it runs without tools\n"
-                      "  mend: link it with libqmpi.a",
-                      path);
+            obstacle =
+                qmpi_format("%s is a static program: nothing can be preloaded, it runs without "
+                            "tools\nmend: link it with libqmpi.a",
+                            path);
         else if ((status.st_mode & (S_ISUID | S_ISGID)) ||
                  fgetxattr(descriptor, "security.capability", NULL, 0) > 0)
-            qmpi_sayf("%s is a privileged program: nothing is preloaded and our variables are "
-                      "ignored, it runs without tools\n  mend: run it without its privileges",
-                      path);
+            obstacle =
+                qmpi_format("%s is a privileged program: nothing is preloaded and our variables "
+                            "are ignored, it runs without tools\nmend: run it without its "
+                            "privileges",
+                            path);
     }
     if (descriptor >= 0)
         close(descriptor);
+    return obstacle;
+}
+
+void cli_program_warn(const char *name)
+{
+    char *path = cli_program_find(name);
+    char *obstacle = path ? cli_program_obstacle(path) : NULL;
+    char *mend = obstacle ? strstr(obstacle, "\nmend: ") : NULL;
+    if (mend)
+        qmpi_sayf("%.*s\n  %s", (int)(mend - obstacle), obstacle, mend + 1);
+    free(obstacle);
     free(path);
 }

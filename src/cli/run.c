@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
+#include "config_file.h"
 #include "elf_file.h"
 #include "find.h"
 #include "kind.h"
@@ -22,6 +23,8 @@ enum { KEY_ON_ERROR = 256, KEY_DEBUG, KEY_TOOL_PATH };
 static const struct argp_option options[] = {
     {"tools", 't', "STACK", 0,
      "the tools, from the application down: name[,key=value...][:name...] (sets QMPI_TOOLS)", 0},
+    {"config", 'c', "FILE", 0,
+     "a file with a stack and settings, for what is not set otherwise (sets QMPI_CONFIG)", 0},
     {"tool-path", KEY_TOOL_PATH, "FOLDERS", 0,
      "folders in which tools are sought first (sets QMPI_TOOL_PATH)", 0},
     {"on-error", KEY_ON_ERROR, "stop|skip", 0,
@@ -37,31 +40,26 @@ static const char doc[] =
     "\n"
     "An option that is not given leaves its variable as it is.";
 
-static void set_variable(const char *name, const char *value)
-{
-    if (setenv(name, value, 1) != 0) {
-        qmpi_sayf("cannot set %s: %s", name, strerror(errno));
-        exit(2);
-    }
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     char ***program = state->input;
     switch (key) {
     case 't':
-        set_variable("QMPI_TOOLS", argument);
+        cli_use_stack(argument);
+        return 0;
+    case 'c':
+        cli_use_config(argument);
         return 0;
     case KEY_TOOL_PATH:
-        set_variable("QMPI_TOOL_PATH", argument);
+        cli_set_variable("QMPI_TOOL_PATH", argument);
         return 0;
     case KEY_ON_ERROR:
         if (strcmp(argument, "stop") != 0 && strcmp(argument, "skip") != 0)
             argp_error(state, "--on-error is stop or skip, not '%s'", argument);
-        set_variable("QMPI_ON_ERROR", argument);
+        cli_set_variable("QMPI_ON_ERROR", argument);
         return 0;
     case KEY_DEBUG:
-        set_variable("QMPI_DEBUG", argument);
+        cli_set_variable("QMPI_DEBUG", argument);
         return 0;
     case ARGP_KEY_ARG:
         *program = state->argv + state->next - 1;
@@ -136,9 +134,10 @@ static void set_preload(const char *library)
 {
     const char *others = getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "";
     struct qmpi_tool_list tools;
+    const char *source;
     check_preloadable(library);
     char *list = qmpi_copy(library);
-    qmpi_tool_list_parse(getenv("QMPI_TOOLS"), &tools);
+    qmpi_stack_read(&tools, &source);
     for (int i = 0; i < tools.count; i++) {
         if (!tools.entries[i].problem)
             append_tool(&list, others, tools.entries[i].name);
@@ -146,7 +145,7 @@ static void set_preload(const char *library)
     qmpi_tool_list_free(&tools);
     if (*others)
         append(&list, others);
-    set_variable("LD_PRELOAD", list);
+    cli_set_variable("LD_PRELOAD", list);
     free(list);
 }
 
@@ -156,6 +155,7 @@ int cli_run(int argc, char **argv)
                                      NULL,    NULL};
     char **program = NULL;
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &program);
+    cli_note_stack();
     set_preload(cli_library_path());
     cli_program_warn(program[0]);
     execvp(program[0], program);

@@ -145,9 +145,16 @@ static bool trace_topic(const char *name, size_t length)
     return known;
 }
 
-void qmpi_debug_start(void)
+bool qmpi_debug_knows(const char *name, size_t length)
 {
-    const char *list = qmpi_getenv("QMPI_DEBUG");
+    bool known = length == 3 && !memcmp(name, "all", 3);
+    for (int topic = 0; topic < QMPI_TOPIC_COUNT; topic++)
+        known |= strlen(topics[topic]) == length && !memcmp(topics[topic], name, length);
+    return known;
+}
+
+void qmpi_debug_start(const char *list)
+{
     while (list && *list) {
         const size_t length = strcspn(list, ",");
         if (length && !trace_topic(list, length) && qmpi_speaks()) {

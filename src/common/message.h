@@ -35,8 +35,11 @@ void qmpi_say(const char *text);
 /* As qmpi_say, formatted. */
 void qmpi_sayf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Reads QMPI_DEBUG and reports topics that it does not know. */
-void qmpi_debug_start(void);
+/* Traces the topics of a comma list (NULL: none) and reports those that it does not know. */
+void qmpi_debug_start(const char *list);
+
+/* Whether there is a topic of this name, or it is `all`. */
+bool qmpi_debug_knows(const char *name, size_t length);
 
 /* Whether a topic is traced. */
 bool qmpi_debugs(enum qmpi_topic topic);

@@ -67,10 +67,4 @@ void qmpi_dialect_claim(void);
  */
 bool qmpi_dialect_is_left_out(const char *name, const void *code, const char *path);
 
-/*
- * The stack that the user asked for, and in `variable` the name of the environment variable that
- * says so: QMPI_TOOLS, or where that is not set one of MPICH's. NULL: none. In list.c.
- */
-const char *qmpi_dialect_stack(const char **variable);
-
 #endif

@@ -5,9 +5,9 @@
  * not be called. Ours learn that by not being initialised, so here it must be seen who announces.
  */
 #define _GNU_SOURCE
+#include "config_file.h"
 #include "dialect.h"
 #include "elf_rewrite.h"
-#include "tool_list.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -40,10 +40,10 @@ static bool is_same_file(const char *entry, const char *path)
 
 static bool is_listed(const char *name, const char *path)
 {
-    const char *variable;
+    const char *source;
     struct qmpi_tool_list list;
     bool found = false;
-    qmpi_tool_list_parse(qmpi_dialect_stack(&variable), &list);
+    qmpi_stack_read(&list, &source);
     for (int i = 0; i < list.count; i++) {
         const char *entry = list.entries[i].name;
         found |= entry && (!strcmp(entry, name) || is_same_file(entry, path));

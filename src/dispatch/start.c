@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See start.h. The order: read QMPI_TOOLS, find and inspect every library, and only then load and
- * initialise the layers, one at a time from the bottom up; a layer goes on top of the chains when
- * its init is done, so what it calls meanwhile goes to the layers below it.
+ * See start.h. The order: read the stack's list, find and inspect every library, and only then load
+ * and initialise the layers, one at a time from the bottom up; a layer goes on top of the chains
+ * when its init is done, so what it calls meanwhile goes to the layers below it.
  */
 #include "start.h"
 
 #include "base.h"
 #include "below.h"
+#include "config_file.h"
 #include "dialect.h"
 #include "fortran.h"
+#include "guard.h"
 #include "host.h"
 #include "layer.h"
 #include "load.h"
@@ -30,7 +32,7 @@ static _Thread_local bool starting;
 
 static struct qmpi_tool_list list; /* lives for the whole run: layers point into it */
 
-static const char *variable; /* that it was read from */
+static const char *source; /* that it was read from */
 
 static void check_height(int *count)
 {
@@ -39,7 +41,7 @@ static void check_height(int *count)
     char *problem = qmpi_format("%d entries, but a stack has at most %d layers\nmend: list fewer "
                                 "tools",
                                 *count, QMPI_LAYERS_MAX);
-    qmpi_problem_report(variable, problem, "the layers after the 255th");
+    qmpi_problem_report(source, problem, "the layers after the 255th");
     *count = QMPI_LAYERS_MAX;
 }
 
@@ -56,6 +58,7 @@ static void plan_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
 static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
 {
     const bool hosted = plan->kind == QMPI_KIND_PMPI;
+    qmpi_guard_entry(plan->entry);
     qmpi_chain_show(layer->tool_id);
     char *problem = hosted ? qmpi_host_load(layer) : qmpi_load_native(layer);
     if (!problem && !hosted)
@@ -76,15 +79,16 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
 
 static void start(void)
 {
-    qmpi_debug_start();
+    qmpi_debug_start(qmpi_setting("QMPI_DEBUG"));
     qmpi_problem_start();
+    qmpi_problem_report_config();
     qmpi_base_find();
     qmpi_reach_redirect();
-    qmpi_tool_list_parse(qmpi_dialect_stack(&variable), &list);
-    qmpi_problem_name_list(variable);
-    qmpi_debug(QMPI_TOPIC_PARSE, "%s has %d entries", variable, list.count);
+    qmpi_stack_read(&list, &source);
+    qmpi_problem_name_list(source);
+    qmpi_debug(QMPI_TOPIC_PARSE, "%s has %d entries", source, list.count);
     if (list.count && qmpi_base_mismatch()) {
-        qmpi_problem_report(variable, qmpi_copy(qmpi_base_mismatch()), "tools");
+        qmpi_problem_report(source, qmpi_copy(qmpi_base_mismatch()), "tools");
         list.count = 0;
     }
     check_height(&list.count);
@@ -95,8 +99,11 @@ static void start(void)
     qmpi_chain_start(count);
     for (int tool_id = 1; tool_id <= count; tool_id++)
         plan_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
+    if (count)
+        qmpi_guard_start();
     for (int tool_id = count; tool_id >= 1; tool_id--)
         build_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
+    qmpi_guard_end();
     free(plans);
     qmpi_fortran_lead_to(count ? qmpi_layer_get(1)->group : NULL);
     qmpi_announce_close();

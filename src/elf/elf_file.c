@@ -12,8 +12,10 @@
 
 #if defined(__x86_64__)
 static const int machine = EM_X86_64;
+static const uint32_t relative = R_X86_64_RELATIVE;
 #elif defined(__aarch64__)
 static const int machine = EM_AARCH64;
+static const uint32_t relative = R_AARCH64_RELATIVE;
 #else
 #error "qmpi: name this processor's ELF machine here"
 #endif
@@ -30,7 +32,7 @@ static const void *at_offset(const struct qmpi_elf_file *file, uint64_t offset)
     return (const char *)file->map + offset;
 }
 
-static const char *check_identity(const struct qmpi_elf_file *file)
+static const char *check_identity(const struct qmpi_elf_file *file, bool program)
 {
     const unsigned char *ident = file->map;
     if (file->size < EI_NIDENT || memcmp(ident, ELFMAG, SELFMAG) != 0)
@@ -44,8 +46,8 @@ static const char *check_identity(const struct qmpi_elf_file *file)
     const ElfW(Ehdr) *header = file->map;
     if (header->e_machine != machine)
         return "built for another processor";
-    if (header->e_type != ET_DYN)
-        return "not a shared library";
+    if (header->e_type != ET_DYN && !(program && header->e_type == ET_EXEC))
+        return program ? "not a program" : "not a shared library";
     return NULL;
 }
 
@@ -119,7 +121,7 @@ static size_t count_symbols(const struct qmpi_elf_file *file, uint64_t symbols_a
     return strings > symbols ? (size_t)((strings - symbols) / sizeof(ElfW(Sym))) : limit;
 }
 
-static const char *read_dynamic(struct qmpi_elf_file *file)
+static const char *read_dynamic(struct qmpi_elf_file *file, bool program)
 {
     static const char *const none = "it has no dynamic symbol table";
     const ElfW(Ehdr) *header = file->map;
@@ -159,8 +161,51 @@ static const char *read_dynamic(struct qmpi_elf_file *file)
     image->string_size = (size_t)size;
     if (image->strings[size - 1] != '\0')
         return none;
-    if (qmpi_elf_tag(image, DT_FLAGS_1, 0) & DF_1_PIE)
+    if (!program && (qmpi_elf_tag(image, DT_FLAGS_1, 0) & DF_1_PIE))
         return "a program, not a library";
+    return NULL;
+}
+
+/*
+ * The loader takes some things for granted, and ends the process where they are not so: the size of
+ * the hash table's filter; the size and kind of relocations, and that those counted as relative
+ * are. Of all else that is wrong, guard.h tells.
+ */
+static const char *check_hash(const struct qmpi_elf_file *file)
+{
+    static const char *const damaged = "its hash table is damaged";
+    uint64_t left;
+    const uint64_t table = qmpi_elf_tag(&file->image, DT_GNU_HASH, 0);
+    const uint64_t at = offset_of(file, table, &left);
+    if (!table)
+        return NULL;
+    if (!at || at % sizeof(uint32_t) || left < 4 * sizeof(uint32_t) || !inside(file, at, left))
+        return damaged;
+    const uint32_t filter = ((const uint32_t *)at_offset(file, at))[2];
+    return filter & (filter - 1) ? damaged : NULL;
+}
+
+static const char *check_relocations(const struct qmpi_elf_file *file)
+{
+    static const char *const damaged = "its relocations are damaged";
+    const struct qmpi_elf_image *image = &file->image;
+    uint64_t left;
+    const uint64_t at = offset_of(file, qmpi_elf_tag(image, DT_RELA, 0), &left);
+    const uint64_t count = qmpi_elf_tag(image, DT_RELACOUNT, 0);
+    if (qmpi_elf_tag(image, DT_RELAENT, 0) > 0 &&
+        qmpi_elf_tag(image, DT_RELAENT, 0) != sizeof(ElfW(Rela)))
+        return damaged;
+    if (qmpi_elf_tag(image, DT_PLTRELSZ, 0) && qmpi_elf_tag(image, DT_PLTREL, 0) != DT_RELA)
+        return damaged;
+    if (!count)
+        return NULL;
+    if (at % sizeof(uint64_t) || count > left / sizeof(ElfW(Rela)) || !inside(file, at, left))
+        return damaged;
+    const ElfW(Rela) *relocations = at_offset(file, at);
+    for (uint64_t i = 0; i < count; i++) {
+        if (ELF64_R_TYPE(relocations[i].r_info) != relative)
+            return damaged;
+    }
     return NULL;
 }
 
@@ -189,20 +234,34 @@ static const char *map_file(const char *path, struct qmpi_elf_file *file)
     return reason;
 }
 
-const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file)
+static const char *open_file(const char *path, struct qmpi_elf_file *file, bool program)
 {
     *file = (struct qmpi_elf_file){.map = NULL};
     const char *reason = map_file(path, file);
     if (reason)
         return reason;
-    reason = check_identity(file);
+    reason = check_identity(file, program);
     if (!reason)
         reason = check_whole(file);
     if (!reason)
-        reason = read_dynamic(file);
+        reason = read_dynamic(file, program);
+    if (!reason && !program)
+        reason = check_hash(file);
+    if (!reason && !program)
+        reason = check_relocations(file);
     if (reason)
         qmpi_elf_file_close(file);
     return reason;
+}
+
+const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file)
+{
+    return open_file(path, file, false);
+}
+
+const char *qmpi_elf_program_open(const char *path, struct qmpi_elf_file *file)
+{
+    return open_file(path, file, true);
 }
 
 void qmpi_elf_file_close(struct qmpi_elf_file *file)

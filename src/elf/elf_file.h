@@ -21,6 +21,9 @@ struct qmpi_elf_file {
  */
 const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file);
 
+/* The same for a program's file, which is no library. */
+const char *qmpi_elf_program_open(const char *path, struct qmpi_elf_file *file);
+
 void qmpi_elf_file_close(struct qmpi_elf_file *file);
 
 #endif

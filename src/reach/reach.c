@@ -6,6 +6,7 @@
 #include "attributes.h"
 #include "binding.h"
 #include "chain.h"
+#include "config_file.h"
 #include "dialect.h"
 #include "elf_rewrite.h"
 #include "fortran.h"
@@ -37,7 +38,8 @@ static int number_of(const char *name)
 static void *internal_target(void *data, const char *name, enum qmpi_binding binding)
 {
     const struct qmpi_elf_loaded *object = data;
-    const bool shown = qmpi_getenv("QMPI_INTERNAL") && !strcmp(qmpi_getenv("QMPI_INTERNAL"), "1");
+    const char *internal = qmpi_setting("QMPI_INTERNAL");
+    const bool shown = internal && !strcmp(internal, "1");
     const int number = number_of(name[0] == 'P' ? name + 1 : name);
     (void)binding;
     if (number < 0 || !qmpi_entries[number])

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "find.h"
 
+#include "config_file.h"
 #include "ld_cache.h"
 #include "message.h"
 
@@ -57,7 +58,7 @@ static char *try_in_folder(const char *folder, size_t length, const char *name, 
 
 static char *try_tool_path(const char *name, bool as_written, struct places *places)
 {
-    const char *list = qmpi_getenv("QMPI_TOOL_PATH");
+    const char *list = qmpi_setting("QMPI_TOOL_PATH");
     while (list && *list) {
         const size_t length = strcspn(list, ":");
         char *path = length ? try_in_folder(list, length, name, as_written, places) : NULL;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* See problem.h. */
+#define _GNU_SOURCE
 #include "problem.h"
 
+#include "config_file.h"
 #include "message.h"
 
 #include <stdbool.h>
@@ -11,14 +13,14 @@
 
 static const char *list = "QMPI_TOOLS";
 
-void qmpi_problem_name_list(const char *variable)
+void qmpi_problem_name_list(const char *source)
 {
-    list = variable;
+    list = source;
 }
 
 static bool skips(void)
 {
-    const char *value = qmpi_getenv("QMPI_ON_ERROR");
+    const char *value = qmpi_setting("QMPI_ON_ERROR");
     return value && !strcmp(value, "skip");
 }
 
@@ -34,12 +36,24 @@ void qmpi_problem_start(void)
     }
 }
 
+/* All lines but the first are indented: who reads many messages sees where each begins. */
+static char *indent(const char *problem)
+{
+    char *text = qmpi_allocate(3 * strlen(problem) + 1, 1), *to = text;
+    for (const char *from = problem; *from; from++) {
+        *to++ = *from;
+        if (*from == '\n' && from[1] && from[1] != ' ')
+            to = stpcpy(to, "  ");
+    }
+    return text;
+}
+
 void qmpi_problem_report(const char *where, char *problem, const char *without)
 {
     if (qmpi_speaks()) {
-        const char *mend = strstr(problem, "\nmend: ");
-        const int length = mend ? (int)(mend - problem) : (int)strlen(problem);
-        qmpi_sayf("%s: %.*s%s%s", where, length, problem, mend ? "\n  " : "", mend ? mend + 1 : "");
+        char *text = indent(problem);
+        qmpi_sayf("%s: %s", where, text);
+        free(text);
         if (skips())
             qmpi_sayf("  the run goes on without %s (QMPI_ON_ERROR=skip)", without);
     }
@@ -48,12 +62,36 @@ void qmpi_problem_report(const char *where, char *problem, const char *without)
         _exit(2); /* not exit: the handlers of tools that never worked must not run */
 }
 
-void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem)
+void qmpi_problem_report_config(void)
+{
+    const struct qmpi_config *config = qmpi_config_get();
+    if (qmpi_config_unreadable())
+        qmpi_problem_report("QMPI_CONFIG", qmpi_copy(qmpi_config_unreadable()), "it");
+    for (int i = 0; i < config->problem_count; i++) {
+        const struct qmpi_config_problem *wrong = &config->problems[i];
+        char *shown = qmpi_shorten(wrong->text);
+        char *where = wrong->line
+                          ? qmpi_format("%s, line %d '%s'", qmpi_config_path(), wrong->line, shown)
+                          : qmpi_copy(qmpi_config_path());
+        qmpi_problem_report(where, qmpi_copy(wrong->problem), wrong->line ? "this line" : "it");
+        free(where);
+        free(shown);
+    }
+}
+
+char *qmpi_problem_where(const struct qmpi_entry *entry)
 {
     char *shown = qmpi_shorten(entry->text);
-    char *where = entry->position ? qmpi_format("%s, entry %d '%s'", list, entry->position, shown)
-                                  : qmpi_format("'%s', which is not in %s", shown, list);
+    char *where = entry->line       ? qmpi_format("%s, line %d '%s'", list, entry->line, shown)
+                  : entry->position ? qmpi_format("%s, entry %d '%s'", list, entry->position, shown)
+                                    : qmpi_format("'%s', which is not in %s", shown, list);
+    free(shown);
+    return where;
+}
+
+void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem)
+{
+    char *where = qmpi_problem_where(entry);
     qmpi_problem_report(where, problem, "this layer");
     free(where);
-    free(shown);
 }

@@ -17,8 +17,14 @@ void qmpi_problem_start(void);
  */
 void qmpi_problem_report(const char *where, char *problem, const char *without);
 
-/* The environment variable that entries are from, where it is not QMPI_TOOLS; not copied. */
-void qmpi_problem_name_list(const char *variable);
+/* What is wrong with the configuration file, apart from the tools that it lists. */
+void qmpi_problem_report_config(void);
+
+/* What entries are from, where it is not QMPI_TOOLS: a variable or a file; not copied. */
+void qmpi_problem_name_list(const char *source);
+
+/* How messages name an entry of the list; the caller frees it. */
+char *qmpi_problem_where(const struct qmpi_entry *entry);
 
 /* The same for one entry of the list. */
 void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem);

@@ -14,6 +14,7 @@ struct qmpi_option {
 
 struct qmpi_entry {
     int position; /* 1 for the first entry; empty entries do not count */
+    int line;     /* of the configuration file that it is from; 0: from a variable */
     char *text;   /* as written */
     char *name;   /* name or path; NULL if `problem` */
     struct qmpi_option *options;

@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What each subcommand prints and how it ends."""
-from support import (ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, PROGRAMS, QMPI, TOOLS, TOOLS_FOLDER,
-                     clean_environment, launch, run_command)
-
-
-def qmpi(*arguments, env=None, launcher=(), **more):
-    environment = clean_environment()
-    environment.update({key: str(value) for key, value in (env or {}).items()})
-    return run_command([*launcher, QMPI, *arguments], environment, **more)
+from cli_support import qmpi
+from support import ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, PROGRAMS, TOOLS, TOOLS_FOLDER, launch
 
 
 def test_version_names_the_mpi():
@@ -16,7 +10,8 @@ def test_version_names_the_mpi():
 
 def test_help_is_there_for_the_command_and_every_subcommand():
     assert "Commands:" in qmpi("--help").stdout
-    for command in ("run", "list", "check", "functions", "report"):
+    for command in ("run", "list", "check", "doctor", "new", "functions", "report",
+                    "vars"):
         result = qmpi(command, "--help")
         assert result.returncode == 0
         assert result.stdout.startswith(f"Usage: qmpi {command}")

@@ -147,7 +147,7 @@ static void nothing_is_traced_unless_asked_for(void **state)
 {
     (void)state;
     capture();
-    qmpi_debug_start();
+    qmpi_debug_start(getenv("QMPI_DEBUG"));
     qmpi_debug(QMPI_TOPIC_LOAD, "hidden");
     assert_string_equal(released(), "");
     for (int topic = 0; topic < QMPI_TOPIC_COUNT; topic++)
@@ -159,7 +159,7 @@ static void unknown_topics_are_reported_and_the_known_ones_traced(void **state)
     (void)state;
     setenv("QMPI_DEBUG", "load,wrong,,chains,chain", 1);
     capture();
-    qmpi_debug_start();
+    qmpi_debug_start(getenv("QMPI_DEBUG"));
     const char *text = released();
     assert_non_null(strstr(text, "unknown topic 'wrong'"));
     assert_non_null(strstr(text, "unknown topic 'chains'"));
@@ -177,7 +177,7 @@ static void only_the_speaker_reports_unknown_topics(void **state)
     setenv("QMPI_DEBUG", "wrong", 1);
     setenv("PMI_RANK", "1", 1);
     capture();
-    qmpi_debug_start();
+    qmpi_debug_start(getenv("QMPI_DEBUG"));
     assert_string_equal(released(), "");
 }
 
@@ -198,7 +198,7 @@ static void all_means_every_topic(void **state)
     (void)state;
     setenv("QMPI_DEBUG", "all", 1);
     capture();
-    qmpi_debug_start();
+    qmpi_debug_start(getenv("QMPI_DEBUG"));
     assert_string_equal(released(), "");
     for (int topic = 0; topic < QMPI_TOPIC_COUNT; topic++)
         assert_true(qmpi_debugs((enum qmpi_topic)topic));

@@ -5,6 +5,7 @@
 
 #include "below.h"
 #include "catalogue.h"
+#include "config_file.h"
 #include "message.h"
 #include "numbers.h"
 #include "words.h"
@@ -157,7 +158,7 @@ static char *set(int tool_id, const char *name, const char *text)
 
 static void report(int tool_id, const char *key, const char *value, const char *problem)
 {
-    const char *on_error = qmpi_getenv("QMPI_ON_ERROR");
+    const char *on_error = qmpi_setting("QMPI_ON_ERROR");
     const bool skips = on_error && !strcmp(on_error, "skip");
     if (qmpi_speaks()) {
         const char *mend = strstr(problem, "\nmend: ");

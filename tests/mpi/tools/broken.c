@@ -7,6 +7,7 @@
  *   4 plain     has nothing to do with MPI
  *   5 leaky     works, but branches on uninitialised memory: to see that valgrind is heard
  *   6 twins     announces two tools
+ *   7 dies      its constructor ends the process by a signal
  */
 #if BROKEN == 4
 
@@ -58,6 +59,10 @@ __attribute__((constructor)) static void announce(void)
 #elif BROKEN == 6
     QMPI_Register_tool_name("castor", init);
     QMPI_Register_tool_name("pollux", init);
+#elif BROKEN == 7
+    if (!getenv("QMPI_TEST_NEVER_SET"))
+        abort();
+    QMPI_Register_tool_name("broken", init);
 #else
     QMPI_Register_tool_name("broken", init);
 #endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A tool that changes arguments: it compresses what MPI_Bcast sends (zlib). A broadcast is the one
+ * operation where that is simple and right: all processes take part in it, know its size, and have
+ * the same layer, so each side knows what the other does. (A message between two processes may be
+ * received by a wildcard, probed for, or waited for: a layer would have to change all of those.)
+ *
+ * The root packs its data, whatever their type; says in one short broadcast how long they are, and
+ * compressed; and broadcasts that. Layers above see the application's call, layers below the two
+ * that are carried out. Small broadcasts, and those on intercommunicators, pass unchanged. All
+ * processes of the job must run this layer, with the same options.
+ */
+#include <qmpi/qmpi.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+static _Atomic long long given[256], sent[256]; /* the roots' bytes; one for each layer */
+static int threshold[256];
+
+struct broadcast {
+    QMPI_Context context;
+    int tool_id;
+    int large; /* MPI_Bcast_c; the two match each other, so both must be changed */
+    void *buffer;
+    MPI_Count count;
+    MPI_Datatype datatype;
+    int root;
+    MPI_Comm comm;
+    long long size; /* bytes */
+};
+
+/* Broadcasts something by the next layer's function. */
+static int pass_on(const struct broadcast *b, void *buffer, MPI_Count count, MPI_Datatype datatype)
+{
+    QMPI_Context c = b->context;
+#if MPI_VERSION >= 4
+    if (b->large)
+        return QMPIX_NEXT(c, Bcast_c)(QMPIX_NEXT_CONTEXT(c), buffer, count, datatype, b->root,
+                                      b->comm);
+#endif
+    return QMPIX_NEXT(c, Bcast)(QMPIX_NEXT_CONTEXT(c), buffer, (int)count, datatype, b->root,
+                                b->comm);
+}
+
+/* What the root says before the data. */
+struct announcement {
+    long long packed;     /* bytes */
+    long long compressed; /* 0: they would not shrink; the data follow as they are */
+};
+
+static int fail(const struct broadcast *b)
+{
+    PMPI_Comm_call_errhandler(b->comm, MPI_ERR_NO_MEM);
+    return MPI_ERR_NO_MEM;
+}
+
+/*
+ * MPI_Pack and MPI_Unpack of some MPI libraries take no MPI_BOTTOM. The same data are at any other
+ * address with a type that is displaced by its negative; returns whether that type is to be freed.
+ */
+static int leave_bottom(struct broadcast *b)
+{
+    static char anchor;
+    const int count = (int)b->count;
+    MPI_Aint displacement;
+    if (b->buffer != MPI_BOTTOM)
+        return 0;
+    PMPI_Get_address(&anchor, &displacement);
+    displacement = -displacement;
+    PMPI_Type_create_hindexed(1, &count, &displacement, b->datatype, &b->datatype);
+    PMPI_Type_commit(&b->datatype);
+    b->buffer = &anchor;
+    b->count = 1;
+    return 1;
+}
+
+/* The root's data in compressed form; NULL: it would not be shorter, or there is no memory. */
+static unsigned char *compress_data(struct broadcast b, struct announcement *say)
+{
+    int room = 0, packed = 0;
+    const int moved = leave_bottom(&b);
+    PMPI_Pack_size((int)b.count, b.datatype, b.comm, &room);
+    uLongf length = compressBound((uLong)room);
+    unsigned char *plain = malloc((size_t)room), *shorter = malloc(length);
+    if (!plain || !shorter ||
+        PMPI_Pack(b.buffer, (int)b.count, b.datatype, plain, room, &packed, b.comm) ||
+        compress2(shorter, &length, plain, (uLong)packed, Z_BEST_SPEED) != Z_OK ||
+        length >= (uLong)packed) {
+        free(shorter);
+        shorter = NULL;
+    }
+    if (moved)
+        PMPI_Type_free(&b.datatype);
+    free(plain);
+    say->packed = packed;
+    say->compressed = shorter ? (long long)length : 0;
+    return shorter;
+}
+
+static int restore_data(struct broadcast b, const struct announcement *said,
+                        const unsigned char *shorter)
+{
+    int position = 0, result = MPI_ERR_NO_MEM;
+    const int moved = leave_bottom(&b);
+    uLongf length = (uLongf)said->packed;
+    unsigned char *plain = malloc(length);
+    if (plain && uncompress(plain, &length, shorter, (uLong)said->compressed) == Z_OK)
+        result =
+            PMPI_Unpack(plain, (int)length, &position, b.buffer, (int)b.count, b.datatype, b.comm);
+    if (moved)
+        PMPI_Type_free(&b.datatype);
+    free(plain);
+    return result;
+}
+
+static int squeeze(const struct broadcast *b)
+{
+    struct announcement say = {0, 0};
+    int rank = 0, result;
+    PMPI_Comm_rank(b->comm, &rank);
+    unsigned char *shorter = rank == b->root ? compress_data(*b, &say) : NULL;
+    if ((result = pass_on(b, &say, sizeof say, MPI_BYTE)) == MPI_SUCCESS) {
+        if (!say.compressed) {
+            result = pass_on(b, b->buffer, b->count, b->datatype);
+        } else if (!shorter && !(shorter = malloc((size_t)say.compressed))) {
+            result = fail(b);
+        } else {
+            result = pass_on(b, shorter, say.compressed, MPI_BYTE);
+            if (result == MPI_SUCCESS && rank != b->root &&
+                restore_data(*b, &say, shorter) != MPI_SUCCESS)
+                result = fail(b);
+        }
+    }
+    if (rank == b->root) {
+        given[b->tool_id] += (long long)b->size;
+        sent[b->tool_id] += (long long)sizeof say + (say.compressed ? say.compressed : b->size);
+    }
+    free(shorter);
+    return result;
+}
+
+/* Whether to compress. All processes must come to one answer, and they do: size is the same. */
+static int worth_it(struct broadcast *b)
+{
+    int inter = 1, size = 0;
+    if (b->count <= 0 || b->datatype == MPI_DATATYPE_NULL || b->comm == MPI_COMM_NULL)
+        return 0; /* nothing to do, or an error that MPI is to find */
+    if (PMPI_Comm_test_inter(b->comm, &inter) || inter || PMPI_Type_size(b->datatype, &size) ||
+        size <= 0)
+        return 0;
+    b->size = (long long)size * b->count;
+    return b->size >= threshold[b->tool_id] && b->size < 1 << 30;
+}
+
+static int my_Bcast(QMPI_Context c, void *buffer, int count, MPI_Datatype datatype, int root,
+                    MPI_Comm comm)
+{
+    struct broadcast b = {c, 0, 0, buffer, count, datatype, root, comm, 0};
+    QMPIX_Context_get_tool_id(c, &b.tool_id);
+    return worth_it(&b) ? squeeze(&b) : pass_on(&b, buffer, count, datatype);
+}
+
+#if MPI_VERSION >= 4
+static int my_Bcast_c(QMPI_Context c, void *buffer, MPI_Count count, MPI_Datatype datatype,
+                      int root, MPI_Comm comm)
+{
+    struct broadcast b = {c, 0, 1, buffer, count, datatype, root, comm, 0};
+    QMPIX_Context_get_tool_id(c, &b.tool_id);
+    return worth_it(&b) ? squeeze(&b) : pass_on(&b, buffer, count, datatype);
+}
+#endif
+
+static int my_Finalize(QMPI_Context c)
+{
+    int tool_id = 0;
+    QMPIX_Context_get_tool_id(c, &tool_id);
+    if (given[tool_id])
+        fprintf(stderr, "squeeze (layer %d): %lld bytes to broadcast, %lld sent\n", tool_id,
+                (long long)given[tool_id], (long long)sent[tool_id]);
+    return QMPIX_NEXT(c, Finalize)(QMPIX_NEXT_CONTEXT(c));
+}
+
+static void init(int tool_id)
+{
+    const char *text = NULL;
+    char *end = NULL;
+    QMPIX_Tool_get_option(tool_id, "from", &text);
+    const long from = strtol(text, &end, 10);
+    if (end == text || *end || from < 1 || from > 1 << 30)
+        QMPIX_Tool_fail(tool_id, "from= is no number of bytes\nmend: give 1 to 1073741824");
+    threshold[tool_id] = (int)from;
+    QMPI_Register_tool_function(tool_id, MPI_BCAST_T, (void (*)(void))my_Bcast);
+#if MPI_VERSION >= 4
+    QMPI_Register_tool_function(tool_id, MPI_BCAST_C_T, (void (*)(void))my_Bcast_c);
+#endif
+    QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))my_Finalize);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    static const QMPIX_Tool_option options[] = {
+        {"from", "4096", "broadcasts of so many bytes and more are compressed"}, {0}};
+    static const QMPIX_Tool_info info = {
+        .size = sizeof info, .description = "compresses broadcasts", .options = options};
+    QMPI_Register_tool_name("squeeze", init);
+    QMPIX_Register_tool_info("squeeze", &info);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A tool about tools: when MPI has been initialised it says who is in the stack, from where, and
+ * which way one function takes through it. So it shows what a meta-tool can ask: it could as well
+ * switch layers off (QMPIX_Tool_set_enabled) or read what they publish through MPI_T.
+ */
+#include <qmpi/qmpi.h>
+#include <stdio.h>
+
+static void describe(int tool_id, int own_id)
+{
+    const char *name = "", *library = "", *binding = "";
+    const QMPIX_Tool_info *info = NULL;
+    QMPIX_Tool_get_name(tool_id, &name);
+    QMPIX_Tool_get_library(tool_id, &library);
+    QMPIX_Tool_get_binding(tool_id, &binding);
+    QMPIX_Tool_get_info(tool_id, &info);
+    fprintf(stderr, "who: layer %d is %s%s: %s\n", tool_id, name,
+            tool_id == own_id ? " (that is me)" : "",
+            info && info->description ? info->description : "it says nothing of itself");
+    fprintf(stderr, "who:   from %s, %s\n", library, binding);
+}
+
+/* The layers that a call of the function passes, from the application down to the MPI library. */
+static void draw_chain(int count, const char *function, enum QMPI_Functions_enum number)
+{
+    fprintf(stderr, "who: %s goes", function);
+    for (int tool_id = 1; tool_id <= count; tool_id++) {
+        const char *name = "";
+        int flag = 0;
+        QMPIX_Tool_get_name(tool_id, &name);
+        if (QMPIX_Tool_intercepts(tool_id, number, &flag) == MPI_SUCCESS && flag)
+            fprintf(stderr, " %s >", name);
+    }
+    fprintf(stderr, " P%s\n", function);
+}
+
+static void tell(QMPI_Context c)
+{
+    int count = 0, own_id = 0, rank = 0;
+    const char *function = NULL;
+    enum QMPI_Functions_enum number;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank)
+        return;
+    QMPIX_Context_get_tool_id(c, &own_id);
+    QMPIX_Tool_count(&count);
+    for (int tool_id = 1; tool_id <= count; tool_id++)
+        describe(tool_id, own_id);
+    QMPIX_Tool_get_option(own_id, "function", &function);
+    if (QMPIX_Function_id(function, &number) == MPI_SUCCESS)
+        draw_chain(count, function, number);
+}
+
+static int my_Init(QMPI_Context c, int *argc, char ***argv)
+{
+    const int result = QMPIX_NEXT(c, Init)(QMPIX_NEXT_CONTEXT(c), argc, argv);
+    if (result == MPI_SUCCESS)
+        tell(c);
+    return result;
+}
+
+static int my_Init_thread(QMPI_Context c, int *argc, char ***argv, int required, int *provided)
+{
+    const int result =
+        QMPIX_NEXT(c, Init_thread)(QMPIX_NEXT_CONTEXT(c), argc, argv, required, provided);
+    if (result == MPI_SUCCESS)
+        tell(c);
+    return result;
+}
+
+static void init(int tool_id)
+{
+    const char *function = NULL;
+    enum QMPI_Functions_enum number;
+    QMPIX_Tool_get_option(tool_id, "function", &function);
+    if (QMPIX_Function_id(function, &number) != MPI_SUCCESS)
+        QMPIX_Tool_fail(tool_id, "function= names no MPI function\n"
+                                 "mend: write it as the MPI standard does for C: MPI_Send");
+    QMPI_Register_tool_function(tool_id, MPI_INIT_T, (void (*)(void))my_Init);
+    QMPI_Register_tool_function(tool_id, MPI_INIT_THREAD_T, (void (*)(void))my_Init_thread);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    static const QMPIX_Tool_option options[] = {
+        {"function", "MPI_Send", "the function whose way through the stack is shown"}, {0}};
+    static const QMPIX_Tool_info info = {
+        .size = sizeof info, .description = "says who is in the stack", .options = options};
+    QMPI_Register_tool_name("who", init);
+    QMPIX_Register_tool_info("who", &info);
+}

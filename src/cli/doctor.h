@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * qmpi doctor: what its parts share. Each part looks at one thing, in this order, and prints
+ * findings: what is well, what is worth knowing, and what is wrong together with its mend.
+ */
+#ifndef QMPI_DOCTOR_H
+#define QMPI_DOCTOR_H
+
+#include <stdbool.h>
+
+/* ---- Findings: in doctor_findings.c -------------------------------------------------------------
+ */
+
+void doctor_heading(const char *text);
+void doctor_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A note or a wrong finding may end in a line that begins with `mend: `. */
+void doctor_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void doctor_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether a wrong finding began with this line. */
+bool doctor_has_said(const char *line);
+
+/* How many findings were wrong so far. */
+int doctor_count_wrong(void);
+
+/* ---- The parts ----------------------------------------------------------------------------------
+ */
+
+void doctor_look_at_qmpi(void);
+/* Whether the stack can be tried: two libqmpi in a process wait for each other. */
+bool doctor_look_at_environment(void);
+void doctor_look_at_stack(void);
+void doctor_look_at_program(const char *name);
+
+/* Whether the stack has an entry for this library. In doctor_stack.c. */
+bool doctor_is_listed(const char *path);
+
+/* Whether the dynamic loader was given this library by LD_PRELOAD. In doctor_environment.c. */
+bool doctor_is_preloaded(const char *path);
+
+/* ---- Other processes: in doctor_child.c ---------------------------------------------------------
+ */
+
+struct doctor_child {
+    char *output; /* what it wrote to stdout */
+    char *errors; /* and to stderr */
+    int status;   /* as of waitpid; -1: it did not end and was killed, or could not be started */
+};
+
+/*
+ * Runs a command to its end; its environment is this one with `variables` (name, value, …, NULL)
+ * set. To be freed with doctor_child_free.
+ */
+struct doctor_child doctor_child_run(const char *const *command, const char *const *variables);
+void doctor_child_free(struct doctor_child *child);
+
+/* ---- Libraries and programs: in doctor_object.c -------------------------------------------------
+ */
+
+/* What an object file says of its ways to MPI. */
+struct doctor_object {
+    char *problem;     /* why it cannot be read; NULL: the rest is known */
+    bool mpi_library;  /* it is one, or holds one */
+    bool open_mpi;     /* and that is Open MPI */
+    bool binding;      /* it is MPI's library for Fortran */
+    bool qmpi;         /* it is libqmpi, or holds it */
+    bool native_tool;  /* it announces a tool */
+    bool pmpi_tool;    /* it defines MPI functions, and is neither of these nor a binding */
+    bool calls_c;      /* it refers to MPI functions of C */
+    bool calls_mpif;   /* and of Fortran's mpif.h and module mpi */
+    bool calls_f08;    /* and of the module mpi_f08 */
+    bool loads;        /* it refers to dlopen */
+    bool names_mpi;    /* it holds the name of an MPI library as text */
+    bool holds_static; /* it holds the text of an MPI library without offering its functions */
+};
+
+/* Reads a library, or with `program` a program. */
+struct doctor_object doctor_object_read(const char *path, bool program);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * qmpi new: writes a small complete tool to begin with: source, build file, README and a test. It
+ * knows nothing of our source tree; it finds qmpi by its qmpi.pc.
+ */
+#define _GNU_SOURCE
+#include "new.h"
+
+#include "cli.h"
+#include "message.h"
+
+#include <argp.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { KEY_OBSERVER = 256, KEY_CXX };
+
+struct wish {
+    const char *folder;
+    const char *name; /* of the tool: the folder's last part */
+    bool observer, cxx;
+};
+
+static const struct argp_option options[] = {
+    {"observer", KEY_OBSERVER, NULL, 0,
+     "a tool of two callbacks around every MPI function, instead of one interceptor for each", 0},
+    {"cxx", KEY_CXX, NULL, 0, "write it in C++", 0},
+    {0},
+};
+
+static const char doc[] =
+    "Write a small complete tool to begin with into a new folder NAME: its source, a meson.build, "
+    "a "
+    "README and a test.\vNAME may be a path: the tool's name is its last part. A name consists of "
+    "letters, digits, - and _.\n"
+    "\n"
+    "  qmpi new mine\n"
+    "  qmpi new --observer --cxx tools/mine";
+
+/* The files of a tool: which template, and under which name it is written. */
+static const struct {
+    const char *template, *name;
+    bool executable;
+} files[] = {
+    {"meson.build.in", "meson.build", false},
+    {"README.md.in", "README.md", false},
+    {"smoke.c", "smoke.c", false},
+    {"smoke.sh", "smoke.sh", true},
+    {"gitignore", ".gitignore", false},
+};
+
+static const char *const sources[2][2] = {{"tool.c", "tool.cpp"}, {"observer.c", "observer.cpp"}};
+
+/* ---- What is asked for --------------------------------------------------------------------------
+ */
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct wish *wish = state->input;
+    switch (key) {
+    case KEY_OBSERVER:
+        wish->observer = true;
+        return 0;
+    case KEY_CXX:
+        wish->cxx = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (wish->folder)
+            argp_error(state, "one name is enough: '%s' is too many", argument);
+        wish->folder = argument;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "no name: qmpi new [OPTION...] NAME");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void refuse(const char *name, const char *reason, const char *mend)
+{
+    char *shown = qmpi_shorten(name);
+    qmpi_sayf("qmpi new '%s': %s\nmend: %s", shown, reason, mend);
+    exit(2);
+}
+
+static bool is_plain(const char *name)
+{
+    if (!isalpha((unsigned char)*name) || strlen(name) > 64)
+        return false;
+    for (; *name; name++) {
+        if (!isalnum((unsigned char)*name) && *name != '-' && *name != '_')
+            return false;
+    }
+    return true;
+}
+
+/* Names that the build file needs for itself, or Meson. */
+static bool is_reserved(const char *name)
+{
+    static const char *const reserved[] = {
+        "all",     "benchmark", "build",      "clean", "clean-ctlist", "coverage", "dist",
+        "install", "phony",     "scan-build", "smoke", "test",         "uninstall"};
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
+        if (!strcmp(reserved[i], name))
+            return true;
+    }
+    return !strncmp(name, "meson", 5) || !strncmp(name, "coverage-", 9);
+}
+
+static void check_name(struct wish *wish)
+{
+    char *folder = qmpi_copy(wish->folder);
+    for (size_t length = strlen(folder); length > 1 && folder[length - 1] == '/';)
+        folder[--length] = '\0';
+    wish->folder = folder;
+    wish->name = strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder;
+    if (!is_plain(wish->name))
+        refuse(wish->name, "not a tool's name",
+               "begin with a letter; then letters, digits, - and _, at most 64 of them");
+    if (is_reserved(wish->name))
+        refuse(wish->name, "the build needs this name for itself", "choose another name");
+    char *installed = qmpi_format("%s/%s.so", cli_tools_folder(), wish->name);
+    if (access(installed, F_OK) == 0)
+        refuse(wish->name, "there is an installed tool of this name", "choose another name");
+    free(installed);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------
+ */
+
+static bool is_empty(const char *folder)
+{
+    DIR *stream = opendir(folder);
+    int entries = 0;
+    while (stream && readdir(stream))
+        entries++;
+    if (stream)
+        closedir(stream);
+    return stream && entries <= 2; /* . and .. */
+}
+
+static void make_folder(const char *folder)
+{
+    if (mkdir(folder, 0777) == 0 || (errno == EEXIST && is_empty(folder)))
+        return;
+    if (errno == EEXIST || errno == ENOTDIR)
+        refuse(folder, "it is there already, and not an empty folder",
+               "choose another name, or remove it");
+    refuse(folder, strerror(errno), "give a name in a folder that is there and that you may write");
+}
+
+/* What stands for a placeholder that a text begins with; `length` is set to the placeholder's. */
+static const char *value_of(const struct wish *wish, const char *source, const char *text,
+                            size_t *length)
+{
+    const struct {
+        const char *placeholder, *value;
+    } values[] = {{"@NAME@", wish->name},
+                  {"@SOURCE@", source},
+                  {"@PACKAGE@", "qmpi" QMPI_SUFFIX},
+                  {"@LANGUAGES@", wish->cxx ? "'c', 'cpp'" : "'c'"},
+                  {"@STANDARD@", wish->cxx ? "'c_std=c11', 'cpp_std=c++17'" : "'c_std=c11'"}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        *length = strlen(values[i].placeholder);
+        if (!strncmp(text, values[i].placeholder, *length))
+            return values[i].value;
+    }
+    return NULL;
+}
+
+static const char *const *find_template(const char *name)
+{
+    const struct cli_template *template = cli_templates;
+    while (strcmp(template->name, name) != 0)
+        template ++;
+    return template->lines;
+}
+
+static void write_file(const struct wish *wish, const char *source, const char *template,
+                       const char *name, bool executable)
+{
+    const mode_t mask = umask(0), mode = 0777 & ~mask;
+    umask(mask);
+    char *path = qmpi_format("%s/%s", wish->folder, name);
+    FILE *file = fopen(path, "wx");
+    for (const char *const *line = find_template(template); file && *line; line++) {
+        for (const char *text = *line; *text;) {
+            size_t length;
+            const char *value = *text == '@' ? value_of(wish, source, text, &length) : NULL;
+            if (value)
+                fputs(value, file);
+            else
+                fputc(*text, file);
+            text += value ? length : 1;
+        }
+    }
+    const bool written = file && !ferror(file);
+    if (!file || fclose(file) || !written)
+        refuse(path, strerror(errno), "make room, or give a name in a folder that you may write");
+    if (executable && chmod(path, mode) != 0)
+        refuse(path, strerror(errno), "give a name in a folder that you may write");
+    free(path);
+}
+
+/* ---- What comes next ----------------------------------------------------------------------------
+ */
+
+/* Where the qmpi.pc of this command's library is; NULL: it is not known. To be freed. */
+static char *find_pkg_config(void)
+{
+    static const char *const places[][2] = {
+        {"pkgconfig", "qmpi" QMPI_SUFFIX ".pc"},
+        {"../meson-uninstalled", "qmpi" QMPI_SUFFIX "-uninstalled.pc"}};
+    const char *library = cli_library_path();
+    const int length = (int)(strrchr(library, '/') - library);
+    for (int i = 0; i < 2; i++) {
+        char *file = qmpi_format("%.*s/%s/%s", length, library, places[i][0], places[i][1]);
+        const bool there = access(file, R_OK) == 0;
+        free(file);
+        if (there)
+            return qmpi_format("%.*s/%s", length, library, places[i][0]);
+    }
+    return NULL;
+}
+
+/* How to call it here: a name that PATH leads to it, else a path. To be freed. */
+static char *name_command(void)
+{
+    char *self = realpath("/proc/self/exe", NULL);
+    char *found = cli_program_find("qmpi" QMPI_SUFFIX);
+    char *real = found ? realpath(found, NULL) : NULL;
+    const bool in_path = self && real && !strcmp(self, real);
+    free(found);
+    free(real);
+    if (!in_path && self)
+        return self;
+    free(self);
+    return qmpi_copy("qmpi" QMPI_SUFFIX);
+}
+
+/* Debian's name for this MPI's launcher, where there is one: the plain name may be another MPI's.
+ */
+static const char *name_launcher(void)
+{
+    char *found = cli_program_find("mpiexec." QMPI_MPI);
+    const bool there = found != NULL;
+    free(found);
+    return there ? "mpiexec." QMPI_MPI : "mpiexec";
+}
+
+static void print_next(const struct wish *wish, const char *source)
+{
+    char *folder = find_pkg_config();
+    char *real = folder ? realpath(folder, NULL) : NULL;
+    char *command = name_command();
+    printf("wrote %s: the tool is %s\n\n"
+           "  cd %s\n"
+           "  meson setup build%s%s\n"
+           "  meson test -C build\n"
+           "  %s -n 2 %s run --tool-path build -t %s -- ./app\n",
+           wish->folder, source, wish->folder, real ? " --pkg-config-path=" : "", real ? real : "",
+           name_launcher(), command, wish->name);
+    free(command);
+    free(real);
+    free(folder);
+}
+
+int cli_new(int argc, char **argv)
+{
+    static const struct argp argp = {options, parse, "NAME", doc, NULL, NULL, NULL};
+    struct wish wish = {.folder = NULL};
+    argp_parse(&argp, argc, argv, 0, NULL, &wish);
+    check_name(&wish);
+    make_folder(wish.folder);
+    char *source = qmpi_format("%s.%s", wish.name, wish.cxx ? "cpp" : "c");
+    write_file(&wish, source, sources[wish.observer][wish.cxx], source, false);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        write_file(&wish, source, files[i].template, files[i].name, files[i].executable);
+    print_next(&wish, source);
+    free(source);
+    return 0;
+}

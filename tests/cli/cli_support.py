@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""Ways to run the command as a user runs it."""
+import shutil
+
+import pytest
+
+from support import MPI_NAME, QMPI, clean_environment, run_command
+
+# This build's MPI, and another one.
+SONAMES = {"mpich": "libmpich.so.12", "openmpi": "libmpi.so.40"}
+OTHER_MPI = next(name for name in SONAMES if name != MPI_NAME)
+PACKAGE = QMPI.name
+
+
+def qmpi(*arguments, env=None, launcher=(), **more):
+    """The command in a clean environment; `env` adds to it."""
+    environment = clean_environment()
+    environment.update({key: str(value) for key, value in (env or {}).items()})
+    return run_command([*launcher, QMPI, *arguments], environment, **more)
+
+
+def own_messages(result):
+    """Our messages without what tools of the tests note."""
+    return [line for line in result.messages if not line.startswith("trace: ")]
+
+
+def compiler(name="cc"):
+    """A compiler; the test is skipped where there is none."""
+    found = shutil.which(name)
+    if not found:
+        pytest.skip(f"there is no {name}")
+    return found

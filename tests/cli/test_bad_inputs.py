@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: MIT
+"""A hundred and more bad inputs: stacks, library files, options of the command and of tools. Each gets a
+message that names it and exit status 2, or a right result; nothing crashes."""
+import random
+import re
+import shutil
+import struct
+
+import pytest
+from support import ASAN, BUILD, MPI_SONAME, QMPI, SOURCE, clean_environment, run_command
+
+TOOL = BUILD / "examples" / "barriers.so"
+
+
+def qmpi(*arguments, **variables):
+    return run_command([QMPI, *arguments], {**clean_environment(), **variables})
+
+
+def check_message(result, *words):
+    """Status 2, nothing on stdout, and one message with our prefix that says all of `words`."""
+    assert result.returncode == 2
+    assert result.stdout == ""
+    lines = [line for line in result.stderr.splitlines() if line]
+    assert lines and all(re.match(r"(\S*/)?qmpi( \w+)?: |Try ", line) for line in lines), lines
+    for word in words:
+        assert word in result.stderr, word
+
+
+# ---- Stacks: (text, what the message says)
+
+BAD_STACKS = [
+    ("nonesuch", "no such tool"), ("no such tool", "no such tool"), ("EMPTY", "no such tool"),
+    ("empty ", "'empty '"), (" empty", "' empty'"), ("empty;count", "'empty;count'"),
+    ("-t", "'-t'"), ("--help", "'--help'"), ("*", "'*'"), ("é", "'é'"), ("😀", "'😀'"), ("%r", "'%r'"),
+    ("$HOME", "'$HOME'"), ("~", "'~'"), ("empty.so.", "'empty.so.'"), ("libempty", "'libempty'"),
+    ("libnonesuch.so", "no such tool"), ("./nonesuch.so", "no such library"), ("/", "a directory"),
+    (".", "'.'"), ("..", "'..'"), ("../", "a directory"), ("/dev/null", "not a regular file"),
+    ("/etc/passwd", "not an ELF file"), ("//", "a directory"), ("/nonesuch/" + "x" * 5000, "…"),
+    ("n" * 5000, "…"), ("libc.so.6", "no tool"), (MPI_SONAME, "an MPI library"),
+    ("/bin/sh", "a program"), ("empty,colour=red", "'colour'"), ("empty,=red", "=red"),
+    ("empty,colour", "'colour'"), ("empty,", "''"), ("empty,,", "''"), ("count,output=a,output=b", "twice"),
+    ("count,OUTPUT=a", "'OUTPUT'"), ("count, output=a", "' output'"), (",output=a", "no name"),
+    ("empty\\", "backslash"), ("em\\pty", "\\p is no escape"), ("empty\\:count", "'empty\\:count'"),
+    ("empty=1", "empty=1"), ("empty:nonesuch", "entry 2 'nonesuch'"),
+    ("nonesuch:empty", "entry 1 'nonesuch'"), ("empty\ncount", "empty"), ("empty\tcount", "empty"),
+    ("\x1b[31mred", "red"), (":".join(["empty"] * 256), "255"),
+]
+
+# (text, the layers that there are)
+GOOD_STACKS = [
+    ("", []), (":", []), (":::::", []), ("empty:", ["empty"]), (":empty", ["empty"]),
+    ("empty::empty", ["empty", "empty"]),
+    ("count,output=a\\:b", ["count"]), ("count,output=", ["count"]), ("count,output==", ["count"]),
+    ("empty.so", ["empty"]), (":".join(["empty"] * 255), ["empty"] * 255),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BAD_STACKS)))
+def test_a_bad_stack_is_named_with_what_is_wrong(number):
+    text, words = BAD_STACKS[number]
+    result = qmpi("check", "-t", text)
+    check_message(result, "QMPI_TOOLS", words)
+    assert "mend: " in result.stderr and len(result.stderr) < 20_000
+
+
+@pytest.mark.parametrize("number", range(len(GOOD_STACKS)))
+def test_an_unusual_stack_is_right(number):
+    text, layers = GOOD_STACKS[number]
+    result = qmpi("check", "-t", text)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert re.findall(r"(?m)^layer \d+: (\S+)", result.stdout) == layers
+
+
+# ---- Library files
+
+HEADER, PROGRAM_HEADER, DYNAMIC_ENTRY = 64, 56, 16
+PT_DYNAMIC = 2
+# What is called, and what is only there for versions of symbols: any value may be a right one there.
+LEFT_OUT = {12, 13, 25, 26, 27, 28, 0x6FFFFFF0, 0x6FFFFFFE, 0x6FFFFFFF}
+
+
+def structure(data):
+    """Offsets of bytes that tell the loader what the file is: headers and dynamic section."""
+    at, = struct.unpack_from("<Q", data, 32)
+    count, = struct.unpack_from("<H", data, 56)
+    places = [*range(HEADER), *range(at, at + count * PROGRAM_HEADER)]
+    for i in range(count):
+        kind, _, offset, _, _, size = struct.unpack_from("<IIQQQQ", data, at + i * PROGRAM_HEADER)
+        if kind != PT_DYNAMIC:
+            continue
+        for entry in range(offset, offset + size, DYNAMIC_ENTRY):
+            tag, = struct.unpack_from("<Q", data, entry)
+            if tag == 0:
+                break
+            if tag not in LEFT_OUT:
+                places += range(entry + 8, entry + DYNAMIC_ENTRY)
+    return places
+
+
+def check_file(path):
+    """Either it is refused by its name, or it is the tool that it was."""
+    result = qmpi("check", "-t", path)
+    if result.returncode == 0:
+        assert "layer 1: barriers" in result.stdout and not result.stderr
+    else:
+        check_message(result, "QMPI_TOOLS, entry 1", str(path)[:60], "mend: ")
+    return result.returncode
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_library_that_is_cut_anywhere_is_refused(seed, tmp_path):
+    data = TOOL.read_bytes()
+    path = tmp_path / "cut.so"
+    path.write_bytes(data[:random.Random(seed).randrange(len(data))])
+    assert check_file(path) == 2
+    assert re.search("truncated|not an ELF|empty file", qmpi("check", "-t", path).stderr)
+
+
+@pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
+@pytest.mark.parametrize("seed", range(30))
+def test_a_library_that_is_changed_somewhere_is_refused_or_right(seed, tmp_path):
+    data = bytearray(TOOL.read_bytes())
+    choice = random.Random(seed)
+    data[choice.choice(structure(data))] ^= 1 << choice.randrange(8)
+    path = tmp_path / "changed.so"
+    path.write_bytes(data)
+    check_file(path)
+
+
+def dynamic_values(data):
+    """{tag: offset of its value}."""
+    at, = struct.unpack_from("<Q", data, 32)
+    count, = struct.unpack_from("<H", data, 56)
+    headers = [struct.unpack_from("<IIQQQQ", data, at + i * PROGRAM_HEADER) for i in range(count)]
+    _, _, offset, _, _, size = next(header for header in headers if header[0] == PT_DYNAMIC)
+    return {struct.unpack_from("<Q", data, entry)[0]: entry + 8
+            for entry in range(offset, offset + size, DYNAMIC_ENTRY)}
+
+
+DT_PLTREL, DT_RELAENT, DT_RELACOUNT, DT_RELA, DT_GNU_HASH = 20, 9, 0x6FFFFFF9, 7, 0x6FFFFEF5
+
+
+@pytest.mark.parametrize("tag, value, words", [
+    (DT_PLTREL, 17, "relocations"), (DT_RELAENT, 23, "relocations"), (DT_RELACOUNT, 1 << 40, "relocations"),
+    (DT_RELA, 8, "relocations"), (DT_GNU_HASH, 1 << 40, "hash table"), (DT_GNU_HASH, 65, "hash table"),
+])
+def test_what_the_loader_takes_for_granted_is_checked(tag, value, words, tmp_path):
+    """The loader ends the process with a message of its own, which names no tool."""
+    data = bytearray(TOOL.read_bytes())
+    struct.pack_into("<Q", data, dynamic_values(data)[tag], value)
+    path = tmp_path / "damaged.so"
+    path.write_bytes(data)
+    assert check_file(path) == 2
+    assert f"its {words} {'are' if words.endswith('s') else 'is'} damaged" in qmpi("check", "-t", path).stderr
+
+
+@pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
+def test_a_library_whose_constructor_faults_is_named(tmp_path):
+    """Also in the middle of a stack; what stands below it is loaded already."""
+    path = shutil.copy(BUILD / "tests/host/tools/libcrash_constructor.so", tmp_path / "libfaulty.so")
+    for on_error in ("stop", "skip"):
+        result = qmpi("check", "-t", f"empty:{path}:count", QMPI_ON_ERROR=on_error)
+        assert result.returncode == 2
+        assert f"qmpi: QMPI_TOOLS, entry 2 '{path}'" in result.stderr
+        assert "ended by SIGSEGV while it was loaded" in result.stderr
+
+
+def test_list_says_of_every_file_what_it_is(tmp_path):
+    """A folder with something of everything, a folder that is none, and an empty name between them."""
+    files = {"a_pmpi.so": BUILD / "tests/host/tools/libtally.so",
+             "b_silent.so": BUILD / "tests/mpi/tools/silent.so",
+             "c_undefined.so": BUILD / "tests/mpi/tools/undefined.so", "d_plain.so": "/etc/passwd"}
+    if not ASAN:
+        files["e_faulty.so"] = BUILD / "tests/mpi/tools/dies.so"
+    for name, source in files.items():
+        shutil.copy(source, tmp_path / name)
+    result = qmpi("list", QMPI_TOOL_PATH=f"{tmp_path}::{tmp_path}/none")
+    assert result.returncode == 0
+    said = dict(re.findall(rf"(?m)^{tmp_path}/(\S+)\n  (.*)$", result.stdout))
+    wanted = {"a_pmpi.so": "a PMPI tool", "b_silent.so": "announces no tool",
+              "c_undefined.so": "cannot be loaded: ", "d_plain.so": "no tool: ",
+              "e_faulty.so": "fails when it is loaded", "none": "cannot be read: No such file"}
+    for name in (*files, "none"):
+        assert said[name].startswith(wanted[name]), name
+    assert "count " in result.stdout
+
+
+# ---- Options of the command: (arguments, what the message says)
+
+BAD_OPTIONS = [
+    (["nonesuch"], "nonesuch"), (["Run"], "Run"), ([""], "''"), (["--nonesuch"], "--nonesuch"), (["-x"], "x"),
+    (["run"], "no program"), (["run", "--"], "no program"), (["run", "-t"], "t"),
+    (["run", "--tools"], "--tools"), (["run", "--nonesuch", "true"], "--nonesuch"),
+    (["run", "-x", "true"], "x"), (["run", "--on-error=", "true"], "stop or skip"),
+    (["run", "--on-error=STOP", "true"], "'STOP'"), (["run", "--debug"], "--debug"),
+    (["check", "empty"], "'empty'"), (["check", "--tool"], "--tool"), (["check", "-t"], "t"),
+    (["check", "--json"], "--json"), (["list", "--all"], "--all"), (["list", "-t", "empty"], "t"),
+    (["functions", "-j"], "j"), (["functions", "--mpi"], "--mpi"), (["report"], "no file"),
+    (["report", "--format=yaml", "x"], "'yaml'"), (["report", "--top=many", "x"], "'many'"),
+    (["report", "--top=99999999999", "x"], "'99999999999'"), (["report", "--compare", "x"], "two files"),
+    (["report", "/nonesuch"], "/nonesuch"), (["report", "/dev/null"], "/dev/null"),
+    (["report", str(SOURCE / "README.md")], "README.md"), (["vars", "--nonesuch"], "--nonesuch"),
+    (["vars", "-t", "nonesuch"], "nonesuch"), (["run", "-c"], "c"), (["run", "-c", "/nonesuch", "true"], "/nonesuch"),
+    (["check", "-c", "nonesuch"], "nonesuch"), (["check", "--function", "MPI_Sned"], "MPI_Sned"),
+    (["check", "--function"], "--function"), (["doctor", "--nonesuch"], "--nonesuch"), (["doctor", "-c", "x"], "-c x"),
+    (["new"], "no name"), (["new", "a", "b"], "'b'"), (["new", "a b"], "'a b'"), (["new", "--c++", "a"], "--c++"),
+]
+
+
+@pytest.mark.parametrize("arguments, words", BAD_OPTIONS, ids=lambda value: str(value)[:40])
+def test_a_bad_option_of_the_command_is_named(arguments, words):
+    check_message(qmpi(*arguments), words)
+
+
+# ---- Options of tools: (stack, what the message says)
+
+BAD_TOOL_OPTIONS = [
+    ("profile,format=xml", "xml"), ("profile,format=json", "output="), ("profile,top=-1", "-1"),
+    ("profile,top=ten", "ten"), ("profile,depth=0", "0"), ("profile,depth=33", "33"),
+    ("profile,depth=1x", "1x"), ("profile,sync=maybe", "maybe"), ("profile,checkpoint=never", "never"),
+    ("profile,checkpoint=-1", "-1"), ("mpit,at=noon", "noon"), ("mpit,format=xml", "xml"),
+    ("mpit,pvar=x", "'pvar'"), ("count,format=json", "'format'"), ("empty,x=1", "'x'"),
+    ("profile,top=", "top"),
+]
+
+
+@pytest.mark.parametrize("stack, words", BAD_TOOL_OPTIONS)
+def test_a_bad_option_of_a_tool_is_named_with_its_entry(stack, words):
+    result = qmpi("check", "-t", f"empty:{stack}")
+    check_message(result, f"QMPI_TOOLS, entry 2 '{stack}'", words, "mend: ")
+
+
+# ---- Configuration files: (content, what the message says)
+
+BAD_CONFIGURATIONS = [
+    (b"nonesuch\n", "line 1 'nonesuch': no such tool"), (b"empty\n\n# x\nnonesuch", "line 4 'nonesuch'"),
+    (b"/nonesuch/tool.so", "no such library"), (b"./nonesuch.so", "qmpi.conf, line 1"),
+    (b"/", "a directory"), (b"/etc/passwd", "not an ELF file"), (b"empty:count", "one tool a line"),
+    (b"empty,colour=red", "'empty,colour' is no setting"), (b"empty count", "one tool a line"),
+    (b"empty\n  colour = red", "no option 'colour'"), (b"empty\n  colour", "key = value"),
+    (b"empty\n  = red", "key = value"), (b"empty\n  colour # = red", "key = value"),
+    (b"count\n output=a\n output=b", "line 3 'output=b': option 'output' is given twice"),
+    (b"count\n output = \"a", "not closed"), (b"count\n output = \"a\" b", "behind the closing quote"),
+    (b"count\n output = \"\\n\"", "escapes nothing"), (b"count\n output = \"\\", "escapes nothing"),
+    (b"\"count", "not closed"), (b"\"\"", "without a name"), (b"\" \"", "no such tool"),
+    (b"  output = a", "no tool above"), (b"\toutput", "no tool above"),
+    (b"debug = load\n output = a", "line 2 'output = a'"), (b"colour = red", "'colour' is no setting"),
+    (b"QMPI_TOOLS = empty", "'QMPI_TOOLS' is no setting"), (b"tools = empty", "'tools' is no setting"),
+    (b"= x", "key = value"), (b"on-error = maybe", "stop or skip"), (b"on-error =", "stop or skip"),
+    (b"on-error = Skip", "'Skip'"), (b"internal = 2", "0 or 1"), (b"internal = \"1", "not closed"),
+    (b"tool-path = /a\ntool-path = /b", "set twice, first in line 1"), (b"[tools]", "no such tool"),
+    (b"empty;", "no such tool"), (b"empty \\\ncount", "one tool a line"), (b"e\xff\xfe", "no such tool"),
+    (b"\xff\xfee\0m\0p\0t\0y\0", "not a text file"), (b"\0", "not a text file"),
+    (b"n" * 5000, "\u2026"), (b"empty\n" + b"k" * 5000, "no such tool"), (b"empty\n" * 256, "255"),
+    (b"x = y\n" * 5000, "line 1"), (b"#" * (1 << 21), "larger than a megabyte"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BAD_CONFIGURATIONS)))
+def test_a_bad_configuration_file_is_named_with_its_line(number, tmp_path):
+    content, words = BAD_CONFIGURATIONS[number]
+    path = tmp_path / "qmpi.conf"
+    path.write_bytes(content)
+    result = qmpi("check", QMPI_CONFIG=str(path))
+    check_message(result, str(path), words, "mend: ")
+    assert len(result.stderr) < 20_000
+
+
+# (content, the layers that there are)
+GOOD_CONFIGURATIONS = [
+    (b"", []), (b"\n\n \n\t\n", []), (b"#", []), (b"  # x", []), (b"empty", ["empty"]),
+    (b"empty#", None), (b"empty #", ["empty"]), (b"\xef\xbb\xbfempty\r\n", ["empty"]),
+    (b"empty\n\n\nempty   \n", ["empty", "empty"]), (b'"empty"', ["empty"]), (b"empty.so", ["empty"]),
+    (b"count\n\toutput=", ["count"]), (b"count\n output = a=b:c,d\\", ["count"]),
+    (b"on-error = skip\nnonesuch", None), (b"empty\n" * 255, ["empty"] * 255),
+]
+
+
+@pytest.mark.parametrize("number", range(len(GOOD_CONFIGURATIONS)))
+def test_an_unusual_configuration_file_is_right(number, tmp_path):
+    content, layers = GOOD_CONFIGURATIONS[number]
+    path = tmp_path / "qmpi.conf"
+    path.write_bytes(content)
+    result = qmpi("check", QMPI_CONFIG=str(path))
+    if layers is not None:
+        assert (result.returncode, result.stderr) == (0, "")
+        assert re.findall(r"(?m)^layer \d+: (\S+)", result.stdout) == layers
+    else:
+        assert "mend: " in result.stderr

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""qmpi check --function: the chain of one function, drawn."""
+import re
+
+import pytest
+
+from cli_support import qmpi
+from support import TOOLS
+
+
+def steps(output):
+    """Who stands in a drawn chain, with what is said of them."""
+    return [re.split(r"  +", line.strip(), maxsplit=2) for line in output.splitlines()[1:]
+            if line.startswith("  ") and line.strip() not in ("│", "▼")]
+
+
+def test_it_goes_from_the_application_to_the_mpi_library():
+    output = qmpi("check", "-t", "count:empty", "--function", "MPI_Send").stdout
+    assert re.match(r"MPI_Send \(number \d+\)\n", output)
+    rows = steps(output)
+    assert rows[0] == ["application", "calls MPI_Send"]
+    assert rows[1:3] == [["layer 1", "count", "native"], ["layer 2", "empty", "native"]]
+    assert rows[3][:2] == ["MPI library", "PMPI_Send"] and rows[3][2]
+    assert output.count("▼") == 3
+
+
+def test_a_layer_that_does_not_intercept_is_passed_by():
+    env = {"QMPI_TOOL_PATH": TOOLS}
+    stack = "alpha,functions=Barrier:empty"
+    rows = steps(qmpi("check", "-t", stack, "--function", "MPI_Send", env=env).stdout)
+    assert rows[1][0] == "(layer 1)" and "not called" in rows[1][2]
+    rows = steps(qmpi("check", "-t", stack, "--function", "MPI_Barrier", env=env).stdout)
+    assert rows[1][0] == "layer 1"
+
+
+def test_without_a_layer_it_says_what_a_call_costs():
+    output = qmpi("check", "-t", "", "--function", "MPI_Send").stdout
+    assert "no layer intercepts it" in output
+    assert [row[0] for row in steps(output)][:2] == ["application", "MPI library"]
+
+
+def test_several_functions_are_drawn_in_order():
+    output = qmpi("check", "-t", "empty", "--function=Send", "--function", "MPI_Wtime").stdout
+    assert re.findall(r"^(MPI_\w+) \(", output, re.M) == ["MPI_Send", "MPI_Wtime"]
+
+
+@pytest.mark.parametrize("name", ["MPI_Sned", "", "PMPI_Send", "x" * 1000])
+def test_a_function_that_is_none_is_an_error(name):
+    result = qmpi("check", "-t", "empty", "--function", name)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "no MPI function" in result.messages[0]
+    assert "qmpi functions" in result.messages[1]
+
+
+def test_a_function_that_this_mpi_lacks_is_an_error():
+    listed = [line.split() for line in qmpi("functions").stdout.splitlines()]
+    lacking = next(name for _, name, there in listed if there == "no")
+    result = qmpi("check", "-t", "empty", "--function", lacking)
+    assert result.returncode == 2
+    assert "does not have" in result.messages[0]
+
+
+def test_what_is_wrong_with_the_stack_is_said_instead():
+    result = qmpi("check", "-t", "nonesuch", "--function", "MPI_Send")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "no such tool" in result.stderr

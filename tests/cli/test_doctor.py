@@ -1,0 +1,467 @@
+# SPDX-License-Identifier: MIT
+"""qmpi doctor: every finding, by making what it finds."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from cli_support import MPI_NAME, OTHER_MPI, SONAMES, compiler, qmpi
+from support import (ASAN, BUILD, LIBQMPI, MPIEXEC, PROGRAMS, TOOLS, folder_open_to_all, program,
+                     tool)
+
+HOSTED = BUILD / "tests" / "host" / "tools"
+REACH = BUILD / "tests" / "reach" / "programs"
+MARKS = ("ok", "note", "wrong")
+
+
+class Findings:
+    """What the command printed, by heading."""
+    def __init__(self, result):
+        self.result = result
+        self.all = []
+        heading = None
+        for line in result.stdout.splitlines():
+            if not line.startswith(" "):
+                heading = line
+                continue
+            mark = line[2:8].strip()
+            if mark in MARKS:
+                self.all.append([heading, mark, line[9:]])
+            else:
+                self.all[-1][2] += "\n" + line.strip()
+
+    def of(self, mark, heading=None):
+        return [text for place, its, text in self.all
+                if its == mark and heading in (None, place)]
+
+    def one(self, mark, part):
+        """The only finding with this mark that says so."""
+        found = [text for text in self.of(mark) if part in text]
+        assert len(found) == 1, (mark, part, self.result.stdout)
+        return found[0]
+
+
+def doctor(*arguments, env=None, **more):
+    findings = Findings(qmpi("doctor", *arguments, env=env, **more))
+    wrong = findings.of("wrong")
+    assert findings.result.returncode == (1 if wrong else 0)
+    last = findings.result.stdout.splitlines()[-1]
+    assert last == ("nothing is wrong" if not wrong else "1 finding is wrong" if len(wrong) == 1
+                    else f"{len(wrong)} findings are wrong")
+    for text in wrong:
+        assert "\nmend: " in text, text
+    return findings
+
+
+def reach_program(name):
+    path = REACH / name
+    if not path.exists():
+        pytest.skip(f"{name} could not be built here (no compiler, or no library, for it)")
+    return path
+
+
+def build(folder, name, source, *arguments):
+    """A program or library of a test's own."""
+    (folder / f"{name}.c").write_text(source)
+    path = folder / name
+    subprocess.run([compiler(), "-o", path, folder / f"{name}.c", *arguments], check=True)
+    return path
+
+
+# ---- qmpi and MPI --------------------------------------------------------------------------------
+
+
+def test_a_good_run_has_nothing_wrong():
+    findings = doctor("-t", "count:empty", "--", PROGRAMS / "calls", "init")
+    assert findings.of("wrong") == []
+    assert str(LIBQMPI.resolve()) in findings.one("ok", "libqmpi 0.1.0 for ")
+    findings.one("ok", "the installed tools: ")
+    assert [re.match(r"layer \d: \w+", line)[0] for line in findings.of("ok", "stack")] == [
+        "layer 1: count", "layer 2: empty"]
+    findings.one("ok", "it runs on the MPI that this libqmpi was built for")
+    findings.one("ok", "from C or C++")
+
+
+def test_the_mpi_library_is_named_with_its_version():
+    version = [text for text in doctor().of("ok", "qmpi and MPI") if "MPI" in text and ".so" in text]
+    assert any(re.search(r"\d+\.\d+", text) for text in version)
+
+
+LAUNCHERS = {"mpich": ("mpiexec.hydra", "MPICH's"), "openmpi": ("orterun", "Open MPI's")}
+
+
+def launcher(folder, mpi):
+    """A folder whose mpiexec is this MPI's; and whose that is said to be."""
+    name, whose = LAUNCHERS[mpi]
+    (folder / name).write_text("#!/bin/sh\n")
+    (folder / name).chmod(0o755)
+    (folder / "mpiexec").symlink_to(name)
+    return {"PATH": folder}, f"mpiexec is {whose}"
+
+
+def test_a_launcher_of_another_mpi_is_noted(tmp_path):
+    env, said = launcher(tmp_path, OTHER_MPI)
+    assert f"mend: launch with mpiexec.{MPI_NAME}" in doctor(env=env).one("note", said)
+
+
+def test_the_launcher_of_this_mpi_is_well(tmp_path):
+    env, said = launcher(tmp_path, MPI_NAME)
+    doctor(env=env).one("ok", said)
+
+
+def test_no_launcher_in_the_path_is_noted(tmp_path):
+    assert "\nmend: " in doctor(env={"PATH": tmp_path}).one("note", "no mpiexec in PATH")
+
+
+# ---- The environment -----------------------------------------------------------------------------
+
+
+def test_the_variables_in_force_are_shown():
+    findings = doctor(env={"QMPI_TOOLS": "count", "QMPI_ON_ERROR": "skip"})
+    assert findings.of("note", "environment") == ["QMPI_TOOLS=count", "QMPI_ON_ERROR=skip"]
+    assert doctor().of("note", "environment") == ["none of qmpi's variables is set"]
+
+
+def test_a_variable_that_another_makes_idle_is_shown_as_that():
+    findings = doctor(env={"QMPI_TOOLS": "", "MPICH_QMPI_TOOL_LIST": "count"})
+    assert "idle: QMPI_TOOLS" in findings.one("note", "MPICH_QMPI_TOOL_LIST=count")
+    findings.one("note", "no layers")
+
+
+@pytest.mark.parametrize("name, meant", [
+    ("QMPI_TOOL", "QMPI_TOOLS"), ("QMPI_TOOLS_PATH", "QMPI_TOOL_PATH"), ("QMPI_DEBGU", "QMPI_DEBUG")])
+def test_a_misspelt_variable_is_wrong(name, meant):
+    text = doctor(env={name: "count"}).one("wrong", f"{name} is no variable of qmpi")
+    assert f"did you mean {meant}?" in text
+
+
+def test_a_variable_of_somebody_else_is_not():
+    assert doctor(env={"QMPI_TEST_SOMETHING": "x", "QMPIX": "y"}).of("wrong") == []
+
+
+@pytest.mark.parametrize("name, value", [
+    ("QMPI_ON_ERROR", "maybe"), ("QMPI_INTERNAL", "yes"), ("QMPI_DEBUG", "load,nonsense")])
+def test_a_value_that_means_nothing_is_wrong(name, value):
+    doctor(env={name: value}).one("wrong", f"{name}: unknown")
+
+
+def test_a_folder_that_is_not_there_is_wrong(tmp_path):
+    text = doctor(env={"QMPI_TOOL_PATH": f"{TOOLS}:{tmp_path}/none"}).one("wrong", "QMPI_TOOL_PATH")
+    assert f"{tmp_path}/none" in text
+
+
+def test_a_configuration_file_is_looked_at(tmp_path):
+    path = tmp_path / "qmpi.conf"
+    path.write_text("on-error = skip\ncolour = red\ncount\nnonesuch\n")
+    findings = doctor("-c", path)
+    findings.one("ok", f"the configuration file: {path}")
+    findings.one("note", "it sets on-error = skip")
+    findings.one("wrong", f"{path}, line 2 'colour = red'")
+    findings.one("wrong", f"{path}, line 4 'nonesuch': no such tool")
+    assert len(findings.of("wrong")) == 2
+    findings.one("ok", "layer 1: count")
+    idle = doctor(env={"QMPI_CONFIG": path, "QMPI_ON_ERROR": "stop"})
+    idle.one("note", "it sets on-error = skip (idle")
+
+
+def test_a_configuration_file_that_is_not_there_is_wrong_once():
+    findings = doctor(env={"QMPI_CONFIG": "/none/such.conf"})
+    findings.one("wrong", "/none/such.conf")
+
+
+def test_a_configuration_file_whose_tools_are_idle_is_noted(tmp_path):
+    path = tmp_path / "qmpi.conf"
+    path.write_text("count\n")
+    findings = doctor(env={"QMPI_CONFIG": path, "QMPI_TOOLS": "empty"})
+    findings.one("note", "its tools are idle")
+    findings.one("ok", "layer 1: empty")
+
+
+# ---- What is preloaded ---------------------------------------------------------------------------
+
+
+def preload(*libraries):
+    return {"LD_PRELOAD": ":".join(map(str, ([ASAN] if ASAN else []) + list(libraries)))}
+
+
+def test_a_pmpi_tool_that_is_preloaded_but_not_listed_is_noted():
+    lazy = HOSTED / "liblazy.so"
+    text = doctor("-t", "count", env=preload(lazy)).one("note", "preloaded, but not in the stack")
+    assert str(lazy) in text and "mend: list it" in text
+
+
+@pytest.mark.parametrize("entry", ["lazy", "liblazy.so", str(HOSTED / "liblazy.so")])
+def test_a_pmpi_tool_that_is_preloaded_and_listed_is_well(entry):
+    findings = doctor("-t", f"count:{entry}", env=preload(HOSTED / "liblazy.so"))
+    assert [text for text in findings.of("ok") if text.startswith("preloaded: ") and "lazy" in text]
+    assert findings.of("wrong") == []
+    assert len(findings.of("ok", "stack")) == 2
+
+
+def test_a_library_that_cannot_be_preloaded_is_wrong():
+    text = doctor(env=preload("/none/such.so")).one("wrong", "LD_PRELOAD")
+    assert "'/none/such.so'" in text
+
+
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer ends a process with two copies of one global")
+def test_another_libqmpi_that_is_preloaded_is_wrong():
+    with folder_open_to_all() as folder:
+        other = folder / LIBQMPI.resolve().name
+        text = doctor(env=preload(LIBQMPI, other)).one("wrong", "LD_PRELOAD has another libqmpi")
+    assert str(other) in text
+
+
+# ---- The stack -----------------------------------------------------------------------------------
+
+
+def cut(folder):
+    path = folder / "cut.so"
+    path.write_bytes(tool("beta").read_bytes()[:2000])
+    return path
+
+
+def text_file(folder):
+    path = folder / "text.so"
+    path.write_text("#!/bin/sh\n")
+    return path
+
+
+WRONG_TOOLS = {
+    "missing": (lambda folder: "nonesuch", "no such tool"),
+    "missing path": (lambda folder: folder / "none.so", "no such library"),
+    "cut": (cut, "the file is truncated"),
+    "script": (text_file, "not an ELF file"),
+    "empty": (lambda folder: folder.joinpath("none.so").touch() or folder / "none.so", "an empty file"),
+    "no tool": (lambda folder: "plain", "is no tool"),
+    "undefined symbol": (lambda folder: "undefined", "nobody_defines_this"),
+    "announces nothing": (lambda folder: "silent", "announces no tool"),
+    "failing": (lambda folder: "fails", "cannot work"),
+    "unknown option": (lambda folder: "empty,colour=red", "no option 'colour'"),
+    "bad option": (lambda folder: "empty,colour", "key=value"),
+    "the MPI library": (lambda folder: SONAMES[MPI_NAME], "is an MPI library"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_TOOLS)
+def test_a_tool_that_cannot_be_used_is_wrong_and_the_others_are_looked_at(case, tmp_path):
+    make, reason = WRONG_TOOLS[case]
+    entry = make(tmp_path)
+    findings = doctor("-t", f"count:{entry}:empty", "--tool-path", TOOLS)
+    text = findings.one("wrong", f"QMPI_TOOLS, entry 2 '{entry}'")
+    assert reason in text
+    assert len(findings.of("wrong")) == 1
+    names = [re.match(r"layer \d: (\w+)", line)[1] for line in findings.of("ok", "stack")]
+    assert names == ["count", "empty"]
+
+
+def test_every_wrong_tool_is_found_at_once():
+    findings = doctor("-t", "one:two,x:three")
+    assert len(findings.of("wrong")) == 3
+
+
+CRASHES = "__attribute__((constructor)) static void f(void) { %s; }\nint MPI_Barrier(int c);\n" \
+          "int MPI_Barrier(int c) { return c; }\n"
+
+
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer takes the signal")
+def test_a_tool_that_crashes_is_found(tmp_path):
+    bad = build(tmp_path, "bad.so", CRASHES % "__builtin_trap()", "-shared", "-fPIC")
+    findings = doctor("-t", f"count:{bad}:empty")
+    assert re.search("crashes when it is loaded: |ended by SIG", findings.one("wrong", "entry 2"))
+    assert len(findings.of("wrong")) == 1
+
+
+@pytest.mark.skipif(bool(ASAN), reason="a library that knows nothing of the sanitizer")
+def test_a_tool_that_ends_the_process_is_found(tmp_path):
+    bad = build(tmp_path, "bad.so", "#include <unistd.h>\n" + CRASHES % "_exit(7)", "-shared", "-fPIC")
+    path = tmp_path / "qmpi.conf"
+    path.write_text(f"count\n{bad}\n")
+    text = doctor("-c", path).one("wrong", "exit status 7")
+    assert text.startswith(f"{path}, line 2 ")
+
+
+def test_what_tools_write_is_not_taken_for_findings():
+    findings = doctor("-t", "alpha,functions=Send:beta,functions=Send", "--tool-path", TOOLS,
+                      env={"QMPI_DEBUG": "all"})
+    assert findings.of("wrong") == []
+    assert len(findings.of("ok", "stack")) == 2
+
+
+# ---- The program ---------------------------------------------------------------------------------
+
+
+def about_program(path, *arguments, **more):
+    return doctor(*arguments, "--", path, **more)
+
+
+def test_a_program_that_is_not_there_is_wrong(tmp_path):
+    about_program("no-such-program-anywhere").one("wrong", "in PATH")
+    about_program(tmp_path / "none").one("wrong", "No such file")
+
+
+def test_a_folder_is_no_program(tmp_path):
+    about_program(tmp_path).one("wrong", "is a directory")
+
+
+def test_a_program_that_is_not_executable_is_wrong(tmp_path):
+    path = shutil.copy(PROGRAMS / "calls", tmp_path / "app")
+    path.chmod(0o644)
+    assert "mend: chmod +x" in about_program(path).one("wrong", "is not executable")
+
+
+def test_a_program_that_is_cut_is_wrong(tmp_path):
+    path = tmp_path / "app"
+    path.write_bytes((PROGRAMS / "calls").read_bytes()[:3000])
+    path.chmod(0o755)
+    about_program(path).one("wrong", "the file is truncated")
+
+
+def test_a_program_of_another_machine_is_wrong(tmp_path):
+    data = bytearray((PROGRAMS / "calls").read_bytes())
+    data[18:20] = (243).to_bytes(2, "little")  # RISC-V
+    path = tmp_path / "app"
+    path.write_bytes(data)
+    path.chmod(0o755)
+    about_program(path).one("wrong", "built for another processor")
+
+
+def test_a_text_is_no_program(tmp_path):
+    path = tmp_path / "app"
+    path.write_text("hello\n")
+    path.chmod(0o755)
+    about_program(path).one("wrong", "neither a program")
+
+
+def test_a_script_is_noted_with_what_runs_it(tmp_path):
+    path = tmp_path / "app"
+    path.write_text("#! /bin/sh -e\nexec ./other\n")
+    path.chmod(0o755)
+    findings = about_program(path)
+    assert "run by /bin/sh -e: " in findings.one("note", "is a script")
+    assert findings.of("wrong") == []
+
+
+def test_a_launcher_is_noted():
+    findings = doctor("--", MPIEXEC, "-n", "2", "./app")
+    assert "mend: to look at the program" in findings.one("note", "is a launcher")
+
+
+def test_a_static_program_is_wrong():
+    about_program(reach_program("plain_static")).one("wrong", "is a static program")
+
+
+def test_a_program_for_another_c_library_is_wrong(tmp_path):
+    path = build(tmp_path, "app", "int main(void) { return 0; }\n",
+                 "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1")
+    about_program(path).one("wrong", "needs the GNU C library's dynamic loader")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program another owner")
+def test_a_setuid_program_is_wrong():
+    with folder_open_to_all(program("calls")) as folder:
+        path = folder / "calls"
+        os.chown(path, 65534, 65534)
+        path.chmod(0o4755)
+        about_program(path).one("wrong", "is a privileged program")
+
+
+def test_a_program_without_mpi_is_wrong():
+    about_program(reach_program("plain")).one("wrong", "does not use MPI")
+
+
+@pytest.mark.skipif(bool(ASAN), reason="programs built with the sanitizer look for functions by name")
+def test_a_program_that_loads_the_mpi_library_by_name_is_well(tmp_path):
+    path = build(tmp_path, "app", '#include <dlfcn.h>\nint main(void) '
+                 f'{{ return !dlopen("{SONAMES[MPI_NAME]}", RTLD_LAZY); }}\n')
+    about_program(path).one("ok", "it loads the MPI library by dlopen")
+
+
+def test_a_program_that_may_load_an_mpi_library_is_noted():
+    about_program(reach_program("exchange_by_name")).one("note", "if the MPI library is among them")
+
+
+@pytest.mark.parametrize("name, part", [
+    ("exchange_c", "from C or C++"), ("exchange_cpp", "from C or C++"),
+    ("exchange_mpif_h", "mpif.h or the module mpi"), ("exchange_mpi", "mpif.h or the module mpi"),
+    ("exchange_f08", "the module mpi_f08")])
+def test_the_language_that_calls_mpi_is_told(name, part):
+    findings = about_program(reach_program(name))
+    findings.one("ok", part)
+    findings.one("ok", "it runs on the MPI that this libqmpi was built for")
+    assert findings.of("wrong") == []
+
+
+@pytest.mark.parametrize("name", ["linked_qmpi_first", "linked_mpi_first"])
+def test_a_program_that_is_linked_with_libqmpi_is_well(name):
+    about_program(reach_program(name)).one("ok", "it is linked with libqmpi")
+
+
+def test_a_program_that_holds_the_mpi_library_and_ours_is_well():
+    about_program(reach_program("exchange_static")).one("ok", "holds the MPI library and libqmpi")
+
+
+def test_a_program_that_holds_the_mpi_library_alone_is_wrong(tmp_path):
+    path = build(tmp_path, "app", '#include <stdio.h>\nint main(void) '
+                 '{ return printf("MPICH Version: %d\\n", 4) < 0; }\n')
+    about_program(path).one("wrong", "holds the MPI library itself")
+
+
+MPI_LIBRARY = """
+int MPI_Init(int *a, char ***b); int MPI_Init(int *a, char ***b) { return a == 0 || b == 0; }
+int MPI_Get_library_version(void); int MPI_Get_library_version(void) { return 0; }
+int PMPI_Get_library_version(void); int PMPI_Get_library_version(void) { return 0; }
+"""
+CALLER = "int MPI_Init(int *a, char ***b);\nint main(void) { return MPI_Init(0, 0); }\n"
+
+
+def library(folder, mpi=MPI_NAME, name=None):
+    """A stand-in for an MPI library: the doctor looks at it and never loads it."""
+    name = name or SONAMES[mpi]
+    mark = "int ompi_mpi_comm_world;\n" if mpi == "openmpi" else ""
+    build(folder, name, MPI_LIBRARY + mark, "-shared", "-fPIC", f"-Wl,-soname,{name}")
+    return name
+
+
+def linked(folder, *libraries):
+    return build(folder, "app", CALLER, "-Wl,--no-as-needed", f"-L{folder}",
+                 *(f"-l:{name}" for name in libraries), f"-Wl,-rpath,{folder}")
+
+
+def test_a_program_of_another_mpi_is_wrong(tmp_path):
+    path = linked(tmp_path, library(tmp_path, OTHER_MPI))
+    text = about_program(path).one("wrong", "it runs on ")
+    assert str(tmp_path / SONAMES[OTHER_MPI]) in text and f"was built for {MPI_NAME}" in text
+
+
+def test_a_program_of_another_version_of_the_mpi_is_wrong(tmp_path):
+    path = linked(tmp_path, library(tmp_path, name="libmpich.so.10"))
+    about_program(path).one("wrong", "another ABI")
+
+
+def test_a_program_with_two_mpi_libraries_is_wrong(tmp_path):
+    path = linked(tmp_path, library(tmp_path), library(tmp_path, OTHER_MPI))
+    about_program(path).one("wrong", "two MPI libraries")
+
+
+def test_a_library_that_is_missing_is_wrong(tmp_path):
+    build(tmp_path, "libown.so.1", "int own;\n", "-shared", "-fPIC", "-Wl,-soname,libown.so.1")
+    path = linked(tmp_path, library(tmp_path), "libown.so.1")
+    (tmp_path / "libown.so.1").unlink()
+    about_program(path).one("wrong", "libown.so.1, which it needs, is not found")
+
+
+def test_a_pmpi_tool_that_the_program_is_linked_with_is_noted(tmp_path):
+    build(tmp_path, "libpeek.so", "int MPI_Barrier(int c); int MPI_Barrier(int c) { return c; }\n",
+          "-shared", "-fPIC", "-Wl,-soname,libpeek.so")
+    path = linked(tmp_path, library(tmp_path), "libpeek.so")
+    about_program(path).one("note", "libpeek.so, which it is linked with, is a PMPI tool")
+
+
+# ---- The command ---------------------------------------------------------------------------------
+
+
+def test_the_programs_options_are_not_the_doctors():
+    doctor("-t", "empty", "--", PROGRAMS / "calls", "-t", "nonesuch", "--help")
+    assert qmpi("doctor", "--nonsense").returncode == 2

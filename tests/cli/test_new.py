@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""qmpi new: what it writes is a whole project, which builds and runs outside our tree against an
+installation; and what it refuses."""
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from cli_support import MPI_NAME, PACKAGE, compiler, qmpi
+from support import ASAN, BUILD, MPIEXEC, PROGRAMS, SOURCE, clean_environment, run_command
+
+KINDS = {"c": [], "observer": ["--observer"], "cxx": ["--cxx"], "cxx-observer": ["--observer", "--cxx"]}
+FILES = {".gitignore", "README.md", "meson.build", "smoke.c", "smoke.sh"}
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """An installation that has been moved, as a user's may be."""
+    stage = tmp_path_factory.mktemp("stage")
+    subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
+                   capture_output=True)
+    moved = tmp_path_factory.mktemp("moved") / "qmpi"
+    shutil.move(next(path.parent for path in stage.rglob("bin") if (path / PACKAGE).exists()), moved)
+    return moved
+
+
+def meson(folder, *arguments, **variables):
+    environment = {**clean_environment(), "PATH": os.environ["PATH"], **variables}
+    environment.pop("DESTDIR", None)
+    result = run_command(["meson", *arguments], environment, timeout=300, cwd=folder)
+    assert result.returncode == 0
+    return result
+
+
+def build(folder, prefix, *options):
+    """The commands that the command prints, with warnings as errors."""
+    pkg_config = next(prefix.rglob(f"{PACKAGE}.pc")).parent
+    meson(folder, "setup", "build", f"--pkg-config-path={pkg_config}", "-Dwerror=true", *options)
+    meson(folder, "compile", "-C", "build")
+
+
+outside = pytest.mark.skipif(bool(ASAN), reason="a tool built outside knows nothing of the sanitizer")
+
+
+# ---- What it writes ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_writes_a_whole_project(kind, tmp_path):
+    result = qmpi("new", *KINDS[kind], "mine", cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    source = "mine.cpp" if "cxx" in kind else "mine.c"
+    folder = tmp_path / "mine"
+    assert {path.name for path in folder.iterdir()} == FILES | {source}
+    assert os.access(folder / "smoke.sh", os.X_OK)
+    for path in folder.iterdir():
+        text = path.read_text()
+        assert "@NAME@" not in text and "@SOURCE@" not in text and "@LANGUAGES@" not in text
+    assert '"mine"' in (folder / source).read_text()
+    for line in ("cd mine", "meson setup build", "meson test -C build", "-t mine -- ./app"):
+        assert line in result.stdout
+
+
+@outside
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_builds_and_passes_its_test_outside_our_tree(kind, prefix, tmp_path):
+    if "cxx" in kind:
+        compiler("c++")
+    command = [prefix / "bin" / PACKAGE, "new", *KINDS[kind], "mine"]
+    written = run_command(command, clean_environment(), cwd=tmp_path)
+    setup = next(line for line in written.stdout.splitlines() if "meson setup" in line)
+    assert f"--pkg-config-path={next(prefix.rglob(PACKAGE + '.pc')).parent}" in setup
+    meson(tmp_path / "mine", *setup.split()[1:], "-Dwerror=true")
+    meson(tmp_path / "mine", "test", "-C", "build")
+    result = run_command(
+        [MPIEXEC, "-n", "2", prefix / "bin" / PACKAGE, "run", "--tool-path", tmp_path / "mine/build",
+         "-t", "count:mine:empty", "--", PROGRAMS / "calls", "init", "barrier", "finalize"],
+        clean_environment())
+    assert result.returncode == 0
+    assert result.stderr.count("mine (layer 2): ") == 1
+
+
+@outside
+def test_its_test_finds_a_tool_that_is_wrong(prefix, tmp_path):
+    qmpi("new", "mine", cwd=tmp_path)
+    source = tmp_path / "mine/mine.c"
+    source.write_text(source.read_text().replace("layer->messages++;", "layer->messages += 2;"))
+    build(tmp_path / "mine", prefix)
+    result = run_command(["meson", "test", "-C", "build"],
+                         {**clean_environment(), "PATH": os.environ["PATH"]}, cwd=tmp_path / "mine")
+    assert result.returncode == 1
+
+
+@outside
+def test_an_option_that_is_no_number_is_refused(prefix, tmp_path):
+    qmpi("new", "mine", cwd=tmp_path)
+    build(tmp_path / "mine", prefix)
+    for value in ("many", "", "-1", "1k"):
+        result = qmpi("check", "-t", f"./mine/build/mine.so,min-bytes={value}", cwd=tmp_path)
+        assert result.returncode == 2
+        assert "min-bytes is not a number" in result.stderr
+
+
+@outside
+def test_it_is_installed_among_the_tools(prefix, tmp_path):
+    """In a copy of the installation, so that the others do not see it."""
+    copy = tmp_path / "prefix"
+    shutil.copytree(prefix, copy, symlinks=True)
+    qmpi("new", "mine", cwd=tmp_path)
+    build(tmp_path / "mine", copy)
+    meson(tmp_path / "mine", "install", "-C", "build")
+    listed = run_command([copy / "bin" / PACKAGE, "list"], clean_environment()).stdout
+    assert "mine         counts the messages that are sent" in listed
+    assert "min-bytes=0" in listed
+
+
+@outside
+def test_it_can_be_built_against_the_build_folder(tmp_path):
+    written = qmpi("new", "--observer", "mine", cwd=tmp_path)
+    setup = next(line for line in written.stdout.splitlines() if "meson setup" in line)
+    assert str(BUILD) in setup
+    meson(tmp_path / "mine", *setup.split()[1:])
+    meson(tmp_path / "mine", "test", "-C", "build")
+
+
+# ---- The one that is kept ------------------------------------------------------------------------
+
+
+kept = pytest.mark.skipif(MPI_NAME != "mpich", reason="the one that is kept is MPICH's")
+
+
+@kept
+def test_the_tool_in_subprojects_is_what_the_command_writes(tmp_path):
+    """So the templates can be read, and what changes in them, as they come out."""
+    qmpi("new", "volume", cwd=tmp_path)
+    ours, written = SOURCE / "subprojects/volume", tmp_path / "volume"
+    names = {path.name for path in ours.iterdir() if not path.name.startswith("build")}
+    assert names == {path.name for path in written.iterdir()}
+    for path in written.iterdir():
+        assert (ours / path.name).read_text() == path.read_text(), path.name
+
+
+@kept
+@outside
+def test_the_tool_in_subprojects_builds_and_runs_outside_our_tree(prefix, tmp_path):
+    folder = tmp_path / "elsewhere"
+    shutil.copytree(SOURCE / "subprojects/volume", folder,
+                    ignore=shutil.ignore_patterns("build*"))
+    build(folder, prefix)
+    meson(folder, "test", "-C", "build")
+
+
+# ---- Names and places ----------------------------------------------------------------------------
+
+
+def test_a_path_leads_to_the_folder_and_its_last_part_is_the_name(tmp_path):
+    (tmp_path / "tools").mkdir()
+    assert qmpi("new", "tools/my-own_2/", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "tools/my-own_2/my-own_2.c").exists()
+    assert qmpi("new", tmp_path / "whole", cwd="/").returncode == 0
+    assert (tmp_path / "whole/whole.c").exists()
+
+
+def test_an_empty_folder_is_filled(tmp_path):
+    (tmp_path / "mine").mkdir()
+    assert qmpi("new", "mine", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("name, reason", [
+    ("2fast", "not a tool's name"), ("a b", "not a tool's name"), ("a:b", "not a tool's name"),
+    ("-x", None), ("", "not a tool's name"), (".", "not a tool's name"), ("é", "not a tool's name"),
+    ("n" * 65, "not a tool's name"), ("x/..", "not a tool's name"),
+    ("test", "for itself"), ("smoke", "for itself"), ("meson-x", "for itself"),
+    ("count", "installed tool of this name"), ("none/such/place", "No such file")])
+def test_a_name_that_cannot_be_is_refused(name, reason, tmp_path):
+    result = qmpi("new", name, cwd=tmp_path)
+    assert result.returncode == 2
+    if reason:
+        assert reason in result.messages[0]
+        assert result.messages[1].startswith("mend: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_there_is_left_alone(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes").write_text("keep")
+    (tmp_path / "file").write_text("keep")
+    for name in ("mine", "file"):
+        result = qmpi("new", name, cwd=tmp_path)
+        assert result.returncode == 2
+        assert "there already" in result.messages[0]
+    assert (tmp_path / "mine/notes").read_text() == (tmp_path / "file").read_text() == "keep"
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes"]
+
+
+def test_one_name_is_wanted(tmp_path):
+    for arguments in ([], ["one", "two"], ["--nonsense", "one"]):
+        result = qmpi("new", *arguments, cwd=tmp_path)
+        assert result.returncode == 2
+        assert "--help" in result.stderr
+    assert list(tmp_path.iterdir()) == []

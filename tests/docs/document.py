@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Reads a Markdown document as its reader does: files to write, commands to run, output to expect.
+
+- A fenced block of `c` or `cc` is a file, if the paragraph before it names one: `late.c`.
+- An indented block is commands.
+- A fenced block without a language that follows commands is what they print. `...` alone stands for
+  any lines, within a line for the rest of it; numbers are compared as numbers, not by value.
+"""
+import re
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Step:
+    kind: str  # "file", "commands"
+    text: str
+    name: str = ""
+    output: str | None = None
+    line: int = 0
+
+
+@dataclass
+class Document:
+    steps: list[Step] = field(default_factory=list)
+
+
+def read(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    steps, paragraph, i = [], "", 0
+    previous = None  # what an unnamed fence would be the output of
+    while i < len(lines):
+        line = lines[i]
+        if line.startswith("```"):
+            language, start = line[3:].strip(), i + 1
+            i += 1
+            while not lines[i].startswith("```"):
+                i += 1
+            text = "\n".join(lines[start:i]) + "\n"
+            names = re.findall(r"`([\w-]+\.\w+)`", paragraph)
+            if language in ("c", "cc") and names:
+                steps.append(Step("file", text, names[-1], line=start))
+            elif not language and previous:
+                previous.output = text
+            previous = None
+        elif line.startswith("    ") and (not paragraph or not lines[i - 1].strip()):
+            start = i
+            while i < len(lines) and (lines[i].startswith("    ") or not lines[i].strip()):
+                i += 1
+            text = "\n".join(part[4:] for part in lines[start:i]).strip("\n") + "\n"
+            previous = Step("commands", text, line=start + 1)
+            steps.append(previous)
+            continue
+        elif line.strip():
+            paragraph = line if not lines[i - 1].strip() else f"{paragraph}\n{line}"
+            previous = None
+        i += 1
+    return steps
+
+
+def output_pattern(text):
+    """A pattern for what a document shows, for output that `comparable` has gone over."""
+    parts = []
+    for line in comparable(text):
+        if line == "...":
+            parts.append(r"(?:.*\n)*?")
+        else:
+            parts.append(".*".join(re.escape(part) for part in line.split("...")) + r"\n")
+    return "".join(parts)
+
+
+def comparable(text):
+    """Lines without differences that are of no account: numbers, runs of blanks."""
+    lines = [re.sub(r"\d+(\.\d+)?", "N", " ".join(line.split())) for line in text.splitlines()]
+    return [line for line in lines if line]

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""Every command of the documents is run as it stands, in order, against an installed qmpi."""
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import document
+import pytest
+from support import ASAN, BUILD, SOURCE, clean_environment, run_command
+
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="what is built outside knows nothing of the sanitizer")
+
+# What cannot be run within a test, and why.
+NOT_RUN = {"./check": "it is what runs this test"}
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    stage = tmp_path_factory.mktemp("stage")
+    subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
+                   capture_output=True)
+    return next(path.parent for path in stage.rglob("bin") if (path / "qmpi").exists())
+
+
+@pytest.fixture
+def reader(prefix, tmp_path):
+    """The environment of somebody who has installed qmpi, in an empty folder."""
+    package = next(prefix.rglob("qmpi.pc")).parent
+    environment = clean_environment()
+    return {**environment, "QMPI": str(SOURCE), "PATH": f"{prefix / 'bin'}:{environment['PATH']}",
+            "PKG_CONFIG_PATH": str(package), "HOME": str(tmp_path), "DESTDIR": str(tmp_path / "root")}
+
+
+def run_steps(steps, folder, environment, timeout=300):
+    """Runs the steps; exported variables and the folder hold from one block to the next."""
+    state = folder / ".state"
+    state.write_text("")
+    for step in steps:
+        if step.kind == "file":
+            (folder / step.name).write_text(step.text)
+            continue
+        commands = [line for line in step.text.splitlines()
+                    if re.split(r"\s+#", line)[0].strip() not in NOT_RUN]
+        script = f". {shlex.quote(str(state))}; exec 2>&1; set -e\n" + "\n".join(commands) + \
+            f"\nset +e; {{ export -p; echo cd \"'$PWD'\"; }} > {shlex.quote(str(state))}\n"
+        result = run_command(["bash", "-c", script], environment, timeout=timeout, cwd=folder)
+        assert result.returncode == 0, f"line {step.line}: {step.text}"
+        yield step, result.stdout
+
+
+def check_output(step, output):
+    """Lines of several processes, and of stdout and stderr, come in any order."""
+    lines = document.comparable(output)
+    for line in document.comparable(step.output):
+        if line == "...":
+            continue
+        pattern = ".*".join(re.escape(part) for part in line.split("..."))
+        found = next((have for have in lines if re.fullmatch(pattern, have)), None)
+        assert found is not None, f"line {step.line}: no line like '{line}' in the output"
+        lines.remove(found)
+    if not any(line == "..." for line in document.comparable(step.output)):
+        assert not lines, f"line {step.line}: the document does not show {lines}"
+
+
+def test_manual_pages_are_installed_where_man_finds_them(prefix):
+    if not shutil.which("go-md2man"):
+        pytest.skip("no manual pages: the converter go-md2man is missing")
+    found = {path.name for path in (prefix / "share" / "man").rglob("*") if path.is_file()}
+    assert {"qmpi.1", "qmpi-run.1", "qmpi-profile.7", "qmpi.h.3", "QMPI_Get_function.3"} <= found
+
+
+def test_the_tutorial_works_as_it_is_written(reader, tmp_path):
+    steps = document.read(SOURCE / "docs" / "write-a-tool.md")
+    shown = 0
+    for step, output in run_steps(steps, tmp_path, reader):
+        if step.output:
+            check_output(step, output)
+            shown += 1
+    assert shown >= 5
+
+
+def a_clone(folder):
+    """The source tree as a reader has it after building: links, so that nothing is built twice."""
+    for path in SOURCE.iterdir():
+        if not path.name.startswith((".", "build")):
+            (folder / path.name).symlink_to(path)
+    (folder / "build").symlink_to(BUILD)
+
+
+def test_every_command_of_the_readme_runs(reader, tmp_path):
+    a_clone(tmp_path)
+    shutil.copy(BUILD / "examples" / "heat", tmp_path / "app")
+    steps = document.read(SOURCE / "README.md")
+    commands = "".join(step.text for step in steps)
+    assert "./quickstart" in commands and "qmpi run" in commands
+    for _ in run_steps(steps, tmp_path, reader, timeout=900):
+        pass
+
+
+def test_every_command_of_the_examples_readme_builds_its_example(reader, tmp_path):
+    for source in (SOURCE / "examples").glob("*.c"):
+        shutil.copy(source, tmp_path)
+    for _ in run_steps(document.read(SOURCE / "examples" / "README.md"), tmp_path, reader):
+        pass
+    assert (tmp_path / "who.so").exists()
+
+
+@pytest.mark.parametrize("page", ["docs/observers.md"])
+def test_every_command_of_a_page_with_a_tool_runs(page, reader, tmp_path):
+    shutil.copy(BUILD / "examples" / "heat", tmp_path / "app")
+    for _ in run_steps(document.read(SOURCE / page), tmp_path, reader):
+        pass
+
+
+def test_messages_that_the_page_for_troubles_quotes_are_messages():
+    text = "".join(path.read_text() for path in (SOURCE / "src").rglob("*.c"))
+    text = re.sub(r'"\s*\n\s*"', "", text).replace("ended by %s", "ended by SIGSEGV")
+    page = (SOURCE / "docs" / "troubleshooting.md").read_text()
+    quoted = re.findall(r'"([^"]+)"', re.sub(r"`[^`]*`", "", page))
+    assert len(quoted) >= 8
+    for message in quoted:
+        assert all(part.strip() in text or part.strip() == "undefined symbol"
+                   for part in message.split("…")), message
+
+
+def pages():
+    found = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", SOURCE / "examples" / "README.md",
+             SOURCE / "bench" / "README.md", SOURCE / "tests" / "fuzz" / "README.md",
+             *(SOURCE / "docs").glob("*.md"), *(SOURCE / "docs" / "man").glob("*.md"),
+             *(SOURCE / "tools").glob("*/README.md")]
+    return [str(path.relative_to(SOURCE)) for path in found if path.exists()]
+
+
+@pytest.mark.parametrize("page", pages())
+def test_links_lead_somewhere(page):
+    folder = Path(SOURCE / page).parent
+    text = re.sub(r"(?ms)^```.*?^```", "", (SOURCE / page).read_text())
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        if not re.match(r"[a-z]+:", target):
+            assert os.path.exists(folder / target), f"{page} links to {target}"
+
+
+def test_every_page_of_docs_is_linked_from_the_readme():
+    text = (SOURCE / "README.md").read_text()
+    for path in (SOURCE / "docs").glob("*.md"):
+        assert f"](docs/{path.name})" in text, f"docs/{path.name}"

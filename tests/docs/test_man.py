@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Manual pages say what the command says: each subcommand, bundled tool and call has its page, with the
+synopsis and the options that there are."""
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from support import BUILD, LIBQMPI, QMPI, SOURCE, clean_environment, run_command
+
+sys.path.insert(0, str(SOURCE / "docs" / "man"))
+import pages  # noqa: E402  (the generator that the build uses)
+
+ALL = pages.all_pages(SOURCE)
+COMMON = {"-?, --help", "--usage", "-V, --version"}
+
+
+def qmpi(*arguments):
+    result = run_command([QMPI, *arguments], clean_environment())
+    assert result.returncode == 0
+    return result.stdout
+
+
+def commands_in_help():
+    """{name: what it does}; a description may go over several lines."""
+    text = qmpi("--help").split("Commands:\n", 1)[1].split("\n\n", 1)[0]
+    return {name: " ".join(words.split())
+            for name, words in re.findall(r"(?m)^  (\w\S*) +(.*(?:\n {4,}.*)*)", text)}
+
+
+COMMANDS = commands_in_help()
+
+
+def section(markdown, title):
+    match = re.search(rf"(?ms)^## {title}\n(.*?)(?=^## |\Z)", markdown)
+    assert match, f"no section {title}"
+    return match[1].strip()
+
+
+def plain(markdown):
+    """Without emphasis: `**--tools**=*STACK*` is `--tools=STACK`."""
+    return re.sub(r"\\(.)", r"\1", markdown.replace("*", ""))
+
+
+def options_in_page(page):
+    found = re.findall(r"(?m)^(\*\*-.*)\n: ", section(ALL[page][1], "OPTIONS"))
+    assert len(found) == len(set(found))
+    return {plain(term) for term in found}
+
+
+def options_in_help(*command):
+    options = re.findall(r"(?m)^ {2,6}((?:-\S, )?--\S+)(?: |$)", qmpi(*command, "--help"))
+    return set(options)
+
+
+def usage(*command):
+    """The synopses in --help; argp breaks long ones, and puts `or:` before further ones."""
+    text = qmpi(*command, "--help")
+    block = re.match(r"(Usage:.*(?:\n  (?:or: | +).*)*)", text)[1]
+    return {" ".join(part.split()) for part in re.split(r"Usage:|\n *or:", block) if part.strip()}
+
+
+def synopsis(page):
+    lines = section(ALL[page][1], "SYNOPSIS").splitlines()
+    return {plain(line).rstrip("\\").strip() for line in lines if line.strip()}
+
+
+# ---- The command
+
+def test_every_command_has_its_page_and_every_page_its_command():
+    written = {path.name for path in (SOURCE / "docs" / "man").glob("qmpi-*.1.md")}
+    assert written == {f"qmpi-{name}.1.md" for name in COMMANDS}
+
+
+def test_the_commands_page_lists_every_command_in_the_words_of_help():
+    listed = dict(re.findall(r"(?m)^\*\*qmpi-(\S+)\*\*\(1\)\n: (.*(?:\n\S.*)*)",
+                             section(ALL["qmpi.1"][1], "COMMANDS")))
+    assert {name: " ".join(words.split()) for name, words in listed.items()} == COMMANDS
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_synopsis_and_options_are_those_of_help(name):
+    command, page = ([name], f"qmpi-{name}.1") if name else ([], "qmpi.1")
+    assert synopsis(page) == usage(*command)
+    assert options_in_page(page) == options_in_help(*command)
+    assert options_in_page(page) >= COMMON
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_commands_page_says_in_its_name_what_help_says(name):
+    assert plain(section(ALL[f"qmpi-{name}.1"][1], "NAME")) == f"qmpi-{name} - {COMMANDS[name]}"
+
+
+def test_the_environment_is_that_of_the_readme():
+    readme = (SOURCE / "README.md").read_text()
+    table = readme.split("## The environment\n", 1)[1].split("\n## ", 1)[0]
+    rows = re.findall(r"(?m)^\| (`.*?) \|", table)
+    terms = re.findall(r"(?m)^(\*\*[A-Z].*)\n: ", section(ALL["qmpi.1"][1], "ENVIRONMENT"))
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(
+        re.findall(r"\*\*(\w+)\*\*", " ".join(terms)))
+
+
+def test_pages_refer_to_pages_that_exist():
+    for page, (_, text) in ALL.items():
+        for name, number in re.findall(r"\*\*([\w.\\-]+)\*\*\((\d)\)", text):
+            assert f"{plain(name)}.{number}" in ALL, f"{page} names {name}({number})"
+
+
+# ---- The bundled tools
+
+def announced():
+    """{tool: {option: default}} as `qmpi list` shows them."""
+    tools = {}
+    for line in qmpi("list").splitlines():
+        if match := re.match(r"([\w-]+) +\S", line):
+            options = tools.setdefault(match[1], {})
+        elif match := re.match(r" {15}([^\s=]+)(?:=(\S*))?  ", line):
+            options[match[1]] = match[2]
+    return tools
+
+
+TOOLS = announced()
+
+
+def test_every_bundled_tool_has_a_page_and_is_named_by_the_commands():
+    assert {f"qmpi-{tool}.7" for tool in TOOLS} == {page for page in ALL if page.endswith(".7")}
+    assert set(re.findall(r"\*\*qmpi-(\S+)\*\*\(7\)", section(ALL["qmpi.1"][1], "SEE ALSO"))) == set(TOOLS)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tools_page_has_the_options_that_it_announces(tool):
+    """Keys stand as `key=…` in the page's list; `set.*` as `set.NAME=…`."""
+    terms = re.findall(r"(?m)^(`.*)\n: ", ALL[f"qmpi-{tool}.7"][1])
+    keys = re.findall(r"`([\w.-]+)=", " ".join(terms))
+    families = [name.removesuffix("*") for name in TOOLS[tool] if name.endswith("*")]
+    keys = {next((f"{f}*" for f in families if key.startswith(f)), key) for key in keys}
+    assert keys == set(TOOLS[tool])
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tools_page_has_the_defaults_that_it_announces(tool):
+    """Where the page's table has a column for them."""
+    for keys, default in re.findall(r"(?m)^(`.*)\n: .* \(default: `(.*?)`\)$", ALL[f"qmpi-{tool}.7"][1]):
+        key = re.match(r"`([\w.-]+)=", keys)[1]
+        assert TOOLS[tool][key] == default
+
+
+# ---- The calls
+
+def test_every_call_of_the_library_has_a_page_with_its_prototype():
+    symbols = subprocess.run(["nm", "-D", "--defined-only", LIBQMPI], check=True, capture_output=True,
+                             text=True).stdout
+    calls = set(re.findall(r" T (QMPIX?_\w+)$", symbols, re.M))
+    headers = " ".join(path.read_text() for path in (SOURCE / "include" / "qmpi").glob("*.h"))
+    headers = " ".join(headers.split())
+    calls = {call for call in calls if re.search(rf"\b{call}\(", headers)}
+    assert len(calls) > 35
+    for call in calls:
+        text = ALL[f"{call}.3"][1]
+        if text.startswith(".so "):
+            text = ALL[text.removeprefix(".so man3/").strip()][1]
+        shown = " ".join(section(text, "SYNOPSIS").split())
+        prototype = re.search(rf"[\w *]+\b{call}\([^;]*?\);", shown)[0].strip()
+        if f"static inline {prototype[:-1]}" not in headers:  # else it is inline and a function too
+            assert f"QMPI_API {prototype}" in headers
+
+
+# ---- As they are installed
+
+def built_pages():
+    if not (BUILD / "docs" / "man" / "qmpi.1").exists():
+        pytest.skip("no manual pages: the converter go-md2man is missing")
+    return {page: BUILD / "docs" / "man" / page for page in ALL}
+
+
+def test_every_page_is_built_with_its_title():
+    for page, path in built_pages().items():
+        name, _, number = page.rpartition(".")
+        text = path.read_text()
+        assert text.startswith(".so man3/") or f'.TH "{name.upper()}" "{number}"' in text
+
+
+def test_pages_are_formatted_without_a_warning():
+    paths = built_pages()
+    if not shutil.which("man"):
+        pytest.skip("there is no man")
+    whole = [path for path in paths.values() if not path.read_text().startswith(".so ")]
+    result = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", *whole], capture_output=True,
+                            text=True, env={**clean_environment(), "MANWIDTH": "100", "PAGER": "cat"})
+    assert result.returncode == 0
+    # A prototype or an example that is wider than the page is no fault of it.
+    assert not [line for line in result.stderr.splitlines() if "break" not in line and "adjust" not in line]
+
+
+def test_whatis_finds_what_a_page_is_about():
+    paths = built_pages()
+    if not shutil.which("lexgrog"):
+        pytest.skip("there is no lexgrog")
+    for page, path in paths.items():
+        if path.read_text().startswith(".so "):
+            continue
+        found = subprocess.run(["lexgrog", path], capture_output=True, text=True).stdout
+        assert f'"{page.rpartition(".")[0]} - ' in found, page

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""The tools of examples/ do what they are there to show, alone and in a stack."""
+import re
+
+import pytest
+from support import BUILD, BUNDLED_TOOLS, SOURCE, run_mpi
+
+EXAMPLES = BUILD / "examples"
+PROGRAMS = BUILD / "tests" / "examples"
+HOSTED = BUILD / "tests" / "host" / "tools"
+
+
+def run(program, tools, **more):
+    folders = f"{EXAMPLES}:{HOSTED}:{BUNDLED_TOOLS}"
+    return run_mpi(program, tools=tools, env={"QMPI_TOOL_PATH": folders}, **more)
+
+
+def messages(tools, **more):
+    result = run(PROGRAMS / "programs" / "example_messages", tools, **more)
+    assert result.returncode == 0
+    return result
+
+
+def lines(result, begin):
+    return sorted(line for line in result.stderr.splitlines() if line.startswith(begin))
+
+
+def needs(name):
+    if not (EXAMPLES / f"{name}.so").exists():
+        pytest.skip(f"{name} was not built: its compiler or library is missing")
+
+
+def test_every_example_is_built_here_and_named_in_the_readme():
+    build = (SOURCE / "examples" / "meson.build").read_text()
+    page = (SOURCE / "examples" / "README.md").read_text()
+    for path in (SOURCE / "examples").glob("*.c*"):
+        assert f"'{path.stem}'" in build, path.name
+        assert f"| [{path.name}]({path.name}) |" in page, path.name
+
+
+def test_send_totals_adds_up_bytes_and_time_for_each_layer():
+    result = messages("send_totals:count:send_totals")
+    for layer in (1, 3):
+        for rank, size in ((0, 22 * 400), (1, 0)):
+            [line] = lines(result, f"send_totals (layer {layer}), rank {rank}:")
+            assert re.search(rf": {size} bytes in \d+\.\d{{6}} s$", line)
+
+
+def test_pcontrol_switches_off_and_on_and_flushes():
+    result = messages("pcontrol:empty:pcontrol")
+    assert lines(result, "pcontrol") == sorted(
+        f"pcontrol (layer {layer}), rank {rank}, {when}"
+        for layer in (1, 3) for rank in (0, 1)
+        for when in ("so far: 7 calls", "in all: 12 calls"))
+
+
+def test_who_names_every_layer_and_draws_the_chain():
+    result = messages("count:who,function=MPI_Recv:send_totals:empty")
+    heads = [line for line in result.stderr.splitlines() if line.startswith("who: layer")]
+    assert heads == [
+        "who: layer 1 is count: counts the calls of every MPI function",
+        "who: layer 2 is who (that is me): says who is in the stack",
+        "who: layer 3 is send_totals: it says nothing of itself",
+        "who: layer 4 is empty: intercepts every function and passes it on: what a layer costs"]
+    assert "who: MPI_Recv goes count > empty > PMPI_Recv\n" in result.stderr
+    assert lines(result, "who:   from ")[0].endswith(", native")
+
+
+def test_who_refuses_what_is_no_function():
+    result = run(PROGRAMS / "programs" / "example_messages", "who,function=MPI_Sned")
+    assert result.returncode == 2
+    assert "function= names no MPI function" in result.stderr
+
+
+def test_timed_is_a_layer_in_cpp():
+    needs("timed")
+    result = messages("timed:count:timed")
+    for layer in (1, 3):
+        assert re.search(rf"(?m)^timed \(layer {layer}\), rank 0: MPI_Send +22 calls +\d+\.\d+ s$",
+                         result.stderr)
+        assert re.search(rf"(?m)^timed \(layer {layer}\), rank 1: MPI_Recv +22 calls ", result.stderr)
+
+
+@pytest.mark.parametrize("tools", [None, "squeeze", "squeeze,from=1", "squeeze,from=4000:squeeze,from=1",
+                                   "count:squeeze:empty:libtally.so"])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_broadcasts_arrive_whole_whatever_is_between(tools, ranks):
+    needs("squeeze")
+    result = run(PROGRAMS / "programs" / "example_broadcasts", tools, ranks=ranks)
+    assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_squeeze_sends_less_and_shows_it_to_the_layers_below_only():
+    needs("squeeze")
+    result = run(PROGRAMS / "programs" / "example_broadcasts", "count:squeeze:count")
+    given, sent = map(int, re.search(
+        r"squeeze \(layer 2\): (\d+) bytes to broadcast, (\d+) sent", result.stderr).groups())
+    assert 0 < sent < given
+    above, below = (int(text) for text in re.findall(r"MPI_Bcast +(\d+) ", result.stderr))
+    assert above < below
+
+
+def test_squeeze_refuses_what_is_no_number():
+    needs("squeeze")
+    for value in ("", "0", "4k", "99999999999"):
+        result = run(PROGRAMS / "programs" / "example_messages", f"squeeze,from={value}")
+        assert result.returncode == 2
+        assert "from= is no number of bytes" in result.stderr
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_the_program_computes_the_same_under_all_examples(ranks):
+    built = [name for name in ("timed", "squeeze") if (EXAMPLES / f"{name}.so").exists()]
+    tools = ":".join(["who", "send_totals", "pcontrol", "barriers", "largest", *built])
+    bare = run_mpi(EXAMPLES / "heat", "50", ranks=ranks, preload=())
+    result = run_mpi(EXAMPLES / "heat", "50", ranks=ranks, tools=tools,
+                     env={"QMPI_TOOL_PATH": EXAMPLES})
+    assert result.returncode == bare.returncode == 0
+    assert result.stdout == bare.stdout
+    assert bare.stdout.startswith("heat: 50 steps, sum ")

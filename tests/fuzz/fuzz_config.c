@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Fuzz target: any bytes as a configuration file. The result must keep what its header says. */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int good, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "fuzz_config: %s\n", what);
+    abort();
+}
+
+static void check_entry(const struct qmpi_entry *entry, int index)
+{
+    require(entry->position == index + 1, "positions do not count");
+    require(entry->line > 0, "a tool without a line");
+    require(entry->text && *entry->text, "a tool without its text");
+    require(!entry->problem == !!entry->name, "neither a name nor a problem, or both");
+    require(!entry->name || *entry->name, "an empty name");
+    if (entry->problem)
+        require(strstr(entry->problem, "\nmend: ") != NULL, "a problem without a mend");
+    for (int i = 0; i < entry->option_count; i++) {
+        require(*entry->options[i].key || entry->problem, "an empty key");
+        require(entry->options[i].value != NULL, "an option without a value");
+    }
+}
+
+/* ---- Written out again, everything between quotes, it must be read the same ---------------------
+ */
+
+static void write_quoted(FILE *to, const char *plain)
+{
+    fputc('"', to);
+    for (; *plain; plain++) {
+        if (*plain == '"' || *plain == '\\')
+            fputc('\\', to);
+        fputc(*plain, to);
+    }
+    fputc('"', to);
+}
+
+static char *write_all(const struct qmpi_config *config, size_t *size)
+{
+    char *text;
+    FILE *to = open_memstream(&text, size);
+    require(to != NULL, "out of memory");
+    for (int i = 0; i < QMPI_CONFIG_SETTINGS; i++) {
+        if (config->settings[i]) {
+            fprintf(to, "%s = ", qmpi_config_names[i].key);
+            write_quoted(to, config->settings[i]);
+            fputc('\n', to);
+        }
+    }
+    for (int i = 0; i < config->tools.count; i++) {
+        const struct qmpi_entry *entry = &config->tools.entries[i];
+        if (entry->problem)
+            continue;
+        write_quoted(to, entry->name);
+        fputs(" # a comment\n", to);
+        for (int k = 0; k < entry->option_count; k++) {
+            fputs("\t", to);
+            write_quoted(to, entry->options[k].key);
+            fputs(" = ", to);
+            write_quoted(to, entry->options[k].value);
+            fputs("\r\n", to);
+        }
+    }
+    fclose(to);
+    return text;
+}
+
+static void require_same(const struct qmpi_entry *one, const struct qmpi_entry *other)
+{
+    require(!other->problem && !strcmp(one->name, other->name), "name lost in writing");
+    require(one->option_count == other->option_count, "options lost in writing");
+    for (int i = 0; i < one->option_count; i++) {
+        require(!strcmp(one->options[i].key, other->options[i].key), "key lost in writing");
+        require(!strcmp(one->options[i].value, other->options[i].value), "value lost in writing");
+    }
+}
+
+static void check_round_trip(const struct qmpi_config *config)
+{
+    struct qmpi_config again;
+    size_t size;
+    char *text = write_all(config, &size);
+    qmpi_config_parse(text, size, "/folder", &again);
+    require(again.problem_count == 0, "what was written has problems");
+    for (int i = 0; i < QMPI_CONFIG_SETTINGS; i++) {
+        require(!config->settings[i] == !again.settings[i], "setting lost in writing");
+        if (config->settings[i])
+            require(!strcmp(config->settings[i], again.settings[i]), "setting changed in writing");
+    }
+    int next = 0;
+    for (int i = 0; i < config->tools.count; i++) {
+        if (config->tools.entries[i].problem)
+            continue;
+        require(next < again.tools.count, "tool lost in writing");
+        require_same(&config->tools.entries[i], &again.tools.entries[next++]);
+    }
+    require(next == again.tools.count, "a tool too many");
+    qmpi_config_free(&again);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct qmpi_config config;
+    char *text = malloc(size ? size : 1); /* of exactly this size: reading past it is found */
+    require(text != NULL, "out of memory");
+    memcpy(text, data, size);
+    qmpi_config_parse(text, size, "/folder", &config);
+    for (int i = 0; i < config.tools.count; i++)
+        check_entry(&config.tools.entries[i], i);
+    for (int i = 0; i < config.problem_count; i++)
+        require(strstr(config.problems[i].problem, "\nmend: ") != NULL, "a problem without a mend");
+    check_round_trip(&config);
+    qmpi_config_free(&config);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Has handlers of its own for faults before MPI is initialised, and faults after: `handler SIGNAL`.
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void own(int number)
+{
+    static const char text[] = "trace: the program's handler\n";
+    _exit(write(2, text, sizeof text - 1) > 0 ? number : 99);
+}
+
+int main(int argc, char **argv)
+{
+    const int number = argc > 1 ? atoi(argv[1]) : SIGSEGV;
+    signal(number, own);
+    MPI_Init(NULL, NULL);
+    raise(number);
+    return 0;
+}

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""A fault while a layer is loaded is told of by its entry; afterwards signals are whose they were."""
+import signal
+
+import pytest
+from support import ASAN, run_mpi
+
+NUMBERS = [signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT]
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_programs_handlers_are_back_when_the_stack_is_built(number):
+    result = run_mpi("handler", int(number), ranks=1, tools="alpha:beta")
+    assert result.returncode == number
+    assert "the program's handler" in result.trace and not result.messages
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT])
+@pytest.mark.parametrize("tools", ["takes_signals", "alpha:takes_signals:beta"])
+def test_a_handler_that_a_tool_installs_stays(number, tools):
+    result = run_mpi("handler", int(number), ranks=1, tools=tools)
+    assert result.returncode == number
+    assert "the tool's handler" in result.trace and not result.messages
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_constructor_that_faults_is_told_of_once(ranks):
+    result = run_mpi("calls", "init", "finalize", ranks=ranks, tools="alpha:dies:beta")
+    assert result.returncode == 2
+    assert result.messages == [
+        "QMPI_TOOLS, entry 2 'dies': ended by SIGABRT while it was loaded or initialised",
+        "  mend: build or copy it again; QMPI_DEBUG=load leaves the signal to a debugger"]
+
+
+def test_with_traces_of_loading_the_signal_is_left_alone():
+    result = run_mpi("calls", "init", ranks=1, tools="dies", env={"QMPI_DEBUG": "load"})
+    assert result.returncode == -signal.SIGABRT
+    assert "ended by" not in result.stderr

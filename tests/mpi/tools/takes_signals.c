@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A tool whose init installs a handler for SIGSEGV and SIGABRT, as crash reporters do. */
+#define _GNU_SOURCE
+#include <qmpi/qmpi.h>
+#include <signal.h>
+#include <unistd.h>
+
+static void own(int number)
+{
+    static const char text[] = "trace: the tool's handler\n";
+    _exit(write(2, text, sizeof text - 1) > 0 ? number : 99);
+}
+
+static void init(int tool_id)
+{
+    (void)tool_id;
+    signal(SIGSEGV, own);
+    signal(SIGABRT, own);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    QMPI_Register_tool_name("takes_signals", init);
+}
