@@ -43,14 +43,14 @@ BAD_STACKS = [
     ("empty\\", "backslash"), ("em\\pty", "\\p is no escape"), ("empty\\:count", "'empty\\:count'"),
     ("empty=1", "empty=1"), ("empty:nonesuch", "entry 2 'nonesuch'"),
     ("nonesuch:empty", "entry 1 'nonesuch'"), ("empty\ncount", "empty"), ("empty\tcount", "empty"),
-    ("\x1b[31mred", "red"), (":".join(["empty"] * 256), "255"),
+    ("count,output=", "output="), ("\x1b[31mred", "red"), (":".join(["empty"] * 256), "255"),
 ]
 
 # (text, the layers that there are)
 GOOD_STACKS = [
     ("", []), (":", []), (":::::", []), ("empty:", ["empty"]), (":empty", ["empty"]),
     ("empty::empty", ["empty", "empty"]),
-    ("count,output=a\\:b", ["count"]), ("count,output=", ["count"]), ("count,output==", ["count"]),
+    ("count,output=a\\:b", ["count"]), ("count,output==", ["count"]),
     ("empty.so", ["empty"]), (":".join(["empty"] * 255), ["empty"] * 255),
 ]
 
@@ -271,7 +271,7 @@ GOOD_CONFIGURATIONS = [
     (b"", []), (b"\n\n \n\t\n", []), (b"#", []), (b"  # x", []), (b"empty", ["empty"]),
     (b"empty#", None), (b"empty #", ["empty"]), (b"\xef\xbb\xbfempty\r\n", ["empty"]),
     (b"empty\n\n\nempty   \n", ["empty", "empty"]), (b'"empty"', ["empty"]), (b"empty.so", ["empty"]),
-    (b"count\n\toutput=", ["count"]), (b"count\n output = a=b:c,d\\", ["count"]),
+    (b"count\n\toutput=x", ["count"]), (b"count\n output = a=b:c,d\\", ["count"]),
     (b"on-error = skip\nnonesuch", None), (b"empty\n" * 255, ["empty"] * 255),
 ]
 
