@@ -6,6 +6,10 @@ from functools import cache
 import pytest
 
 from reach_support import counted, in_each_rank, reach
+from support import OPEN_MPI
+
+pytestmark = pytest.mark.skipif(
+    OPEN_MPI, reason="Open MPI's Fortran attributes are not calls of MPI's: docs/open-mpi.md")
 
 BINDINGS = ["mpif_h", "mpi", "f08"]
 every_binding = pytest.mark.parametrize("binding", BINDINGS)

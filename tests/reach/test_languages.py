@@ -59,9 +59,10 @@ def exchange(way, folder, tools, **more):
 
 
 def exchanged(way):
-    """Open MPI's C++ bindings, which are code of the program's, ask once more for the dimensions."""
-    more = {"MPI_Cartdim_get": 2} if OPEN_MPI and way == "C++" else {}
-    return {**EXCHANGE, **more}
+    """Open MPI's C++ bindings ask for more, in code that is the program's."""
+    more = {"MPI_Cartdim_get": 2, "MPI_Comm_test_inter": 1, "MPI_Initialized": 5,
+            "MPI_Topo_test": 2}
+    return {**EXCHANGE, **(more if OPEN_MPI and way == "C++" else {})}
 
 
 @every_way

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from reach_support import counted, in_each_rank, reach
-from support import needs_sessions
+from reach_support import counted, in_each_rank, reach, tallied
+from support import OPEN_MPI, needs_sessions
 
 SESSION = {"MPI_Session_init": 1, "MPI_Group_from_session_pset": 1, "MPI_Comm_create_from_group": 1,
            "MPI_Group_free": 1, "MPI_Comm_rank": 1, "MPI_Barrier": 1, "MPI_Comm_free": 1,
@@ -70,6 +70,21 @@ def test_a_spawn_that_fails_fails_in_the_same_way(how, tmp_path):
     assert told[0].count("class 15, children none, codes 0 0") == 2
 
 
-def test_a_spawn_that_fails_is_counted(tmp_path):
-    reach("spawn", "return", tools="count,output=calls.json", cwd=tmp_path)
-    assert counted(tmp_path / "calls.json")["MPI_Comm_spawn"] == (2, 1, 1)
+def test_a_spawn_is_counted(tmp_path):
+    reach("spawn", "return", tools="count,output=calls.%p.json", cwd=tmp_path)
+    spawns = [counted(file).get("MPI_Comm_spawn") for file in tmp_path.glob("calls.*.json")]
+    assert [each for each in spawns if each] == [(2, 1, 1)]
+
+
+@pytest.mark.skipif(not OPEN_MPI, reason="this MPI library cannot spawn")
+def test_spawned_children_are_under_the_same_stack(tmp_path):
+    """Each of two ranks spawns two children, which are a world of their own."""
+    result = reach("spawn", "return", cwd=tmp_path, env={"REACH_TALLY": tmp_path / "tally"},
+                   tools="count,output=%t.%p.json:tally:count,output=%t.%p.json")
+    assert result.returncode == 0
+    assert result.stdout.count("children two") == 2
+    for layer in (1, 3):
+        worlds = [counted(file) for file in tmp_path.glob(f"{layer}.*.json")]
+        assert [calls["MPI_Init"][0] for calls in worlds] == [2, 2, 2]
+        assert sum("MPI_Comm_spawn" in calls for calls in worlds) == 1
+    assert tallied(tmp_path)["MPI_Comm_rank"] == 0
