@@ -7,6 +7,8 @@
 #ifndef QMPI_CLI_H
 #define QMPI_CLI_H
 
+#include <stdbool.h>
+
 int cli_run(int argc, char **argv);
 int cli_list(int argc, char **argv);
 int cli_check(int argc, char **argv);
@@ -38,6 +40,18 @@ char *cli_program_obstacle(const char *path);
 
 /* Warns of a program that preloading does not reach: a static or a privileged one. */
 void cli_program_warn(const char *name);
+
+/* The libqmpi to preload, and the folder of the tools that were built for the same MPI. */
+struct cli_build {
+    char *library, *tools_folder; /* to be freed */
+};
+
+/* Whether qmpi can be built for an MPI of this name. In choose.c, as the next. */
+bool cli_knows_mpi(const char *mpi);
+
+/* The build for `mpi`; NULL: for the MPI that the program's libraries show, else the command's own.
+ * Ends the command where the MPI that was named has no build here. */
+struct cli_build cli_choose_build(const char *mpi, const char *program);
 
 /* The folder of the installed tools. */
 const char *cli_tools_folder(void);

@@ -77,4 +77,17 @@ struct doctor_object {
 /* Reads a library, or with `program` a program. */
 struct doctor_object doctor_object_read(const char *path, bool program);
 
+/* ---- The libraries of a program: in doctor_libraries.c ------------------------------------------
+ */
+
+/* One library: its name as it is needed, and its file; NULL: it is not found. */
+typedef void doctor_library(void *data, const char *name, const char *path);
+
+/* Calls `add` for each library that the dynamic loader would give a program, in its order. False:
+ * its loader, `*interpreter`, is not known; NULL: it has none. To be freed. */
+bool doctor_libraries(const char *path, doctor_library *add, void *data, char **interpreter);
+
+/* The file of the MPI library among them; NULL: there is none. To be freed. */
+char *doctor_find_mpi(const char *path);
+
 #endif

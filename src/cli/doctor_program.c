@@ -75,28 +75,6 @@ static bool is_script(const char *path)
     return true;
 }
 
-/* The dynamic loader that the program asks for; NULL: none. To be freed. */
-static char *read_interpreter(const char *path)
-{
-    char *interpreter = NULL;
-    ElfW(Ehdr) header;
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    const bool whole = pread(descriptor, &header, sizeof header, 0) == (ssize_t)sizeof header;
-    for (int i = 0; whole && !interpreter && i < header.e_phnum; i++) {
-        ElfW(Phdr) segment;
-        const off_t at = (off_t)(header.e_phoff + (size_t)i * sizeof segment);
-        if (pread(descriptor, &segment, sizeof segment, at) != (ssize_t)sizeof segment)
-            break;
-        if (segment.p_type != PT_INTERP || segment.p_filesz > 4096)
-            continue;
-        interpreter = qmpi_allocate(segment.p_filesz + 1, 1);
-        if (pread(descriptor, interpreter, segment.p_filesz, (off_t)segment.p_offset) < 0)
-            *interpreter = '\0';
-    }
-    close(descriptor);
-    return interpreter;
-}
-
 /* ---- What it is made of -------------------------------------------------------------------------
  */
 
@@ -145,48 +123,28 @@ static void add_library(struct whole *whole, const char *name, const char *path)
     free(object.problem);
 }
 
-/* A line of the loader's list: `NAME => PATH (ADDRESS)`, `NAME => not found`, `PATH (ADDRESS)`. */
-static void read_line(struct whole *whole, char *line)
+static void add_line(void *data, const char *name, const char *path)
 {
-    char *arrow = strstr(line, " => ");
-    char *path = arrow ? arrow + 4 : line;
-    char *address = strstr(path, " (0x");
-    if (arrow)
-        *arrow = '\0';
-    if (address)
-        *address = '\0';
-    if (arrow && !strcmp(path, "not found")) {
+    struct whole *whole = data;
+    if (path) {
+        add_library(whole, name, path);
+    } else {
         doctor_wrong("the library %s, which it needs, is not found\nmend: install it, or put its "
                      "folder into LD_LIBRARY_PATH",
-                     line);
+                     name);
         whole->incomplete = true;
-    } else if (*path == '/') {
-        add_library(whole, line, path);
     }
 }
 
-/* Asks the program's own loader: it alone knows all rules by which libraries are found. */
 static void read_libraries(struct whole *whole, const char *path)
 {
-    char *interpreter = read_interpreter(path);
-    /* What ldd does, for a loader that is known to understand it: others would run the program. */
-    const char *const command[] = {interpreter, path, NULL};
-    const char *const variables[] = {"LD_TRACE_LOADED_OBJECTS", "1", NULL};
-    if (!interpreter || !strstr(interpreter, "/ld-linux")) {
+    char *interpreter = NULL;
+    if (!doctor_libraries(path, add_line, whole, &interpreter)) {
         doctor_wrong("%s is loaded by %s: qmpi needs the GNU C library's dynamic loader\n"
                      "mend: build the program for the GNU C library",
                      path, interpreter ? interpreter : "nobody");
         whole->incomplete = true;
-        free(interpreter);
-        return;
     }
-    struct doctor_child child = doctor_child_run(command, variables);
-    char *rest = child.output, *line;
-    while ((line = strsep(&rest, "\n"))) {
-        if (*line)
-            read_line(whole, line + strspn(line, "\t "));
-    }
-    doctor_child_free(&child);
     free(interpreter);
 }
 

@@ -167,7 +167,10 @@ static const char *value_of(const struct wish *wish, const char *source, const c
                   {"@SOURCE@", source},
                   {"@PACKAGE@", "qmpi" QMPI_SUFFIX},
                   {"@LANGUAGES@", wish->cxx ? "'c', 'cpp'" : "'c'"},
-                  {"@STANDARD@", wish->cxx ? "'c_std=c11', 'cpp_std=c++17'" : "'c_std=c11'"}};
+                  /* Open MPI's mpi.h would bring C++ bindings along that need their library. */
+                  {"@STANDARD@", wish->cxx ? "'c_std=c11', 'cpp_std=c++17',\n"
+                                             "    'cpp_args=-DOMPI_SKIP_MPICXX=1'"
+                                           : "'c_std=c11'"}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         *length = strlen(values[i].placeholder);
         if (!strncmp(text, values[i].placeholder, *length))

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_ON_ERROR = 256, KEY_DEBUG, KEY_TOOL_PATH };
+enum { KEY_ON_ERROR = 256, KEY_DEBUG, KEY_TOOL_PATH, KEY_MPI };
 
 static const struct argp_option options[] = {
     {"tools", 't', "STACK", 0,
@@ -31,7 +31,14 @@ static const struct argp_option options[] = {
      "what follows when a tool cannot be used (sets QMPI_ON_ERROR)", 0},
     {"debug", KEY_DEBUG, "TOPICS", 0,
      "trace parse, find, load, base, chain or all (sets QMPI_DEBUG)", 0},
+    {"mpi", KEY_MPI, "mpich|openmpi", 0,
+     "the program's MPI, where its libraries do not show it (default: this command's own)", 0},
     {0},
+};
+
+struct wish {
+    char **program;
+    const char *mpi; /* NULL: what the program's libraries show */
 };
 
 static const char doc[] =
@@ -42,7 +49,7 @@ static const char doc[] =
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    char ***program = state->input;
+    struct wish *wish = state->input;
     switch (key) {
     case 't':
         cli_use_stack(argument);
@@ -61,8 +68,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_DEBUG:
         cli_set_variable("QMPI_DEBUG", argument);
         return 0;
+    case KEY_MPI:
+        if (!cli_knows_mpi(argument))
+            argp_error(state, "--mpi is mpich or openmpi, not '%s'", argument);
+        wish->mpi = argument;
+        return 0;
     case ARGP_KEY_ARG:
-        *program = state->argv + state->next - 1;
+        wish->program = state->argv + state->next - 1;
         state->next = state->argc;
         return 0;
     case ARGP_KEY_NO_ARGS:
@@ -106,12 +118,12 @@ static void check_preloadable(const char *path)
  * calls of those only where they are preloaded: behind us, and adopted as the layer that they are
  * listed as.
  */
-static void append_tool(char **list, const char *others, const char *name)
+static void append_tool(char **list, const char *others, const char *tools_folder, const char *name)
 {
     enum qmpi_kind kind;
     struct qmpi_elf_file file;
     char *problem = NULL;
-    char *found = qmpi_find_library(name, cli_tools_folder(), "", &problem);
+    char *found = qmpi_find_library(name, tools_folder, "", &problem);
     char *path = found ? realpath(found, NULL) : NULL;
     if (path)
         problem = qmpi_kind_read(path, NULL, &kind);
@@ -130,17 +142,17 @@ static void append_tool(char **list, const char *others, const char *name)
 }
 
 /* Ours first: then its MPI functions are found before any other library's. */
-static void set_preload(const char *library)
+static void set_preload(const struct cli_build *build)
 {
     const char *others = getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "";
     struct qmpi_tool_list tools;
     const char *source;
-    check_preloadable(library);
-    char *list = qmpi_copy(library);
+    check_preloadable(build->library);
+    char *list = qmpi_copy(build->library);
     qmpi_stack_read(&tools, &source);
     for (int i = 0; i < tools.count; i++) {
         if (!tools.entries[i].problem)
-            append_tool(&list, others, tools.entries[i].name);
+            append_tool(&list, others, build->tools_folder, tools.entries[i].name);
     }
     qmpi_tool_list_free(&tools);
     if (*others)
@@ -153,10 +165,14 @@ int cli_run(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "-- PROGRAM [ARGUMENT...]", doc, NULL,
                                      NULL,    NULL};
-    char **program = NULL;
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &program);
+    struct wish wish = {.program = NULL};
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &wish);
+    char **const program = wish.program;
     cli_note_stack();
-    set_preload(cli_library_path());
+    struct cli_build build = cli_choose_build(wish.mpi, program[0]);
+    set_preload(&build);
+    free(build.library);
+    free(build.tools_folder);
     cli_program_warn(program[0]);
     execvp(program[0], program);
     const int reason = errno;

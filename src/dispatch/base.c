@@ -18,7 +18,6 @@ qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT];
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct qmpi_elf_loaded library; /* its name is copied; its other pointers live on */
-static const char *family;
 static char *mismatch;
 
 struct search {
@@ -66,14 +65,33 @@ static int missing_function(void)
     return MPI_ERR_OTHER;
 }
 
+/* MPICH and what descends from it have inner functions that their bindings call. */
+static bool is_mpich(void)
+{
+    for (size_t i = 0; i < library.image.symbol_count; i++) {
+        const ElfW(Sym) *symbol = &library.image.symbols[i];
+        const char *name = qmpi_elf_string(&library.image, symbol->st_name);
+        if (qmpi_elf_defines(symbol) && (!strncmp(name, "MPIR_", 5) || !strncmp(name, "MPII_", 5)))
+            return true;
+    }
+    return false;
+}
+
 static void note_family(void)
 {
     const bool open_mpi = qmpi_elf_loaded_find(&library, "ompi_mpi_comm_world") != NULL;
-    family = open_mpi ? "openmpi" : "mpich";
+    if (!open_mpi && !is_mpich()) {
+        mismatch = qmpi_format("the program runs on %s, which is neither MPICH nor Open MPI\n"
+                               "mend: run it without tools, or with a build of it for one of these",
+                               qmpi_base_path());
+        return;
+    }
+    const char *family = open_mpi ? "openmpi" : "mpich";
     if (strcmp(family, QMPI_MPI) != 0)
         mismatch = qmpi_format("the program runs on %s (%s), but this libqmpi was built for %s\n"
-                               "mend: use the libqmpi of %s",
-                               open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, family);
+                               "mend: use the libqmpi of %s: qmpi run --mpi=%s",
+                               open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, family,
+                               family);
 }
 
 static void find(void)

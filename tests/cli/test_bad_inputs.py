@@ -21,7 +21,7 @@ def check_message(result, *words):
     assert result.returncode == 2
     assert result.stdout == ""
     lines = [line for line in result.stderr.splitlines() if line]
-    assert lines and all(re.match(r"(\S*/)?qmpi( \w+)?: |Try ", line) for line in lines), lines
+    assert lines and all(re.match(r"(\S*/)?qmpi(-openmpi)?( \w+)?: |Try ", line) for line in lines), lines
     for word in words:
         assert word in result.stderr, word
 

@@ -163,6 +163,8 @@ def echo(source: Source) -> str:
             text += echo_function(function) + "\n"
     for name in source.objects:
         text += f'__asm__(".comm {name}, 1024, 16");\n'
+    if not source.objects:
+        text += '__attribute__((visibility("default"))) extern int MPIR_echo;\nint MPIR_echo;\n\n'
     text += "/* As in a real MPI library MPI_X is PMPI_X under a name that others may take. */\n"
     for function in source.functions:
         if function.variadic:

@@ -148,13 +148,11 @@ def read_names(tree: c_ast.FileAST) -> set[str]:
 
 
 def read_objects(tree: c_ast.FileAST) -> list[str]:
-    """The MPI library's data that mpi.h declares: in Open MPI the predefined handles."""
+    """The data behind the predefined handles of Open MPI; elsewhere these are numbers."""
     found = {}
     for node in tree.ext:
-        if isinstance(node, c_ast.Decl) and "extern" in node.storage and re.match(
-            r"MPI_|ompi_", node.name
-        ):
-            if not isinstance(node.type, c_ast.FuncDecl):
+        if isinstance(node, c_ast.Decl) and not isinstance(node.type, c_ast.FuncDecl):
+            if node.name and node.name.startswith("ompi_"):
                 found[node.name] = None
     return list(found)
 

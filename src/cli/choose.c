@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which libqmpi a program gets, where builds for several MPIs are installed side by side: that of
+ * the program's MPI, as the libraries that it needs show. Nothing is refused here: where they show
+ * none, as with scripts, launchers and programs that load MPI by dlopen, it is the command's own.
+ */
+#define _GNU_SOURCE
+#include "cli.h"
+
+#include "doctor.h"
+#include "elf_file.h"
+#include "message.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+    const char *mpi, *suffix;
+} builds[] = {{"mpich", ""}, {"openmpi", "-openmpi"}};
+enum { BUILDS = sizeof builds / sizeof *builds };
+
+static int build_of(const char *mpi)
+{
+    for (int i = 0; i < BUILDS; i++) {
+        if (!strcmp(builds[i].mpi, mpi))
+            return i;
+    }
+    return -1;
+}
+
+bool cli_knows_mpi(const char *mpi)
+{
+    return build_of(mpi) >= 0;
+}
+
+/* The libqmpi for an MPI beside the command's own; NULL: there is none. To be freed. */
+static char *find_library(int build)
+{
+    const char *own = cli_library_path();
+    if (build == build_of(QMPI_MPI))
+        return qmpi_copy(own);
+    char *name = qmpi_format("%.*s/libqmpi%s.so.0", (int)(strrchr(own, '/') - own), own,
+                             builds[build].suffix);
+    char *path = realpath(name, NULL);
+    free(name);
+    return path;
+}
+
+/* ---- What a program's libraries show ------------------------------------------------------------
+ */
+
+/* Which MPI an MPI library's name stands for; NULL: it does not tell. Both have had libmpi.so.12.
+ */
+static const char *mpi_of_name(const char *needed)
+{
+    if (!strncmp(needed, "libmpich.so", 11))
+        return "mpich";
+    if (!strncmp(needed, "libmpi.so.20", 12) || !strncmp(needed, "libmpi.so.40", 12))
+        return "openmpi";
+    return NULL;
+}
+
+static const char *mpi_of_needs(const struct qmpi_elf_image *image)
+{
+    const char *needed, *mpi = NULL;
+    for (int i = 0; !mpi && (needed = qmpi_elf_needed(image, i)); i++)
+        mpi = mpi_of_name(needed);
+    return mpi;
+}
+
+/* By the libraries that the dynamic loader would give it: the way of ldd. */
+static const char *mpi_of_libraries(const char *path)
+{
+    const char *mpi = NULL;
+    char *library = doctor_find_mpi(path);
+    struct doctor_object object = {.problem = NULL};
+    if (library)
+        object = doctor_object_read(library, false);
+    if (object.mpi_library)
+        mpi = object.open_mpi ? "openmpi" : "mpich";
+    free(object.problem);
+    free(library);
+    return mpi;
+}
+
+static const char *mpi_of_program(const char *name)
+{
+    struct qmpi_elf_file file;
+    const char *mpi = NULL;
+    char *path = cli_program_find(name);
+    if (path && !qmpi_elf_program_open(path, &file)) {
+        const bool needs_any = qmpi_elf_needed(&file.image, 0) != NULL;
+        mpi = mpi_of_needs(&file.image);
+        qmpi_elf_file_close(&file);
+        if (!mpi && needs_any)
+            mpi = mpi_of_libraries(path);
+    }
+    free(path);
+    return mpi;
+}
+
+struct cli_build cli_choose_build(const char *mpi, const char *program)
+{
+    const char *shown = mpi;
+    bool alone = true; /* no other build is installed here: there is nothing to choose */
+    for (int i = 0; i < BUILDS; i++) {
+        char *library = i == build_of(QMPI_MPI) ? NULL : find_library(i);
+        alone = alone && !library;
+        free(library);
+    }
+    if (!shown && !alone)
+        shown = mpi_of_program(program);
+    const int build = build_of(shown ? shown : QMPI_MPI);
+    char *library = find_library(build);
+    if (!library && mpi) {
+        const char *own = cli_library_path();
+        qmpi_sayf("--mpi=%s: there is no libqmpi%s.so.0 in %.*s\n"
+                  "mend: build and install qmpi for it: meson setup -Dmpi=%s",
+                  mpi, builds[build].suffix, (int)(strrchr(own, '/') - own), own, mpi);
+        exit(2);
+    }
+    const int chosen = library ? build : build_of(QMPI_MPI);
+    library = library ? library : qmpi_copy(cli_library_path());
+    return (struct cli_build){library,
+                              qmpi_format("%.*s/qmpi%s", (int)(strrchr(library, '/') - library),
+                                          library, builds[chosen].suffix)};
+}

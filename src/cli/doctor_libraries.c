@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* See doctor.h: which libraries the dynamic loader would give a program; its code does not run. */
+#define _GNU_SOURCE
+#include "doctor.h"
+
+#include "message.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The dynamic loader that the program asks for; NULL: none. To be freed. */
+static char *read_interpreter(const char *path)
+{
+    char *interpreter = NULL;
+    ElfW(Ehdr) header;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    const bool whole = pread(descriptor, &header, sizeof header, 0) == (ssize_t)sizeof header;
+    for (int i = 0; whole && !interpreter && i < header.e_phnum; i++) {
+        ElfW(Phdr) segment;
+        const off_t at = (off_t)(header.e_phoff + (size_t)i * sizeof segment);
+        if (pread(descriptor, &segment, sizeof segment, at) != (ssize_t)sizeof segment)
+            break;
+        if (segment.p_type != PT_INTERP || segment.p_filesz > 4096)
+            continue;
+        interpreter = qmpi_allocate(segment.p_filesz + 1, 1);
+        if (pread(descriptor, interpreter, segment.p_filesz, (off_t)segment.p_offset) < 0)
+            *interpreter = '\0';
+    }
+    close(descriptor);
+    return interpreter;
+}
+
+/* A line of the loader's list: `NAME => PATH (ADDRESS)`, `NAME => not found`, `PATH (ADDRESS)`. */
+static void read_line(char *line, doctor_library *add, void *data)
+{
+    char *arrow = strstr(line, " => ");
+    char *path = arrow ? arrow + 4 : line;
+    char *address = strstr(path, " (0x");
+    if (arrow)
+        *arrow = '\0';
+    if (address)
+        *address = '\0';
+    if (arrow && !strcmp(path, "not found"))
+        add(data, line, NULL);
+    else if (*path == '/')
+        add(data, line, path);
+}
+
+/* Asks the program's own loader: it alone knows all rules by which libraries are found. */
+bool doctor_libraries(const char *path, doctor_library *add, void *data, char **interpreter)
+{
+    *interpreter = read_interpreter(path);
+    /* What ldd does, for a loader that is known to understand it: others would run the program. */
+    const char *const command[] = {*interpreter, path, NULL};
+    const char *const variables[] = {"LD_TRACE_LOADED_OBJECTS", "1", NULL};
+    if (!*interpreter || !strstr(*interpreter, "/ld-linux"))
+        return false;
+    struct doctor_child child = doctor_child_run(command, variables);
+    char *rest = child.output, *line;
+    while ((line = strsep(&rest, "\n"))) {
+        if (*line)
+            read_line(line + strspn(line, "\t "), add, data);
+    }
+    doctor_child_free(&child);
+    return true;
+}
+
+/* ---- The MPI library among them -----------------------------------------------------------------
+ */
+
+static void note_mpi(void *data, const char *name, const char *path)
+{
+    char **found = data;
+    const char *slash = strrchr(name, '/');
+    const char *base = slash ? slash + 1 : name;
+    if (!*found && path && (!strncmp(base, "libmpich.so", 11) || !strncmp(base, "libmpi.so", 9)))
+        *found = qmpi_copy(path);
+}
+
+char *doctor_find_mpi(const char *path)
+{
+    char *found = NULL, *interpreter = NULL;
+    doctor_libraries(path, note_mpi, &found, &interpreter);
+    free(interpreter);
+    return found;
+}

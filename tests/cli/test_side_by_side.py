@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Builds for several MPIs in one prefix: `qmpi run` takes the one of the program's MPI."""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cli_support import MPI_NAME, OTHER_MPI, SONAMES, compiler
+from support import (ASAN, BUILD, LIBQMPI, OPEN_MPI, OPEN_MPI_SETTINGS, PROGRAMS, QMPI, clean_environment,
+                     run_command)
+
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="the other build would have to be sanitized too")
+
+SUFFIXES = {"mpich": "", "openmpi": "-openmpi"}
+OTHER_BUILD = os.environ.get("QMPI_OTHER_BUILD")  # a build folder for the other MPI; ./check names it
+
+PRINT = """
+#include <stdio.h>
+#include <stdlib.h>
+#ifdef MPI
+extern int MPI_Initialized(int *);
+int MPI_Wanted(void) { return MPI_Initialized(0); }
+#endif
+int main(void) { printf("%s\\n%s\\n", getenv("LD_PRELOAD"), getenv("QMPI_TOOLS")); return 0; }
+"""
+LIBRARY = """
+int MPI_Initialized(int *flag) { return flag != 0; }
+int MPI_Get_library_version(void) { return 0; }
+int PMPI_Get_library_version(void) { return 0; }
+"""
+
+
+def install(build, folder):
+    subprocess.run(["meson", "install", "-C", build, "--no-rebuild", "--destdir", folder / "stage"],
+                   check=True, capture_output=True)
+    prefix = next(path.parent for path in (folder / "stage").rglob("bin") if path.is_dir())
+    shutil.copytree(prefix, folder / "prefix", symlinks=True, dirs_exist_ok=True)
+    shutil.rmtree(folder / "stage")
+    return folder / "prefix"
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """This build, and of the other one a library that does nothing."""
+    folder = tmp_path_factory.mktemp("side")
+    prefix = install(BUILD, folder)
+    libdir = next(prefix.rglob(LIBQMPI.name)).parent
+    (folder / "none.c").write_text("int nothing;\n")
+    other = libdir / f"libqmpi{SUFFIXES[OTHER_MPI]}.so.0"
+    subprocess.run([compiler(), "-shared", "-fPIC", "-o", other, folder / "none.c"], check=True)
+    return prefix
+
+
+def program(folder, mpi=None, soname=None, mark=""):
+    """Prints what it is preloaded with; it needs the library of an MPI, which is a stand-in."""
+    (folder / "program.c").write_text(PRINT)
+    flags = []
+    if mpi:
+        soname = soname or SONAMES[mpi]
+        (folder / "library.c").write_text(LIBRARY + mark)
+        subprocess.run([compiler(), "-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o",
+                        folder / soname, folder / "library.c"], check=True)
+        flags = ["-DMPI", "-Wl,--no-as-needed", f"-L{folder}", f"-l:{soname}", f"-Wl,-rpath,{folder}"]
+    subprocess.run([compiler(), "-o", folder / "program", folder / "program.c", *flags], check=True)
+    return folder / "program"
+
+
+def preloaded(prefix, *arguments, **more):
+    result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "", *arguments],
+                         clean_environment(), **more)
+    assert result.returncode == 0, result.stderr
+    return Path(result.stdout.splitlines()[0]).name.partition(".so")[0], result
+
+
+OWN, OTHER = f"libqmpi{SUFFIXES[MPI_NAME]}", f"libqmpi{SUFFIXES[OTHER_MPI]}"
+
+
+def test_a_program_of_this_mpi_gets_this_build(prefix, tmp_path):
+    assert preloaded(prefix, program(tmp_path, MPI_NAME))[0] == OWN
+
+
+def test_a_program_of_the_other_mpi_gets_the_other_build(prefix, tmp_path):
+    assert preloaded(prefix, program(tmp_path, OTHER_MPI))[0] == OTHER
+
+
+@pytest.mark.parametrize("mpi, mark", [("mpich", ""), ("openmpi", "int ompi_mpi_comm_world;\n")])
+def test_a_library_that_is_called_alike_in_both_is_looked_into(prefix, mpi, mark, tmp_path):
+    name = preloaded(prefix, program(tmp_path, mpi, "libmpi.so.12", mark))[0]
+    assert name == f"libqmpi{SUFFIXES[mpi]}"
+
+
+def test_a_program_without_mpi_gets_this_build_and_runs(prefix, tmp_path):
+    name, result = preloaded(prefix, program(tmp_path))
+    assert (name, result.stderr) == (OWN, "")
+
+
+def test_a_script_gets_this_build_or_the_one_that_is_named(prefix, tmp_path):
+    script = tmp_path / "script"
+    script.write_text('#!/bin/sh\necho "$LD_PRELOAD"\n')
+    script.chmod(0o755)
+    assert preloaded(prefix, script)[0] == OWN
+    assert preloaded(prefix, f"--mpi={OTHER_MPI}", script)[0] == OTHER
+    assert preloaded(prefix, f"--mpi={MPI_NAME}", script)[0] == OWN
+
+
+def test_what_is_named_wins_over_what_the_program_shows(prefix, tmp_path):
+    path = program(tmp_path, OTHER_MPI)
+    assert preloaded(prefix, f"--mpi={MPI_NAME}", path)[0] == OWN
+
+
+def test_a_build_that_is_named_but_not_there_is_said(tmp_path):
+    result = run_command([QMPI, "run", f"--mpi={OTHER_MPI}", "true"], clean_environment())
+    assert result.returncode == 2
+    assert f"--mpi={OTHER_MPI}: there is no {OTHER}.so.0 in" in result.stderr
+    assert f"meson setup -Dmpi={OTHER_MPI}" in result.stderr
+
+
+def test_an_mpi_that_qmpi_does_not_know_is_no_value():
+    result = run_command([QMPI, "run", "--mpi=other", "true"], clean_environment())
+    assert result.returncode != 0
+    assert "--mpi is mpich or openmpi, not 'other'" in result.stderr
+
+
+def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_path):
+    """Here only one build is there: libqmpi itself says what is wrong, at the first MPI call."""
+    (tmp_path / "call.c").write_text(
+        "extern int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n")
+    for name, mark, words in (
+            (SONAMES[OTHER_MPI], {"openmpi": "int ompi_mpi_comm_world;\n",
+                                  "mpich": "int MPIR_inner;\n"}[OTHER_MPI], f"--mpi={OTHER_MPI}"),
+            ("libothermpi.so.1", "", "neither MPICH nor Open MPI")):
+        (tmp_path / "mpi.c").write_text(
+            LIBRARY + mark + "int PMPI_Init(int *a, char ***b) { return !a && b; }\n"
+            "int MPI_Init(int *a, char ***b) { return PMPI_Init(a, b); }\n")
+        subprocess.run([compiler(), "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o",
+                        tmp_path / name, tmp_path / "mpi.c"], check=True)
+        subprocess.run([compiler(), "-o", tmp_path / "call", tmp_path / "call.c", f"-L{tmp_path}",
+                        f"-l:{name}", f"-Wl,-rpath,{tmp_path}"], check=True)
+        result = run_command([QMPI, "run", "-t", "empty", tmp_path / "call"], clean_environment())
+        assert result.returncode == 2
+        assert words in result.stderr and "mend: " in result.stderr
+        result = run_command([QMPI, "run", "-t", "empty", "--on-error=skip", tmp_path / "call"],
+                             clean_environment())
+        assert result.returncode == 0 and words in result.stderr
+
+
+@pytest.mark.skipif(not OTHER_BUILD, reason="QMPI_OTHER_BUILD names no build for the other MPI")
+def test_both_builds_in_one_prefix_run_programs_of_both(tmp_path):
+    install(OTHER_BUILD, tmp_path)
+    prefix = install(BUILD, tmp_path)
+    env = {**clean_environment(), **OPEN_MPI_SETTINGS, "OMPI_MCA_ess_singleton_isolated": "1"}
+    other_calls = Path(OTHER_BUILD) / "tests/mpi/programs/calls"
+    for command in ("qmpi", "qmpi-openmpi"):
+        for calls, mpi in ((PROGRAMS / "calls", MPI_NAME), (other_calls, OTHER_MPI)):
+            result = run_command([prefix / "bin" / command, "run", "-t", "count", calls, "init",
+                                  "barrier", "finalize"], env)
+            assert result.returncode == 0
+            assert "count (layer 1): MPI calls of 1 rank" in result.stderr
+            library = "Open MPI" if mpi == "openmpi" else "MPICH"
+            shown = run_command([prefix / "bin" / command, "run", "-t", "profile", calls, "init",
+                                 "barrier", "finalize"], env)
+            assert library in shown.stderr
+    tools = {path.parent.name for path in prefix.rglob("count.so")}
+    assert tools == {"qmpi", "qmpi-openmpi"}
+
+
+@pytest.mark.skipif(not OTHER_BUILD, reason="QMPI_OTHER_BUILD names no build for the other MPI")
+def test_a_tool_of_the_other_mpi_is_refused_with_one_message(tmp_path):
+    tool = Path(OTHER_BUILD) / "tools/count.so"
+    env = {**clean_environment(), **(OPEN_MPI_SETTINGS if OPEN_MPI else {}),
+           "OMPI_MCA_ess_singleton_isolated": "1"}
+    result = run_command([QMPI, "run", "-t", tool, PROGRAMS / "calls", "init", "finalize"], env)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert f"{tool} was built for another MPI: it needs {OTHER}.so.0" in result.stderr
+    assert result.stderr.count("qmpi: QMPI_TOOLS") == 1
