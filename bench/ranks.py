@@ -19,11 +19,19 @@ TIMEOUT = 300  # seconds; 64 ranks on 2 processors take ten or so
 MEASURED = {"empty": "empty", "profile": "profile,output=/dev/null,format=json"}
 
 
-def launcher() -> str:
-    found = shutil.which("mpiexec.mpich") or shutil.which("mpiexec")
+# Open MPI: may be started by root, and with more ranks than processors.
+OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+
+
+def launch(build: Build, ranks: int, library: str) -> list[str]:
+    """The launcher in front of a program; `library` is preloaded into the ranks alone."""
+    found = shutil.which("mpiexec." + build.mpi()) or shutil.which("mpiexec")
     if not found:
         raise measure.Failed("no mpiexec here: ranks cannot be started")
-    return found
+    preload = (["-x", f"LD_PRELOAD={library}"] if build.mpi() == "openmpi" else
+               ["-genv", "LD_PRELOAD", library])
+    return [found, "-n", str(ranks), *preload]
 
 
 def run_job(build: Build, ranks: int, layer: str) -> dict:
@@ -31,8 +39,8 @@ def run_job(build: Build, ranks: int, layer: str) -> dict:
     preload = build.with_stack("finalize1", layer, "finalize1")
     library = preload.pop("LD_PRELOAD")  # for the ranks alone, not for the launcher
     preload["QMPI_TOOL_PATH"] += f":{build.folder / 'tools'}"
-    command = [launcher(), "-n", str(ranks), "-genv", "LD_PRELOAD", library,
-               str(build.bench / "ranks"), str(TIMES)]
+    preload.update(OPEN_MPI if build.mpi() == "openmpi" else {})
+    command = [*launch(build, ranks, library), str(build.bench / "ranks"), str(TIMES)]
     try:
         done = subprocess.run(command, env=clean_environment(preload), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=TIMEOUT, check=False)

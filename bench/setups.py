@@ -72,10 +72,17 @@ class Build:
                              "mend: meson setup build && meson compile -C build")
         self.library = libraries[0]
 
+    def option_values(self) -> dict:
+        listed = json.loads((self.folder / "meson-info" / "intro-buildoptions.json").read_text())
+        return {option["name"]: option["value"] for option in listed}
+
+    def mpi(self) -> str:
+        """The MPI that the build is for: mpich, openmpi."""
+        return self.option_values()["mpi"]
+
     def options(self) -> str:
         """The build options that matter for the figures."""
-        listed = json.loads((self.folder / "meson-info" / "intro-buildoptions.json").read_text())
-        values = {option["name"]: option["value"] for option in listed}
+        values = self.option_values()
         return f"{values['buildtype']}, -O{values['optimization']}, {values['mpi']}"
 
     def mpi_library(self) -> str:
@@ -118,6 +125,12 @@ def rows(build: Build) -> list[Row]:
     def stacks(name: str, above: tuple = (), below: tuple = ()) -> dict[int, dict[str, str]]:
         return {k: build.with_stack(*above, *numbered(name, k), *below) for k in HEIGHTS}
 
+    dialect = [
+        Row(DIALECT, "qmpi, layers of MPICH's dialect", stacks("dialect_cached")),
+        Row(DIALECT_LOOK_UP, "qmpi, the same, looking up on each call", stacks("dialect_look_up")),
+        Row(DIALECT_MIXED, "qmpi, native layers and those, in turn",
+            {k: build.with_stack(*in_turn("pass", "dialect_cached", k)) for k in HEIGHTS}),
+    ] if build.mpi() == "mpich" else []
     return [
         Row(RAW, "raw MPI", {0: {}}),
         Row(WRAPPER, "one PMPI wrapper", {1: build.with_preloads(["pmpi_wrapper1"])}),
@@ -130,10 +143,7 @@ def rows(build: Build) -> list[Row]:
         Row(NEXT, "qmpi, layers with QMPIX_NEXT", stacks("pass")),
         Row(LOOK_UP, "qmpi, layers that look up on each call", stacks("look_up")),
         Row(OBSERVER, "qmpi, observers with empty callbacks", stacks("observe")),
-        Row(DIALECT, "qmpi, layers of MPICH's dialect", stacks("dialect_cached")),
-        Row(DIALECT_LOOK_UP, "qmpi, the same, looking up on each call", stacks("dialect_look_up")),
-        Row(DIALECT_MIXED, "qmpi, native layers and those, in turn",
-            {k: build.with_stack(*in_turn("pass", "dialect_cached", k)) for k in HEIGHTS}),
+        *dialect,
         Row(HOSTED_CHAIN, "qmpi, hosted PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
         Row(HOSTED, "qmpi, hosted PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
         Row(OVER_NATIVE, "qmpi, the same over a native layer",

@@ -57,10 +57,13 @@ def in_instructions(result: dict) -> list[dict]:
          20),
         ("observer with empty callbacks, over a layer that passes on", over_pass(rows), 40),
         *over_wrappers(rows),
-        ("first layer of MPICH's dialect, over raw", over_raw(setups.DIALECT, "1"), 29),
-        ("each further layer of MPICH's dialect", rows[setups.DIALECT]["each_further"][unit], 8),
         ("calling address", result["calling_address"][unit], 45),
     ]
+    if setups.DIALECT in rows:
+        wanted += [
+            ("first layer of MPICH's dialect, over raw", over_raw(setups.DIALECT, "1"), 29),
+            ("each further layer of MPICH's dialect", rows[setups.DIALECT]["each_further"][unit],
+             8)]
     noise = target("noise of the count", result["noise"], measure.NOISE_LIMIT, unit, "under")
     return [target(*entry, unit) for entry in wanted] + [noise]
 
