@@ -46,8 +46,8 @@ char *qmpi_load_native(struct qmpi_layer *layer)
     static int loads;
     if (!layer->tool) {
         qmpi_announce_begin_load(++loads);
-        /* Where the MPI library comes before us, its own QMPI_ functions must not be the tool's. Else
-         * not: what the program copied of the library's data the tool must find there. */
+        /* Where the MPI library comes before us, its own QMPI_ functions must not be the tool's.
+         * Else not: what the program copied of the library's data the tool must find there. */
         const bool has_own = qmpi_base_symbol("QMPI_Register_tool_name") != NULL;
         const int deep = has_own && qmpi_reach_is_passed_by() ? RTLD_DEEPBIND : 0;
         void *handle = dlopen(layer->path, RTLD_NOW | RTLD_LOCAL | deep);

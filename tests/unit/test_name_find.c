@@ -40,8 +40,8 @@ static void names_that_are_no_functions_are_not_found(void **state)
 static void functions_of_this_mpi_exist(void **state)
 {
     (void)state;
-    static const char *const some[] = {"MPI_Init", "MPI_Send", "MPI_T_init_thread",
-                                       "MPI_File_open", "MPI_Pcontrol"};
+    static const char *const some[] = {"MPI_Init", "MPI_Send", "MPI_T_init_thread", "MPI_File_open",
+                                       "MPI_Pcontrol"};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
         const int number = qmpi_name_find(some[i]);
         assert_in_range(number, 0, qmpi_name_count - 1);
