@@ -34,7 +34,6 @@ bool cli_knows_mpi(const char *mpi)
     return build_of(mpi) >= 0;
 }
 
-/* The libqmpi for an MPI beside the command's own; NULL: there is none. To be freed. */
 static char *find_library(int build)
 {
     const char *own = cli_library_path();
@@ -45,6 +44,11 @@ static char *find_library(int build)
     char *path = realpath(name, NULL);
     free(name);
     return path;
+}
+
+char *cli_find_library(const char *mpi)
+{
+    return find_library(build_of(mpi));
 }
 
 /* ---- What a program's libraries show ------------------------------------------------------------

@@ -46,8 +46,12 @@ struct cli_build {
     char *library, *tools_folder; /* to be freed */
 };
 
-/* Whether qmpi can be built for an MPI of this name. In choose.c, as the next. */
+/* Whether qmpi can be built for an MPI of this name. In choose.c, as the next two. */
 bool cli_knows_mpi(const char *mpi);
+
+/* The libqmpi for an MPI that is known, beside the command's own; NULL: there is none. To be freed.
+ */
+char *cli_find_library(const char *mpi);
 
 /* The build for `mpi`; NULL: for the MPI that the program's libraries show, else the command's own.
  * Ends the command where the MPI that was named has no build here. */

@@ -156,9 +156,13 @@ static void look_at_mpi(const struct whole *whole)
     const char *family = whole->open_mpi ? "openmpi" : "mpich";
     const char *name =
         strrchr(whole->mpi_name, '/') ? strrchr(whole->mpi_name, '/') + 1 : whole->mpi_name;
-    if (strcmp(family, QMPI_MPI) != 0)
+    char *other = strcmp(family, QMPI_MPI) ? cli_find_library(family) : NULL;
+    if (other)
+        doctor_ok("it runs on %s (%s): qmpi run takes %s for it, and the tools beside that",
+                  whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, other);
+    else if (strcmp(family, QMPI_MPI) != 0)
         doctor_wrong("it runs on %s (%s), but this libqmpi was built for %s\n"
-                     "mend: use the qmpi that was built for %s",
+                     "mend: build and install qmpi for it, too: meson setup -Dmpi=%s",
                      whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, QMPI_MPI, family);
     else if (strcmp(name, QMPI_MPI_SONAME) != 0)
         doctor_wrong("it runs on %s, but this libqmpi was built for %s: another ABI\n"
@@ -166,6 +170,7 @@ static void look_at_mpi(const struct whole *whole)
                      whole->mpi, QMPI_MPI_SONAME);
     else
         doctor_ok("it runs on the MPI that this libqmpi was built for: %s", whole->mpi);
+    free(other);
 }
 
 static void look_at_languages(const struct whole *whole)

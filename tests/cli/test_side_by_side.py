@@ -91,6 +91,13 @@ def test_a_library_that_is_called_alike_in_both_is_looked_into(prefix, mpi, mark
     assert name == f"libqmpi{SUFFIXES[mpi]}"
 
 
+def test_the_doctor_knows_the_other_build(prefix, tmp_path):
+    mark = "int ompi_mpi_comm_world;\n" if OTHER_MPI == "openmpi" else ""
+    result = run_command([prefix / "bin" / QMPI.name, "doctor", "--", program(tmp_path, OTHER_MPI, mark=mark)],
+                         clean_environment())
+    assert f"{OTHER}.so.0 for it, and the tools beside that" in result.stdout
+
+
 def test_a_program_without_mpi_gets_this_build_and_runs(prefix, tmp_path):
     name, result = preloaded(prefix, program(tmp_path))
     assert (name, result.stderr) == (OWN, "")
