@@ -178,6 +178,8 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     else:
         if OPEN_MPI:  # no helper process, which LD_PRELOAD would reach too
             environment.setdefault("OMPI_MCA_ess_singleton_isolated", "1")
+            # What it then takes; by itself too late where MPI_T was initialised before MPI.
+            environment.setdefault("OMPI_MCA_pmix", "isolated")
         if libraries:
             environment["LD_PRELOAD"] = libraries
     return run_command(command, environment, timeout, cwd)
