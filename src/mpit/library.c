@@ -63,9 +63,9 @@ bool qmpi_mpit_hold(void)
 
 #ifdef OPEN_MPI
 /*
- * To begin, Open MPI 4.1.4 looks at all its components, for 0.2 s; and not even that does it survive
- * after MPI_Finalize. So a program that never uses MPI_T is not made to before it ends, and who
- * comes later is refused.
+ * To begin, Open MPI 4.1.4 looks at all its components, for 0.2 s; and not even that does it
+ * survive after MPI_Finalize. So a program that never uses MPI_T is not made to before it ends, and
+ * who comes later is refused.
  */
 static bool is_too_late(void)
 {

@@ -33,6 +33,11 @@ needs_sessions = pytest.mark.skipif(MPI_VERSION < 4, reason="this MPI has no ses
 FORTRAN_LIBRARIES = ({"f08": "libmpi_usempif08.so.40", "mpi": "libmpi_mpifh.so.40",
                       "mpif_h": "libmpi_mpifh.so.40"} if OPEN_MPI else
                      dict.fromkeys(("f08", "mpi", "mpif_h"), "libmpichfort.so.12"))
+# A control variable of the MPI library that is an int and may be written, and a pattern
+# that no other one's name matches.
+LIBRARY_CVAR, LIBRARY_CVAR_GLOB = (
+    ("coll_tuned_bcast_algorithm_segmentsize", "coll_tuned_bcast_algorithm_s*") if OPEN_MPI else
+    ("MPIR_CVAR_BCAST_MIN_PROCS", "MPIR_CVAR_BCAST_M*"))
 TOOLS_FOLDER = "qmpi-openmpi" if OPEN_MPI else "qmpi"
 
 # Open MPI: may be started by root, and with more ranks than processors; ranks that wait give way;

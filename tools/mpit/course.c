@@ -134,8 +134,7 @@ void course_run(struct layer *layer, bool has_world)
         if (layer->at == AT_INIT)
             write_catalogue(layer, "init");
         if (layer->at == AT_FINALIZE)
-            watch_begin(&layer->started, layer->tool_id, has_world, must_be_started,
-                        layer);
+            watch_begin(&layer->started, layer->tool_id, has_world, must_be_started, layer);
         if (layer->csv)
             samples_begin(&layer->samples, layer->tool_id, layer->rank, has_world, layer->globs,
                           &layer->early, csv_file(layer));

@@ -5,9 +5,9 @@
  * MPI_Init of Open MPI closes components that it does not use, and their variables go. Of some only
  * the memory goes: MPI_T still tells all about them, but reading the control variable or making a
  * handle of the performance variable ends the process (Open MPI 4.1.4: opal_common_ucx_verbose,
- * mtl_psm2_tx_num), and nothing in MPI_T tells them from the others. So a library of which variables
- * have gone is not asked: of control variables those values are told that they had before MPI was
- * initialised, performance variables are read where the user has named them.
+ * mtl_psm2_tx_num), and nothing in MPI_T tells them from the others. So a library of which
+ * variables have gone is not asked: of control variables those values are told that they had before
+ * MPI was initialised, performance variables are read where the user has named them.
  */
 #ifndef QMPI_MPIT_TOOL_EARLY_H
 #define QMPI_MPIT_TOOL_EARLY_H

@@ -32,8 +32,7 @@ struct watch {
 
 /* Begins to follow all that `wants` says. MPI_T is initialised. */
 void watch_begin(struct watch *watch, int tool_id, bool has_world,
-                 bool (*wants)(void *data, const struct variable *variable),
-                 void *data);
+                 bool (*wants)(void *data, const struct variable *variable), void *data);
 
 /* Takes in what has appeared since. */
 void watch_extend(struct watch *watch);

@@ -69,8 +69,8 @@ static void info_of_cvars_is_in_the_standards_ranges(void)
     SUCCEEDS(T(cvar_get_num)(&num));
     for (int i = 0; i < num; i++) {
         int verbosity = -1, bind = -1, scope = -1;
-        if (!EXISTS(T(cvar_get_info)(i, NULL, NULL, &verbosity, NULL, NULL, NULL, NULL, &bind,
-                                     &scope)))
+        if (!EXISTS(
+                T(cvar_get_info)(i, NULL, NULL, &verbosity, NULL, NULL, NULL, NULL, &bind, &scope)))
             continue;
         IS(verbosity >= MPI_T_VERBOSITY_USER_BASIC && verbosity <= MPI_T_VERBOSITY_MPIDEV_ALL,
            true);

@@ -133,9 +133,9 @@ static void list_pvar(int index, int reads)
     int name_len = sizeof name, desc_len = sizeof desc, verbosity = 0, var_class = 0, bind = 0;
     int readonly = 0, continuous = 0, atomic = 0;
     MPI_Datatype datatype = MPI_DATATYPE_NULL;
-    const int info = MPI_T_pvar_get_info(index, name, &name_len, &verbosity, &var_class, &datatype,
-                                         NULL, desc, &desc_len, &bind, &readonly, &continuous,
-                                         &atomic);
+    const int info =
+        MPI_T_pvar_get_info(index, name, &name_len, &verbosity, &var_class, &datatype, NULL, desc,
+                            &desc_len, &bind, &readonly, &continuous, &atomic);
     if (is_published(name))
         return;
     print_index("pvar", index, at_first[1]);

@@ -288,8 +288,7 @@ static void publish_cvars(struct layer *layer)
     offer(layer,
           (QMPIX_Cvar){.name = "text", .datatype = MPI_CHAR, .count = 16, .address = layer->text});
     offer_constant(
-        layer,
-        (QMPIX_Cvar){.name = "constant", .datatype = MPI_DOUBLE, .address = &layer->part});
+        layer, (QMPIX_Cvar){.name = "constant", .datatype = MPI_DOUBLE, .address = &layer->part});
     offer(layer, (QMPIX_Cvar){.name = "readonly",
                               .datatype = MPI_UNSIGNED_LONG,
                               .scope = MPI_T_SCOPE_READONLY,

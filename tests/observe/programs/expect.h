@@ -82,10 +82,10 @@ const char *expect_hex(const void *object, size_t size);
     do {                                                                                           \
         request = MPI_REQUEST_NULL;                                                                \
         (void)request;                                                                             \
-        WHERE_EXISTS(                                                                              \
-            X, DO(X, ARGUMENTS, says("%s started=%s", fields, REQUEST(request)));                  \
-            const MPI_Request kept_request = request;                                              \
-            DO(Wait, (&(request), MPI_STATUS_IGNORE), says("completed=%s", REQUEST(kept_request)))); \
+        WHERE_EXISTS(X, DO(X, ARGUMENTS, says("%s started=%s", fields, REQUEST(request)));         \
+                     const MPI_Request kept_request = request;                                     \
+                     DO(Wait, (&(request), MPI_STATUS_IGNORE),                                     \
+                        says("completed=%s", REQUEST(kept_request))));                             \
     } while (0)
 
 /* MPI_Init, and the others' beginning and end. */
