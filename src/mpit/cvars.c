@@ -32,12 +32,15 @@ int qmpi_mpit_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_han
     return MPI_SUCCESS;
 }
 
+/* The library's own functions need not survive the null handle: Open MPI 4.1.4's do not. */
 int qmpi_mpit_cvar_handle_free(MPI_T_cvar_handle *handle)
 {
     if (!qmpi_mpit_is_initialised())
         return MPI_T_ERR_NOT_INITIALIZED;
     if (!handle)
         return MPI_T_ERR_INVALID;
+    if (*handle == MPI_T_CVAR_HANDLE_NULL)
+        return MPI_T_ERR_INVALID_HANDLE;
     if (!qmpi_mpit_is_ours(*handle))
         return LIBRARY(cvar_handle_free, CVAR_HANDLE_FREE)(handle);
     struct qmpi_mpit_slot *slot = qmpi_mpit_slot_of(*handle, QMPI_MPIT_CVAR);
@@ -52,6 +55,8 @@ int qmpi_mpit_cvar_read(MPI_T_cvar_handle handle, void *buf)
 {
     if (!qmpi_mpit_is_initialised())
         return MPI_T_ERR_NOT_INITIALIZED;
+    if (handle == MPI_T_CVAR_HANDLE_NULL)
+        return MPI_T_ERR_INVALID_HANDLE;
     if (!qmpi_mpit_is_ours(handle))
         return LIBRARY(cvar_read, CVAR_READ)(handle, buf);
     const struct qmpi_mpit_slot *slot = qmpi_mpit_slot_of(handle, QMPI_MPIT_CVAR);
@@ -86,6 +91,8 @@ int qmpi_mpit_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 {
     if (!qmpi_mpit_is_initialised())
         return MPI_T_ERR_NOT_INITIALIZED;
+    if (handle == MPI_T_CVAR_HANDLE_NULL)
+        return MPI_T_ERR_INVALID_HANDLE;
     if (!qmpi_mpit_is_ours(handle))
         return LIBRARY(cvar_write, CVAR_WRITE)(handle, buf);
     const struct qmpi_mpit_slot *slot = qmpi_mpit_slot_of(handle, QMPI_MPIT_CVAR);

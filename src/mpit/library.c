@@ -61,6 +61,35 @@ bool qmpi_mpit_hold(void)
     return qmpi_mpit_is_held();
 }
 
+#ifdef OPEN_MPI
+/*
+ * To begin, Open MPI 4.1.4 looks at all its components, for 0.2 s; and not even that does it
+ * survive after MPI_Finalize. So a program that never uses MPI_T is not made to before it ends, and
+ * who comes later is refused.
+ */
+static bool is_too_late(void)
+{
+    int finalized = 0;
+    if (!qmpi_mpit_is_held())
+        QMPI_PMPI(Finalized, FINALIZED)(&finalized);
+    return finalized != 0;
+}
+
+static void hold_to_the_end(void)
+{
+}
+#else
+static bool is_too_late(void)
+{
+    return false;
+}
+
+static void hold_to_the_end(void)
+{
+    qmpi_mpit_hold();
+}
+#endif
+
 /*
  * The application and the layers know nothing of each other, but MPICH 4.0.2 takes the level of
  * whoever came last for all of them: the library is always asked for MPI_THREAD_MULTIPLE.
@@ -69,6 +98,8 @@ int qmpi_mpit_init_thread(int required, int *provided)
 {
     const bool valid = required >= MPI_THREAD_SINGLE && required <= MPI_THREAD_MULTIPLE;
     int level = required;
+    if (is_too_late())
+        return MPI_T_ERR_CANNOT_INIT;
     /* What is no level is the library's to refuse, or not: then it counts as any other. */
     const int result =
         LIBRARY(init_thread, INIT_THREAD)(valid ? MPI_THREAD_MULTIPLE : required, &level);
@@ -94,14 +125,14 @@ int qmpi_mpit_finalize(void)
 
 int qmpi_mpit_mpi_finalize(void)
 {
-    qmpi_mpit_hold();
+    hold_to_the_end();
     return QMPI_PMPI(Finalize, FINALIZE)();
 }
 
 #if MPI_VERSION >= 4
 int qmpi_mpit_session_finalize(MPI_Session *session)
 {
-    qmpi_mpit_hold();
+    hold_to_the_end();
     return QMPI_PMPI(Session_finalize, SESSION_FINALIZE)(session);
 }
 #endif

@@ -2,7 +2,9 @@
 """qmpi vars: what the MPI library and a stack of tools offer through MPI_T, for people and as JSON."""
 import json
 
-from support import QMPI, run_mpi
+import pytest
+
+from support import LIBRARY_CVAR, LIBRARY_CVAR_GLOB, OPEN_MPI, QMPI, run_mpi
 
 
 def variables(*arguments, **more):
@@ -12,20 +14,41 @@ def variables(*arguments, **more):
 def test_vars_prints_what_this_mpi_offers():
     result = variables()
     assert result.returncode == 0 and not result.stderr
-    assert "MPIR_CVAR_BCAST_MIN_PROCS" in result.stdout
+    assert LIBRARY_CVAR in result.stdout
     assert result.stdout.startswith("mpit (layer 1): ")
 
 
 def test_vars_prints_json_of_the_names_that_are_asked_for():
-    chosen = json.loads(variables("--json", "MPIR_CVAR_BCAST_MIN*", "BCAST").stdout)
-    assert [entry["name"] for entry in chosen["cvars"]] == ["MPIR_CVAR_BCAST_MIN_PROCS"]
+    chosen = json.loads(variables("--json", LIBRARY_CVAR_GLOB, "BCAST").stdout)
+    assert [entry["name"] for entry in chosen["cvars"]] == [LIBRARY_CVAR]
     assert chosen["pvars"] == chosen["categories"] == []
 
 
 def test_vars_shows_what_a_stack_publishes_and_none_of_its_reports():
     result = variables("-t", "count", "qmpi.count.*Barrier", env={"QMPI_TOOL_PATH": None})
     assert "qmpi.count.calls.MPI_Barrier" in result.stdout
-    assert "MPIR_CVAR" not in result.stdout and not result.stderr
+    assert LIBRARY_CVAR not in result.stdout and not result.stderr
+
+
+@pytest.mark.skipif(not OPEN_MPI, reason="all variables of this MPI can be read")
+def test_vars_does_not_read_what_the_library_has_closed():
+    listed = json.loads(variables("--json").stdout)
+    cvars = {entry["name"]: entry for entry in listed["cvars"]}
+    early = [entry for entry in cvars.values() if entry.get("early")]
+    assert len(early) > 500 and cvars["qmpi.mpit.enabled"]["value"] == 1
+    assert "early" not in cvars["qmpi.mpit.enabled"]
+    assert cvars["mpi_warn_on_fork"]["datatype"] == "MPI_C_BOOL"
+    assert {entry["value"] for entry in listed["pvars"]} == {None}
+
+
+@pytest.mark.skipif(not OPEN_MPI, reason="all variables of this MPI can be read")
+def test_vars_reads_a_performance_variable_of_the_library_by_its_whole_name():
+    name = "mpool_hugepage_bytes_allocated"
+    entry, = json.loads(variables("--json", name).stdout)["pvars"]
+    assert entry["value"] == 0
+    entry, = json.loads(variables("--json", name[:-1] + "*").stdout)["pvars"]
+    assert (entry["value"], entry["reason"]) == (
+        None, "its part of MPI may not be in use: ask for it by its whole name")
 
 
 def test_vars_takes_any_character_in_a_pattern():

@@ -19,4 +19,4 @@ def test_the_layer_of_the_page_publishes_its_counter(tmp_path):
     assert built.returncode == 0
     result = run_mpi(MPIT_PROGRAMS / "names", ranks=1, tools=str(library))
     assert result.returncode == 0
-    assert "pvar 0 qmpi.barriers.calls.MPI_Barrier\n" in result.stdout
+    assert re.search(r"^pvar \d+ qmpi.barriers.calls.MPI_Barrier$", result.stdout, re.M)

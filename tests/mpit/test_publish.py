@@ -5,14 +5,31 @@ import re
 import pytest
 
 from mpit_support import run_mpit
+from support import OPEN_MPI
 
 
 def names(stack, **how):
     result = run_mpit("names", tools=stack, **how)
     assert result.returncode == 0
-    first, again = result.stdout.split("again\n")
-    assert first == again
-    return result, re.findall(r"^(\w+) \d+ (.*)$", first, re.M)
+    first, again = (re.findall(r"^(\w+) (\d+) (.*)$", part, re.M)
+                    for part in result.stdout.split("again\n"))
+    if OPEN_MPI:
+        check_stability(first, again)
+    else:
+        assert first == again
+    return result, [(kind, name) for kind, _, name in again]
+
+
+def check_stability(first, again):
+    """MPI_Init brings variables and takes others: these were the library's, those come last, and the
+    rest has the indices that it had."""
+    alone = run_mpit("names", preload=())
+    library = set(re.findall(r"^\w+ \d+ (.*)$", alone.stdout, re.M))
+    assert {name for _, _, name in set(first) - set(again)} <= library
+    numbers = {kind: max(int(index) for each, index, _ in first if each == kind)
+               for kind in ("pvar", "category", "cvar")}
+    for kind, index, name in set(again) - set(first):
+        assert name in library and int(index) > numbers[kind]
 
 
 def of_kind(listed, kind):

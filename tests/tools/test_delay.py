@@ -5,15 +5,19 @@ import re
 
 import pytest
 
-from support import BUILD, BUNDLED_TOOLS, run_mpi
+from support import BUILD, BUNDLED_TOOLS, OPEN_MPI, needs_sessions, run_mpi
 
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 FAULTS = PROGRAMS / "tools_faults"
 HOSTED = BUILD / "tests" / "tools" / "tools" / "libhow_many.so"
 TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'mpi' / 'tools'}"
 
+# Numbers of error classes, which each MPI library chooses.
+ARG, OTHER = (13, 16) if OPEN_MPI else (12, 15)
+
 # Step of tests/tools/programs/faults.c: what delay is to do to have it end as with a real error.
-COMPLETED = ("wait", "test", "start", "waitall", "waitall_ignore", "waitsome", "testsome", "testall")
+COMPLETED = ("wait", "test", "start", "waitall", "waitall_ignore", "waitsome",
+             "testsome", "testall", "waitany", "testany")
 STEPS = {
     "send": "functions=MPI_Send,calls=1,error=MPI_ERR_RANK",
     "bcast": "functions=MPI_Bcast,error=MPI_ERR_ROOT",
@@ -23,14 +27,16 @@ STEPS = {
     "type": "functions=MPI_Type_size,error=MPI_ERR_TYPE",
     "group": "functions=MPI_Group_incl,error=MPI_ERR_RANK",
     "put": "functions=MPI_Put,error=6",
-    "seek": "functions=MPI_File_seek,error=MPI_ERR_ARG",
+    "seek": f"functions=MPI_File_seek,error=MPI_ERR_{'OTHER' if OPEN_MPI else 'ARG'}",
     "open": "functions=MPI_File_open,calls=2,error=MPI_ERR_NO_SUCH_FILE",
     "null": "functions=MPI_Ssend,error=MPI_ERR_COMM",
     "information": "functions=MPI_T_cvar_get_index,error=MPI_T_ERR_INVALID_NAME",
 }
 # Completion may be found at any test: the one that finds it fails.
-for step in ("test", "testsome", "testall"):
+for step in ("test", "testsome", "testall", "testany"):
     STEPS[step] = STEPS[step].replace(",calls=1-2", "")
+if OPEN_MPI:  # raises all errors of MPI_Cancel alike; MPICH's of a null request are of another place
+    STEPS["cancel"] = "functions=MPI_Cancel,error=MPI_ERR_REQUEST"
 
 
 def run(program, *arguments, tools=None, ranks=1, env=None, **more):
@@ -151,6 +157,7 @@ def test_a_handler_may_jump_out(tmp_path):
     assert result.stdout == faults(tmp_path, "own", "bad", "jump", preload=()).stdout
 
 
+@needs_sessions
 def test_a_session_has_its_own_handler(tmp_path):
     result = faults(tmp_path, "return", "good", "session",
                     tools="delay,functions=MPI_Session_get_num_psets,error=MPI_ERR_OTHER")
@@ -161,7 +168,7 @@ def test_before_init_and_after_finalize_the_code_is_returned():
     rule = "delay,functions=MPI_Get_version,error=MPI_ERR_OTHER"
     result = run("calls", "get_version", "init", "finalize", "get_version", tools=rule)
     assert result.returncode == 0
-    assert result.stdout.count("get_version: result 15,") == 2
+    assert result.stdout.count(f"get_version: result {OTHER},") == 2
 
 
 def test_calls_that_only_begin_or_end_mpi_or_return_no_code_do_not_fail(tmp_path):
@@ -203,7 +210,7 @@ def test_the_nth_calls_are_exactly_those(tmp_path):
 def test_calls_count_by_function_or_together(tmp_path):
     rule = "delay,functions=MPI_Send;MPI_Bcast,error=MPI_ERR_ARG,calls=2"
     steps = ["send", "bcast", "bcast", "send"]
-    for count, classes in (("function", [0, 0, 12, 12]), ("all", [0, 12, 0, 0])):
+    for count, classes in (("function", [0, 0, ARG, ARG]), ("all", [0, ARG, 0, 0])):
         result = faults(tmp_path, "return", "good", *steps, tools=f"{rule},count={count}")
         assert [int(code) for code in re.findall(r"class (\d+)", result.stdout)] == classes
 
@@ -297,7 +304,7 @@ def test_noise_is_a_detour_in_each_period_of_computing(tmp_path, noise, each):
     _, _, failed, detours, added = reports(result)[0]
     assert failed == 0
     assert detours >= 48  # in 50 ms
-    assert added >= detours * each
+    assert added >= detours * each - 1e-6  # it is printed in microseconds
     assert seconds(result) >= 0.05 + 44 * each  # the first detours are due before the first call
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from profile_support import JSON, calls, load, run_steps
+from support import needs_sessions
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "observe"))
 from observe_support import completed, observe_program, read  # noqa: E402
@@ -17,7 +18,8 @@ ONE_SIDED = {f"MPI_{name}{suffix}" for suffix in ("", "_c") for name in (
 
 PROGRAMS = [("point_to_point", 2), ("completion", 2), ("persistent", 2), ("collectives", 1),
             ("collectives", 3), ("in_place", 3), ("intercommunicators", 3), ("neighbours", 2),
-            ("one_sided", 2), ("files", 2), ("communicators", 3), ("sessions", 2), ("threaded", 2),
+            ("one_sided", 2), ("files", 2), ("communicators", 3),
+            pytest.param("sessions", 2, marks=needs_sessions), ("threaded", 2),
             ("fortran_mpi", 2), ("fortran_f08", 2)]
 
 

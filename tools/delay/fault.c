@@ -8,6 +8,7 @@
 #include <qmpi/wrappers.h>
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* From the observer's `before` to the interceptor that follows it in the same thread. */
@@ -99,8 +100,32 @@ QMPIX_FOR_EACH_FUNCTION(WRAP)
 /* ---- Completion of several requests -------------------------------------------------------------
  *
  * One request has failed, the first: the call gives MPI_ERR_IN_STATUS, and the statuses say the
- * rest: the others are pending, or with carry-out=yes complete.
+ * rest: the others are pending, or with carry-out=yes complete. MPICH raises that error where it
+ * raises those of calls without a handle; Open MPI the request's own, where that was made.
  */
+#ifdef OPEN_MPI
+enum { RAISES_OF_REQUEST = true };
+#else
+enum { RAISES_OF_REQUEST = false };
+#endif
+
+/* Where the errors of requests are raised, asked before they are complete and gone. */
+static struct origin *origins_of(const struct fault *fault, int count, const MPI_Request requests[])
+{
+    if (!RAISES_OF_REQUEST || !fault->rule || count <= 0 || !requests)
+        return NULL;
+    struct origin *origins = malloc((size_t)count * sizeof *origins);
+    for (int i = 0; origins && i < count; i++)
+        origins[i] = origin_of_request(requests[i]);
+    return origins;
+}
+
+static void take_origin(struct fault *fault, struct origin *origins, int i)
+{
+    if (origins && i >= 0)
+        fault->origin = origins[i];
+    free(origins);
+}
 
 static int first_of(int count, const MPI_Request requests[])
 {
@@ -120,14 +145,16 @@ static int blame(const struct fault *fault, int at, int count, MPI_Status status
         statuses[i].MPI_ERROR = fault->rule->carry_out ? MPI_SUCCESS : MPI_ERR_PENDING;
     if (statuses != MPI_STATUSES_IGNORE)
         statuses[at].MPI_ERROR = fault->rule->error;
-    return report(fault, MPI_ERR_IN_STATUS);
+    report(fault, RAISES_OF_REQUEST ? fault->rule->error : MPI_ERR_IN_STATUS);
+    return MPI_ERR_IN_STATUS;
 }
 
 static int fail_all(QMPI_Context context, int count, MPI_Request requests[], MPI_Status statuses[])
 {
-    const struct fault fault = take();
+    struct fault fault = take();
     const int at = first_of(count, requests);
     int result = MPI_SUCCESS;
+    take_origin(&fault, origins_of(&fault, count, requests), at);
     if (!fault.rule || fault.rule->carry_out)
         result =
             QMPIX_NEXT(context, Waitall)(QMPIX_NEXT_CONTEXT(context), count, requests, statuses);
@@ -137,8 +164,9 @@ static int fail_all(QMPI_Context context, int count, MPI_Request requests[], MPI
 static int fail_test_all(QMPI_Context context, int count, MPI_Request requests[], int *flag,
                          MPI_Status statuses[])
 {
-    const struct fault fault = take();
+    struct fault fault = take();
     const int at = first_of(count, requests);
+    take_origin(&fault, origins_of(&fault, count, requests), at);
     if (!fault.rule || fault.rule->carry_out) {
         const int result = QMPIX_NEXT(context, Testall)(QMPIX_NEXT_CONTEXT(context), count,
                                                         requests, flag, statuses);
@@ -154,14 +182,16 @@ static int fail_test_all(QMPI_Context context, int count, MPI_Request requests[]
 static int fail_some(QMPI_Waitsome_t *next, QMPI_Context context, int count, MPI_Request requests[],
                      int *outcount, int indices[], MPI_Status statuses[])
 {
-    const struct fault fault = take();
+    struct fault fault = take();
+    struct origin *origins = origins_of(&fault, count, requests);
     if (!fault.rule || fault.rule->carry_out) {
         const int result = next(context, count, requests, outcount, indices, statuses);
-        if (!fault.rule || result != MPI_SUCCESS || *outcount == MPI_UNDEFINED || *outcount == 0)
-            return result;
-        return blame(&fault, 0, *outcount, statuses);
+        const bool some = result == MPI_SUCCESS && *outcount != MPI_UNDEFINED && *outcount > 0;
+        take_origin(&fault, origins, some ? indices[0] : -1);
+        return !fault.rule || !some ? result : blame(&fault, 0, *outcount, statuses);
     }
     const int at = first_of(count, requests);
+    take_origin(&fault, origins, at);
     if (at >= 0 && outcount && indices) {
         *outcount = 1;
         indices[0] = at;
@@ -183,6 +213,40 @@ static int fail_test_some(QMPI_Context context, int count, MPI_Request requests[
                      outcount, indices, statuses);
 }
 
+/* MPI_Waitany and MPI_Testany: the one that is reported, else the first. Nothing but the handler
+ * tells them from functions of one request. */
+static int fail_wait_any(QMPI_Context context, int count, MPI_Request requests[], int *index,
+                         MPI_Status *status)
+{
+    struct fault fault = take();
+    struct origin *origins = origins_of(&fault, count, requests);
+    int at = first_of(count, requests), result = MPI_SUCCESS;
+    if (!fault.rule || fault.rule->carry_out) {
+        result = QMPIX_NEXT(context, Waitany)(QMPIX_NEXT_CONTEXT(context), count, requests, index,
+                                              status);
+        if (fault.rule && result == MPI_SUCCESS && *index != MPI_UNDEFINED)
+            at = *index;
+    }
+    take_origin(&fault, origins, at);
+    return !fault.rule || result != MPI_SUCCESS ? result : report(&fault, fault.rule->error);
+}
+
+static int fail_test_any(QMPI_Context context, int count, MPI_Request requests[], int *index,
+                         int *flag, MPI_Status *status)
+{
+    struct fault fault = take();
+    struct origin *origins = origins_of(&fault, count, requests);
+    int at = first_of(count, requests), result = MPI_SUCCESS;
+    if (!fault.rule || fault.rule->carry_out) {
+        result = QMPIX_NEXT(context, Testany)(QMPIX_NEXT_CONTEXT(context), count, requests, index,
+                                              flag, status);
+        if (fault.rule && result == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED)
+            at = *index;
+    }
+    take_origin(&fault, origins, at);
+    return !fault.rule || result != MPI_SUCCESS ? result : report(&fault, fault.rule->error);
+}
+
 /* ---- Joining the stack --------------------------------------------------------------------------
  */
 
@@ -196,6 +260,8 @@ void fault_register(const struct rule *rule)
         {MPI_TESTALL_T, (void (*)(void))fail_test_all},
         {MPI_WAITSOME_T, (void (*)(void))fail_wait_some},
         {MPI_TESTSOME_T, (void (*)(void))fail_test_some},
+        {MPI_WAITANY_T, (void (*)(void))fail_wait_any},
+        {MPI_TESTANY_T, (void (*)(void))fail_test_any},
     };
 #define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                         \
     if (rule->does[NUMBER] & RULE_FAILS)                                                           \

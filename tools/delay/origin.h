@@ -26,6 +26,7 @@ struct origin {
         MPI_Comm comm;
         MPI_Win win;
         MPI_File file;
+        MPI_File_errhandler_function *function; /* noted of an error handler alone */
 #if MPI_VERSION >= 4
         MPI_Session session;
 #endif
@@ -35,6 +36,9 @@ struct origin {
 /* Of a call that has not been carried out yet: see QMPIX_Call. */
 struct origin origin_of(const QMPIX_Call *call);
 
+/* Of an error of a request that has been made and is not complete yet. */
+struct origin origin_of_request(MPI_Request request);
+
 /* Whether only a request or message that the function is given tells its origin. */
 bool origin_is_noted(const QMPIX_Function *function);
 
@@ -43,6 +47,9 @@ bool origin_is_noted(const QMPIX_Function *function);
 bool origin_is_made(const QMPIX_Function *function);
 void origin_begin(const QMPIX_Call *call);
 void origin_end(const QMPIX_Call *call);
+
+/* The function of an error handler for files that the program made; NULL: not known. */
+MPI_File_errhandler_function *origin_function(MPI_Errhandler errhandler);
 
 /* Whether the error handler is one of MPI's own that end the job. */
 bool origin_is_fatal(const struct origin *origin);

@@ -86,6 +86,38 @@ bool origin_is_fatal(const struct origin *origin)
     return is_predefined(errhandler) && errhandler != MPI_ERRORS_RETURN;
 }
 
+#ifdef OPEN_MPI
+/* MPI_FILE_NULL's handler, which Open MPI's MPI_File_call_errhandler refuses to call. One that was
+ * made in Fortran is not known, nor called. */
+static void call_handler_of_null(int code)
+{
+    MPI_File file = MPI_FILE_NULL;
+    MPI_Errhandler errhandler = MPI_ERRORS_RETURN;
+    PMPI_File_get_errhandler(file, &errhandler);
+    if (errhandler == MPI_ERRORS_RETURN)
+        return;
+    if (is_predefined(errhandler)) {
+        PMPI_Abort(MPI_COMM_WORLD, code);
+        return;
+    }
+    MPI_File_errhandler_function *function = origin_function(errhandler);
+    PMPI_Errhandler_free(&errhandler);
+    if (function)
+        function(&file, &code);
+}
+#endif
+
+static void call_file_handler(MPI_File file, int code)
+{
+#ifdef OPEN_MPI
+    if (file == MPI_FILE_NULL) {
+        call_handler_of_null(code);
+        return;
+    }
+#endif
+    PMPI_File_call_errhandler(file, code);
+}
+
 void origin_raise(const struct origin *origin, int code)
 {
     const struct origin place = resolve(origin);
@@ -94,7 +126,7 @@ void origin_raise(const struct origin *origin, int code)
     else if (place.kind == ORIGIN_WIN)
         PMPI_Win_call_errhandler(place.win, code);
     else if (place.kind == ORIGIN_FILE)
-        PMPI_File_call_errhandler(place.file, code);
+        call_file_handler(place.file, code);
 #if MPI_VERSION >= 4
     else if (place.kind == ORIGIN_SESSION)
         PMPI_Session_call_errhandler(place.session, code);

@@ -3,6 +3,7 @@
  * decides for itself. The first of each table is the one for no object. */
 #include "handles.h"
 
+#include <stdint.h>
 #include <string.h>
 
 struct named {
@@ -33,6 +34,15 @@ static const struct named comms[] = {
     {{.comm = MPI_COMM_WORLD}, "MPI_COMM_WORLD"},
     {{.comm = MPI_COMM_SELF}, "MPI_COMM_SELF"},
 };
+
+#ifdef OPEN_MPI /* no longer in mpi.h, but Fortran programs have them */
+extern struct ompi_predefined_datatype_t ompi_mpi_lb __attribute__((weak));
+extern struct ompi_predefined_datatype_t ompi_mpi_ub __attribute__((weak));
+#undef MPI_LB
+#undef MPI_UB
+#define MPI_LB OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_lb)
+#define MPI_UB OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_ub)
+#endif
 
 static const struct named datatypes[] = {
     {{.datatype = MPI_DATATYPE_NULL}, "MPI_DATATYPE_NULL"},
@@ -98,10 +108,16 @@ static const struct named datatypes[] = {
     {{.datatype = MPI_INTEGER2}, "MPI_INTEGER2"},
     {{.datatype = MPI_INTEGER4}, "MPI_INTEGER4"},
     {{.datatype = MPI_INTEGER8}, "MPI_INTEGER8"},
-#if !defined(OPEN_MPI)
+#ifdef OPEN_MPI
+    {{.datatype = MPI_LOGICAL1}, "MPI_LOGICAL1"},
+    {{.datatype = MPI_LOGICAL2}, "MPI_LOGICAL2"},
+    {{.datatype = MPI_LOGICAL4}, "MPI_LOGICAL4"},
+    {{.datatype = MPI_LOGICAL8}, "MPI_LOGICAL8"},
+    {{.datatype = MPI_2COMPLEX}, "MPI_2COMPLEX"},
+    {{.datatype = MPI_2DOUBLE_COMPLEX}, "MPI_2DOUBLE_COMPLEX"},
+#endif
     {{.datatype = MPI_LB}, "MPI_LB"},
     {{.datatype = MPI_UB}, "MPI_UB"},
-#endif
 };
 
 static const struct named errhandlers[] = {
@@ -259,13 +275,43 @@ static const char *buffer_name(const char *name, const void *address)
     return is_message(name) && address == MPI_BOTTOM ? "MPI_BOTTOM" : NULL;
 }
 
+/* Predefined callbacks: where they are functions, not NULL. */
+static const char *callback_name(const void *address)
+{
+#ifdef OPEN_MPI
+#define CALLBACK(name)                                                                             \
+    {                                                                                              \
+        (void (*)(void)) name, #name                                                               \
+    }
+    static const struct {
+        void (*function)(void);
+        const char *name;
+    } callbacks[] = {
+        CALLBACK(MPI_COMM_NULL_COPY_FN), CALLBACK(MPI_COMM_NULL_DELETE_FN),
+        CALLBACK(MPI_COMM_DUP_FN),       CALLBACK(MPI_TYPE_NULL_COPY_FN),
+        CALLBACK(MPI_TYPE_DUP_FN),       CALLBACK(MPI_TYPE_NULL_DELETE_FN),
+        CALLBACK(MPI_WIN_NULL_COPY_FN),  CALLBACK(MPI_WIN_NULL_DELETE_FN),
+        CALLBACK(MPI_WIN_DUP_FN),        CALLBACK(MPI_NULL_COPY_FN),
+        CALLBACK(MPI_NULL_DELETE_FN),    CALLBACK(MPI_DUP_FN),
+    };
+    for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++) {
+        if ((uintptr_t)callbacks[i].function == (uintptr_t)address)
+            return callbacks[i].name;
+    }
+#endif
+    (void)address;
+    return NULL;
+}
+
 static const char *function_name(const char *name, const void *address)
 {
-    if (strstr(name, "copy") && !address)
+    if (address)
+        return callback_name(address);
+    if (strstr(name, "copy"))
         return "MPI_NULL_COPY_FN";
-    if (strstr(name, "delete") && !address)
+    if (strstr(name, "delete"))
         return "MPI_NULL_DELETE_FN";
-    return strstr(name, "conversion") && !address ? "MPI_CONVERSION_FN_NULL" : NULL;
+    return strstr(name, "conversion") ? "MPI_CONVERSION_FN_NULL" : NULL;
 }
 
 const char *handles_address(const QMPIX_Parameter *parameter, const void *address)

@@ -41,8 +41,17 @@ static const char *skip_place(const char *line)
     return end[0] == ':' && end[1] == ' ' && end[2] ? end + 2 : line;
 }
 
+/* Open MPI's begin with the name of the error's class: "MPI_ERR_RANK: ". */
+static const char *skip_name(const char *line, const char *name)
+{
+    const size_t length = name ? strlen(name) : 0;
+    return length && !strncmp(line, name, length) && line[length] == ':' && line[length + 1] == ' '
+               ? line + length + 2
+               : line;
+}
+
 /* Where MPI tells how it came to the error, the last line says most. */
-static void add_explanation(struct text *text, int code)
+static void add_explanation(struct text *text, int code, const char *name)
 {
     char message[MPI_MAX_ERROR_STRING + 1] = "";
     int length = 0;
@@ -54,7 +63,7 @@ static void add_explanation(struct text *text, int code)
     message[length] = '\0';
     const char *last = strrchr(message, '\n');
     text_string(text, " (");
-    text_string(text, skip_place(last ? last + 1 : message));
+    text_string(text, skip_name(skip_place(last ? last + 1 : message), name));
     text_char(text, ')');
 }
 
@@ -70,7 +79,7 @@ void values_add_error(struct text *text, struct layer *layer, int code, bool exp
         text_string(text, name ? ")" : "");
     }
     if (explained && code != MPI_SUCCESS && can_ask(layer))
-        add_explanation(text, code);
+        add_explanation(text, code, name);
 }
 
 /* ---- Statuses -----------------------------------------------------------------------------------

@@ -97,6 +97,22 @@ static const char *read_cvar(int tool_id, struct variable *variable, bool has_wo
     return result == MPI_SUCCESS ? NULL : "it cannot be read";
 }
 
+/* A copy of what it was. */
+static const char *recall(struct variable *variable, const struct early_value *value)
+{
+    if (!variable->type)
+        return "its datatype is none of MPI_T's";
+    if (variable->bind != MPI_T_BIND_NO_OBJECT)
+        return "it is bound to an object";
+    if (!value->data)
+        return "its part of MPI may have gone, and it was not there before MPI was initialised";
+    variable->count = value->count;
+    variable->data = value_room(variable->type, value->count);
+    memcpy(variable->data, value->data, variable->type->size * (size_t)value->count);
+    variable->early = true;
+    return NULL;
+}
+
 /* One that must be started has no past in a session of now: only what is present can be read. */
 static bool has_past_only(const struct variable *variable)
 {
@@ -129,9 +145,19 @@ static const char *read_new(int tool_id, MPI_T_pvar_session session, struct vari
     return result == MPI_SUCCESS ? NULL : "it cannot be read";
 }
 
-static const char *read_pvar(int tool_id, MPI_T_pvar_session session, struct variable *variable,
-                             const struct watch *watch, bool has_world)
+/* What the values are read by. */
+struct reader {
+    int tool_id;
+    const struct watch *watch;
+    const struct early *early;
+    const char *show;
+    bool has_world;
+};
+
+static const char *read_pvar(const struct reader *reader, MPI_T_pvar_session session,
+                             struct variable *variable)
 {
+    const struct watch *watch = reader->watch;
     const struct watched *watched = watch ? watch_find(watch, variable->index) : NULL;
     if (watched) {
         variable->count = watched->count;
@@ -140,7 +166,9 @@ static const char *read_pvar(int tool_id, MPI_T_pvar_session session, struct var
     }
     if (has_past_only(variable))
         return "it counts from when it is started";
-    return read_new(tool_id, session, variable, has_world);
+    if (!early_allows(reader->early, variable->name, variable->var_class, reader->show))
+        return "its part of MPI may not be in use: ask for it by its whole name";
+    return read_new(reader->tool_id, session, variable, reader->has_world);
 }
 
 static void settle(int tool_id, struct variable *variable, const char *reason)
@@ -197,26 +225,38 @@ static void read_category(int tool_id, int index, const struct catalogue *catalo
                  &category->categories);
 }
 
-static void read_variables(struct catalogue *catalogue, int tool_id, const struct watch *watch,
-                           bool has_world)
+static void read_cvars(struct catalogue *catalogue, const struct reader *reader)
 {
-    MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
-    BELOW(tool_id, T_pvar_session_create, MPI_T_PVAR_SESSION_CREATE_T, &session);
     for (int i = 0; i < catalogue->cvar_count; i++) {
         struct variable *variable = &catalogue->cvars[i];
-        if (catalogue_read_cvar_info(tool_id, i, variable))
-            settle(tool_id, variable, read_cvar(tool_id, variable, has_world));
+        struct early_value value;
+        if (!catalogue_read_cvar_info(reader->tool_id, i, variable))
+            continue;
+        const char *reason = early_find(reader->early, variable->name, &value)
+                                 ? recall(variable, &value)
+                                 : read_cvar(reader->tool_id, variable, reader->has_world);
+        settle(reader->tool_id, variable, reason);
+        catalogue->early |= variable->early;
     }
+}
+
+static void read_pvars(struct catalogue *catalogue, const struct reader *reader)
+{
+    const int tool_id = reader->tool_id;
+    MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
+    BELOW(tool_id, T_pvar_session_create, MPI_T_PVAR_SESSION_CREATE_T, &session);
     for (int i = 0; i < catalogue->pvar_count; i++) {
         struct variable *variable = &catalogue->pvars[i];
         if (catalogue_read_pvar_info(tool_id, i, variable))
-            settle(tool_id, variable, read_pvar(tool_id, session, variable, watch, has_world));
+            settle(tool_id, variable, read_pvar(reader, session, variable));
     }
     BELOW(tool_id, T_pvar_session_free, MPI_T_PVAR_SESSION_FREE_T, &session);
 }
 
-struct catalogue *catalogue_read(int tool_id, const struct watch *watch, bool has_world)
+struct catalogue *catalogue_read(int tool_id, const struct watch *watch, const struct early *early,
+                                 const char *show, bool has_world)
 {
+    const struct reader reader = {tool_id, watch, early, show, has_world};
     struct catalogue *catalogue = qmpi_allocate(1, sizeof *catalogue);
     BELOW(tool_id, T_cvar_get_num, MPI_T_CVAR_GET_NUM_T, &catalogue->cvar_count);
     BELOW(tool_id, T_pvar_get_num, MPI_T_PVAR_GET_NUM_T, &catalogue->pvar_count);
@@ -225,7 +265,8 @@ struct catalogue *catalogue_read(int tool_id, const struct watch *watch, bool ha
     catalogue->pvars = qmpi_allocate((size_t)catalogue->pvar_count + 1, sizeof(struct variable));
     catalogue->categories =
         qmpi_allocate((size_t)catalogue->category_count + 1, sizeof(struct category));
-    read_variables(catalogue, tool_id, watch, has_world);
+    read_cvars(catalogue, &reader);
+    read_pvars(catalogue, &reader);
     for (int i = 0; i < catalogue->category_count; i++)
         read_category(tool_id, i, catalogue, &catalogue->categories[i]);
     return catalogue;

@@ -6,6 +6,7 @@
 #ifndef QMPI_MPIT_TOOL_CATALOGUE_H
 #define QMPI_MPIT_TOOL_CATALOGUE_H
 
+#include "early.h"
 #include "value.h"
 #include "watch.h"
 
@@ -21,6 +22,7 @@ struct variable {
     int count;                                   /* of elements in `data` */
     void *data;                                  /* NULL: there is no value */
     const char *reason;                          /* why there is none */
+    bool early;                                  /* the value is one from before MPI_Init */
 };
 
 /* Indices into the catalogue's arrays, which are those of MPI_T. */
@@ -38,14 +40,17 @@ struct catalogue {
     struct variable *cvars, *pvars;
     struct category *categories;
     int cvar_count, pvar_count, category_count;
+    bool early; /* some variables' values are from before MPI_Init */
 };
 
 /*
  * Reads it all. Values of variables that must be started are those of `watch`, if they are in it,
  * for they count from there on. Variables bound to communicators are read for MPI_COMM_WORLD if
- * `has_world`. MPI_T is initialised.
+ * `has_world`. MPI_T is initialised. `early` says what of the
+ * library is not to be asked; `show` is what the user asked for.
  */
-struct catalogue *catalogue_read(int tool_id, const struct watch *watch, bool has_world);
+struct catalogue *catalogue_read(int tool_id, const struct watch *watch, const struct early *early,
+                                 const char *show, bool has_world);
 void catalogue_free(struct catalogue *catalogue);
 
 /* One control variable without its value: what settings.c looks at. False: no such index. */

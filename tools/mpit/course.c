@@ -61,7 +61,9 @@ static void write_catalogue(struct layer *layer, const char *moment)
     const bool to_file = layer->output && strcmp(layer->output, "-") != 0;
     if (layer->rank && !(to_file && tool_file_name_is_per_process(layer->output)))
         return;
-    struct catalogue *catalogue = catalogue_read(layer->tool_id, &layer->started, layer->has_world);
+    early_has_lost(&layer->early);
+    struct catalogue *catalogue = catalogue_read(layer->tool_id, &layer->started, &layer->early,
+                                                 layer->show, layer->has_world);
     const struct list list = {.catalogue = catalogue,
                               .show = layer->show,
                               .moment = moment,
@@ -76,12 +78,14 @@ static void write_catalogue(struct layer *layer, const char *moment)
     if (layer->output && !to_file)
         fflush(stdout);
     catalogue_free(catalogue);
+    early_clear(&layer->early);
 }
 
-static bool must_be_started(const void *data, const struct variable *variable)
+static bool must_be_started(void *data, const struct variable *variable)
 {
-    (void)data;
-    return !variable->continuous;
+    const struct layer *layer = data;
+    return !variable->continuous &&
+           early_allows(&layer->early, variable->name, variable->var_class, layer->show);
 }
 
 /* ---- Beginning and end --------------------------------------------------------------------------
@@ -95,6 +99,7 @@ void course_begin(struct layer *layer)
                                MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS) {
         layer->begun = true;
         settings_apply(layer->tool_id);
+        early_read(&layer->early, layer->at == AT_NEVER ? "" : layer->show);
     }
     pthread_mutex_unlock(&layer->lock);
 }
@@ -116,6 +121,7 @@ void course_run(struct layer *layer, bool has_world)
     layer->running |= first;
     if (first) {
         layer->has_world = has_world;
+        early_has_lost(&layer->early);
         const int rank = qmpi_launcher_rank();
         layer->rank = rank < 0 ? 0 : rank;
         layer->ranks = has_world ? 1 : 2;
@@ -128,10 +134,10 @@ void course_run(struct layer *layer, bool has_world)
         if (layer->at == AT_INIT)
             write_catalogue(layer, "init");
         if (layer->at == AT_FINALIZE)
-            watch_begin(&layer->started, layer->tool_id, has_world, must_be_started, NULL);
+            watch_begin(&layer->started, layer->tool_id, has_world, must_be_started, layer);
         if (layer->csv)
             samples_begin(&layer->samples, layer->tool_id, layer->rank, has_world, layer->globs,
-                          csv_file(layer));
+                          &layer->early, csv_file(layer));
     }
     pthread_mutex_unlock(&layer->lock);
 }

@@ -6,6 +6,7 @@
 #ifndef QMPI_MPIT_TOOL_COURSE_H
 #define QMPI_MPIT_TOOL_COURSE_H
 
+#include "early.h"
 #include "samples.h"
 
 #include <pthread.h>
@@ -25,6 +26,7 @@ struct layer {
     bool has_world;
     int sessions; /* open ones */
     int rank, ranks;
+    struct early early;   /* the library's control variables before MPI is initialised */
     struct watch started; /* variables that count from when they are started */
     struct samples samples;
 };

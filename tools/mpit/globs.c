@@ -22,3 +22,15 @@ bool globs_match(const char *globs, const char *name)
     }
     return found;
 }
+
+bool globs_name(const char *globs, const char *name)
+{
+    const size_t wanted = strlen(name);
+    while (globs && *globs) {
+        const size_t length = strcspn(globs, ";");
+        if (length == wanted && !memcmp(globs, name, length))
+            return true;
+        globs += length + (globs[length] == ';');
+    }
+    return false;
+}

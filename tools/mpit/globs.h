@@ -8,4 +8,7 @@
 /* Whether one of the patterns matches the name. NULL: all names do. */
 bool globs_match(const char *globs, const char *name);
 
+/* Whether one of them is the name itself. */
+bool globs_name(const char *globs, const char *name);
+
 #endif

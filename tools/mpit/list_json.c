@@ -54,6 +54,8 @@ static json_t *describe(const struct variable *variable)
     json_object_set_new(object, "value", value_of(variable));
     if (variable->reason)
         json_object_set_new(object, "reason", json_string(variable->reason));
+    if (variable->early)
+        json_object_set_new(object, "early", json_true());
     if (variable->label)
         json_object_set_new(object, "label", text_of(variable->label, strlen(variable->label)));
     json_object_set_new(object, "datatype",

@@ -117,6 +117,9 @@ void list_table(FILE *stream, const struct list *list)
             "MPI_%s in rank %d\n",
             list->tool_id, all->cvar_count, all->pvar_count, all->category_count,
             !strcmp(list->moment, "init") ? "Init" : "Finalize", list->rank);
+    if (all->early)
+        fprintf(stream, "values of the MPI library's control variables are those from before "
+                        "MPI was initialised, for some have gone since\n");
     print_variables(stream, list, "control variables", all->cvars, all->cvar_count, false);
     print_variables(stream, list, "performance variables", all->pvars, all->pvar_count, true);
     print_categories(stream, list);

@@ -19,10 +19,14 @@ static double seconds_now(void)
     return 1e-9 * (double)tool_clock_monotonic();
 }
 
-static bool wants(const void *data, const struct variable *variable)
+static bool wants(void *data, const struct variable *variable)
 {
-    const struct samples *samples = data;
-    return globs_match(samples->globs, variable->name);
+    struct samples *samples = data;
+    const bool chosen = globs_match(samples->globs, variable->name);
+    const bool allowed =
+        early_allows(samples->early, variable->name, variable->var_class, samples->globs);
+    samples->has_left_out |= chosen && !allowed;
+    return chosen && allowed;
 }
 
 static void say_unwritten(struct samples *samples)
@@ -36,9 +40,10 @@ static void say_unwritten(struct samples *samples)
 }
 
 void samples_begin(struct samples *samples, int tool_id, int rank, bool has_world,
-                   const char *globs, char *file)
+                   const char *globs, const struct early *early, char *file)
 {
     *samples = (struct samples){.globs = globs,
+                                .early = early,
                                 .tool_id = tool_id,
                                 .rank = rank,
                                 .file = file,
@@ -122,8 +127,10 @@ static void say_unmatched(const struct samples *samples)
         char *glob = qmpi_copy_part(globs, length);
         if (*glob && !is_matched(&samples->watch, glob))
             qmpi_sayf("mpit (layer %d): pvars=: no performance variable is called '%s'\n"
-                      "  mend: `qmpi vars -t TOOLS` lists those that there are",
-                      samples->tool_id, glob);
+                      "  mend: `qmpi vars -t TOOLS` lists those that there are%s",
+                      samples->tool_id, glob,
+                      samples->has_left_out ? "; this MPI library's own need their whole names"
+                                            : "");
         free(glob);
         globs += length + (globs[length] == ';');
     }

@@ -3,6 +3,7 @@
 #ifndef QMPI_MPIT_TOOL_SAMPLES_H
 #define QMPI_MPIT_TOOL_SAMPLES_H
 
+#include "early.h"
 #include "watch.h"
 
 #include <pthread.h>
@@ -11,6 +12,8 @@
 
 struct samples {
     const char *globs; /* of names; NULL: all */
+    const struct early *early;
+    bool has_left_out; /* some that they match, for `early` does not allow them */
     int tool_id, rank;
     char *file;
     FILE *stream; /* NULL: nothing is written */
@@ -22,7 +25,7 @@ struct samples {
 
 /* Opens the file (`file` is taken over) and follows the variables. Says what goes wrong. */
 void samples_begin(struct samples *samples, int tool_id, int rank, bool has_world,
-                   const char *globs, char *file);
+                   const char *globs, const struct early *early, char *file);
 
 /* Appends the present values; `moment` is "pcontrol" or "finalize". Any thread. */
 void samples_write(struct samples *samples, const char *moment);

@@ -28,6 +28,7 @@ static const struct value_type types[] = {
     TYPE(MPI_UINT32_T, UNSIGNED, uint32_t),
     TYPE(MPI_INT64_T, SIGNED, int64_t),
     TYPE(MPI_UINT64_T, UNSIGNED, uint64_t),
+    TYPE(MPI_C_BOOL, UNSIGNED, bool), /* of MPI_T in Open MPI only */
 };
 
 const struct value_type *value_type_of(MPI_Datatype datatype)
@@ -52,6 +53,8 @@ long long value_signed(const struct value_type *type, const void *array, int i)
 
 unsigned long long value_unsigned(const struct value_type *type, const void *array, int i)
 {
+    if (type->size == sizeof(uint8_t))
+        return ((const uint8_t *)array)[i];
     return type->size == sizeof(uint32_t) ? ((const uint32_t *)array)[i]
                                           : ((const uint64_t *)array)[i];
 }
@@ -108,6 +111,10 @@ static bool store_unsigned(const struct value_type *type, unsigned long long val
     if (type->size == sizeof(uint64_t)) {
         ((uint64_t *)array)[i] = value;
         return true;
+    }
+    if (type->size == sizeof(bool)) {
+        ((bool *)array)[i] = value;
+        return value <= 1;
     }
     ((uint32_t *)array)[i] = (uint32_t)value;
     return value <= UINT32_MAX;

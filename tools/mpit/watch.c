@@ -58,7 +58,7 @@ void watch_extend(struct watch *watch)
 }
 
 void watch_begin(struct watch *watch, int tool_id, bool has_world,
-                 bool (*wants)(const void *data, const struct variable *variable), const void *data)
+                 bool (*wants)(void *data, const struct variable *variable), void *data)
 {
     *watch = (struct watch){.tool_id = tool_id,
                             .has_world = has_world,

@@ -22,8 +22,8 @@ struct watched {
 struct watch {
     int tool_id;
     bool has_world; /* MPI_COMM_WORLD may be used */
-    bool (*wants)(const void *data, const struct variable *variable);
-    const void *data;
+    bool (*wants)(void *data, const struct variable *variable);
+    void *data;
     MPI_T_pvar_session session;
     int seen; /* variables looked at so far */
     struct watched *all;
@@ -32,8 +32,7 @@ struct watch {
 
 /* Begins to follow all that `wants` says. MPI_T is initialised. */
 void watch_begin(struct watch *watch, int tool_id, bool has_world,
-                 bool (*wants)(const void *data, const struct variable *variable),
-                 const void *data);
+                 bool (*wants)(void *data, const struct variable *variable), void *data);
 
 /* Takes in what has appeared since. */
 void watch_extend(struct watch *watch);

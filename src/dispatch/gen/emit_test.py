@@ -177,13 +177,17 @@ def echo(source: Source) -> str:
 
 
 def exists(source: Source) -> str:
-    """EXISTS_X: `~, 1, X` where MPI_X exists, `~, 1, Y` where in place of Y_c there is only Y."""
+    """EXISTS_X: `~, MPI, X` where MPI_X exists, `~, MPI, Y` where in place of Y_c there is only Y;
+    `~, MPIX, X` where MPIX_X stands in for it."""
     present = {function.name: function for function in source.functions}
     lines = [f"/* {LICENCE} */", f"/* {GENERATED} */"]
     for name in source.numbers:
-        plain = present.get(name.removesuffix("_c"))
+        small = name.removesuffix("_c")
+        plain = present.get(small) or present.get(small.replace("MPI_", "MPIX_"))
         if name in present:
-            lines.append(f"#define EXISTS_{short_name(name)} ~, 1, {short_name(name)}")
-        elif plain and not any(re.search(r"int \w+\[", each.text) for each in plain.parameters):
-            lines.append(f"#define EXISTS_{short_name(name)} ~, 1, {plain.short}")
+            lines.append(f"#define EXISTS_{short_name(name)} ~, MPI, {short_name(name)}")
+        elif plain and (name == small or
+                        not any(re.search(r"int \w+\[", each.text) for each in plain.parameters)):
+            prefix, _, rest = plain.name.partition("_")
+            lines.append(f"#define EXISTS_{short_name(name)} ~, {prefix}, {rest}")
     return "\n".join(lines) + "\n"

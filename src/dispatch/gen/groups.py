@@ -17,7 +17,7 @@ RULES = [
     ("PROCESS", r"MPI_(Open_port|Close_port|Lookup_name|Publish_name|Unpublish_name)"),
     ("TOPOLOGY", r"MPI_(Cart_.*|Cartdim_get|Graph_.*|Graphdims_get|Dist_graph_.*|Dims_create)"),
     ("TOPOLOGY", r"MPI_Topo_test"),
-    ("COLLECTIVE", rf"MPI_I?({COLLECTIVES})(_init)?"),
+    ("COLLECTIVE", rf"MPI_I?({COLLECTIVES})|MPIX?_({COLLECTIVES})_init"),
     ("POINT_TO_POINT", r"MPI_I?[bsr]?send(_init)?|MPI_I?m?recv(_init)?|MPI_I?sendrecv(_replace)?"),
     ("POINT_TO_POINT", r"MPI_I?m?probe|MPI_Buffer_.*|MPI_Cancel|MPI_P(send|recv)_init"),
     ("POINT_TO_POINT", r"MPI_(Pready.*|Parrived)"),

@@ -2,14 +2,14 @@
 """What a call means: which parameters are its buffers, its peers, its communicator.
 
 A function's shape follows from its name; the parameters that play a role in that shape follow from
-their names, which are the MPI standard's.
+their names, which are the MPI standard's, but for a few in Open MPI's mpi.h.
 """
 import re
 from dataclasses import dataclass, field
 
 from mpi_header import Function
 
-OWN = ("buf", "count", "datatype")
+OWN = ("buf|ibuf", "count", "datatype|type")
 SENT = ("sendbuf", "sendcount|sendcounts", "sendtype|sendtypes")
 RECEIVED = ("recvbuf", "recvcount|recvcounts", "recvtype|recvtypes")
 REDUCED = {"send": ("sendbuf", "count", "datatype"), "receive": ("recvbuf", "count", "datatype")}
@@ -123,9 +123,11 @@ def place(function: Function, names: str) -> int:
 
 
 def shape_of(function: Function) -> str:
-    name = function.name[4:].removesuffix("_c").lower()
-    if not function.name.startswith("MPI_"):
+    # Before MPI 4 persistent collectives were an extension of Open MPI: MPIX_Bcast_init.
+    name = re.sub(r"^MPIX_(?=\w+_init$)", "MPI_", function.name).removesuffix("_c").lower()
+    if not name.startswith("mpi_"):
         return "NONE"
+    name = name[4:]
     for shape, pattern in NAMES:
         if re.fullmatch(rf"i?({pattern})(_init)?", name):
             return shape

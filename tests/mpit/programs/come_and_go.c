@@ -2,7 +2,8 @@
 /*
  * Initialises MPI_T and finalizes it again, several times, at the time that its argument says:
  * before MPI_Init, between MPI_Init and MPI_Finalize, after, or at all three. In between MPI_T must
- * answer that it is not initialised.
+ * answer that it is not initialised. `refused` after MPI_Finalize: it must not be initialised any
+ * more.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -87,6 +88,12 @@ int main(int argc, char **argv)
     if (always || !strcmp(when, "between"))
         come_and_go();
     MPI_Finalize();
+    if (!strcmp(when, "refused")) {
+        int provided;
+        expect(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), MPI_T_ERR_CANNOT_INIT,
+               "MPI_T_init_thread");
+        not_initialised();
+    }
     if (always || !strcmp(when, "after"))
         come_and_go();
     puts("done");

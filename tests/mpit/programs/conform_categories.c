@@ -29,7 +29,8 @@ static void indices_and_names_of_categories_belong_together(void)
     for (int i = 0; i < num; i++) {
         char name[300];
         int length = sizeof name, index = -1;
-        SUCCEEDS(T(category_get_info)(i, name, &length, NULL, NULL, NULL, NULL, NULL));
+        if (!EXISTS(T(category_get_info)(i, name, &length, NULL, NULL, NULL, NULL, NULL)))
+            continue;
         SUCCEEDS(T(category_get_index)(name, &index));
         IS(index, i);
         SUCCEEDS(T(category_get_info)(i, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
@@ -61,7 +62,8 @@ static void members_of_categories_are_indices_that_exist(void)
     SUCCEEDS(T(pvar_get_num)(&all[1]));
     all[2] = num;
     for (int i = 0; i < num; i++) {
-        SUCCEEDS(counts_of(i, &counts[0], &counts[1], &counts[2]));
+        if (!EXISTS(counts_of(i, &counts[0], &counts[1], &counts[2])))
+            continue;
         for (int sort = 0; sort < 3; sort++) {
             SUCCEEDS(functions[sort](i, counts[sort], indices));
             for (int j = 0; j < counts[sort]; j++)
@@ -75,8 +77,7 @@ static void a_short_array_gets_what_fits(void)
     int num = 0, cvars = 0, indices[2] = {-5, -5};
     SUCCEEDS(T(category_get_num)(&num));
     for (int i = 0; i < num; i++) {
-        SUCCEEDS(counts_of(i, &cvars, NULL, NULL));
-        if (cvars < 2)
+        if (!EXISTS(counts_of(i, &cvars, NULL, NULL)) || cvars < 2)
             continue;
         indices[0] = indices[1] = -5;
         SUCCEEDS(T(category_get_cvars)(i, 1, indices));
@@ -115,7 +116,8 @@ static void a_layers_variables_are_in_its_categories(void)
 static bool is_below(int category, int sought, int depth)
 {
     int count = 0, indices[64];
-    SUCCEEDS(counts_of(category, NULL, NULL, &count));
+    if (!EXISTS(counts_of(category, NULL, NULL, &count)))
+        return false;
     SUCCEEDS(T(category_get_categories)(category, 64, indices));
     for (int i = 0; i < count && i < 64; i++) {
         if (indices[i] == sought || depth > 10 || is_below(indices[i], sought, depth + 1))

@@ -1,71 +1,185 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes all that MPI_T tells of the first 344 control variables and 20 categories, or of all where
- * there are fewer, with their values: before MPI_Init, between, and after MPI_Finalize. With
- * `write`, what comes of writing each back is told too.
+ * Writes all that MPI_T tells of the MPI library's own variables and categories, with their values:
+ * before MPI_Init, between, and after MPI_Finalize. With `write`, what comes of writing each back
+ * is told too. Those that were there at first keep their indices; those that come later are `new`.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CVARS = 344, CATEGORIES = 20, ROOM = 1 << 16 };
+enum { MOST = 8192, ROOM = 1 << 16 };
 
-static void list_cvar(int index, int write)
+static union {
+    char bytes[ROOM];
+    double real;
+} value;
+
+/* How many the library alone has at first: variables that control, that tell, categories. */
+static int at_first[3];
+
+static void print_index(const char *what, int index, int first)
 {
-    static union {
-        char bytes[ROOM];
-        double real;
-    } value;
-    char name[300] = "", desc[4000] = "";
-    int name_len = sizeof name, desc_len = sizeof desc, verbosity = 0, bind = 0, scope = 0;
-    int count = 0, size = 0;
-    MPI_Datatype datatype = MPI_DATATYPE_NULL;
-    MPI_T_enum enumtype = MPI_T_ENUM_NULL;
+    if (index < first)
+        printf("%s %d", what, index);
+    else
+        printf("%s new", what);
+}
+
+/* What layers publish is none of this program's business. */
+static int is_published(const char *name)
+{
+    return !strncmp(name, "qmpi", 4) || !strncmp(name, "publisher_", 10);
+}
+
+/* Some MPI library's datatypes are addresses. */
+static int number_of(MPI_Datatype datatype)
+{
+    const MPI_Datatype all[] = {MPI_INT,  MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
+                                MPI_CHAR, MPI_DOUBLE,   MPI_COUNT,         MPI_C_BOOL};
+    int number = 0;
+    while (number < 8 && all[number] != datatype)
+        number++;
+    return number;
+}
+
+static int size_of(MPI_Datatype datatype)
+{
+    if (datatype == MPI_CHAR || datatype == MPI_C_BOOL)
+        return 1;
+    return datatype == MPI_INT || datatype == MPI_UNSIGNED ? (int)sizeof(int) : 8;
+}
+
+static void print_value(MPI_Datatype datatype, int count)
+{
+    if (datatype == MPI_CHAR)
+        printf(" %s", value.bytes);
+    else
+        for (int i = 0; i < size_of(datatype) * count; i++)
+            printf(" %02x", (unsigned char)value.bytes[i]);
+}
+
+/* Open MPI 4.1.4 does not survive that these are read once it has closed their components; those
+ * of the job's and the process's names differ from run to run. */
+static int is_unreadable(const char *name)
+{
+#ifdef OPEN_MPI
+    return strstr(name, "ucx") || strstr(name, "psm2") || strstr(name, "_uri") ||
+           strstr(name, "osc_rdma");
+#else
+    (void)name;
+    return 0;
+#endif
+}
+
+static void read_cvar(int index, MPI_Datatype datatype, int write)
+{
     MPI_T_cvar_handle handle;
-    const int info = MPI_T_cvar_get_info(index, name, &name_len, &verbosity, &datatype, &enumtype,
-                                         desc, &desc_len, &bind, &scope);
-    printf("%d %d %s %d %d %d %d %d %d %s", index, info, name, name_len, verbosity, (int)datatype,
-           bind, scope, desc_len, desc);
+    int count = 0;
     memset(&value, 0, sizeof value);
-    printf(" | %d", MPI_T_cvar_handle_alloc(index, NULL, &handle, &count));
+    const int result = MPI_T_cvar_handle_alloc(index, NULL, &handle, &count);
+    printf(" | %d", result);
+    if (result != MPI_SUCCESS)
+        return;
     printf(" %d %d", count, MPI_T_cvar_read(handle, &value));
     if (write)
         printf(" %d", MPI_T_cvar_write(handle, &value));
-    if (datatype == MPI_CHAR)
-        printf(" %s", value.bytes);
-    else if (datatype == MPI_DOUBLE)
-        size = (int)sizeof(double);
-    else
-        size = (int)sizeof(int);
-    for (int i = 0; i < size * count; i++)
-        printf(" %02x", (unsigned char)value.bytes[i]);
-    printf(" %d\n", MPI_T_cvar_handle_free(&handle));
+    print_value(datatype, count);
+    printf(" %d", MPI_T_cvar_handle_free(&handle));
+}
+
+static void list_cvar(int index, int write)
+{
+    char name[300] = "", desc[4000] = "";
+    int name_len = sizeof name, desc_len = sizeof desc, verbosity = 0, bind = 0, scope = 0;
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+    MPI_T_enum enumtype = MPI_T_ENUM_NULL;
+    const int info = MPI_T_cvar_get_info(index, name, &name_len, &verbosity, &datatype, &enumtype,
+                                         desc, &desc_len, &bind, &scope);
+    if (is_published(name))
+        return;
+    print_index("cvar", index, at_first[0]);
+    printf(" %d %s %d %d %d %d %d %d %s", info, name, name_len, verbosity, number_of(datatype),
+           bind, scope, desc_len, desc);
+    if (info == MPI_SUCCESS && !is_unreadable(name))
+        read_cvar(index, datatype, write);
+    printf("\n");
+}
+
+static void read_pvar(int index, int bind, MPI_Datatype datatype)
+{
+    MPI_Comm self = MPI_COMM_SELF;
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    int count = 0;
+    memset(&value, 0, sizeof value);
+    MPI_T_pvar_session_create(&session);
+    const int result = MPI_T_pvar_handle_alloc(
+        session, index, bind == MPI_T_BIND_NO_OBJECT ? NULL : &self, &handle, &count);
+    printf(" | %d", result);
+    if (result == MPI_SUCCESS) {
+        printf(" %d %d", count, MPI_T_pvar_start(session, handle));
+        printf(" %d", MPI_T_pvar_read(session, handle, &value));
+        print_value(datatype, count);
+        printf(" %d", MPI_T_pvar_write(session, handle, &value));
+        printf(" %d", MPI_T_pvar_handle_free(session, &handle));
+    }
+    MPI_T_pvar_session_free(&session);
+}
+
+static void list_pvar(int index, int reads)
+{
+    char name[300] = "", desc[4000] = "";
+    int name_len = sizeof name, desc_len = sizeof desc, verbosity = 0, var_class = 0, bind = 0;
+    int readonly = 0, continuous = 0, atomic = 0;
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+    const int info =
+        MPI_T_pvar_get_info(index, name, &name_len, &verbosity, &var_class, &datatype, NULL, desc,
+                            &desc_len, &bind, &readonly, &continuous, &atomic);
+    if (is_published(name))
+        return;
+    print_index("pvar", index, at_first[1]);
+    printf(" %d %s %d %d %d %d %d %d %d %d %s", info, name, verbosity, var_class,
+           number_of(datatype), bind, readonly, continuous, atomic, desc_len, desc);
+    if (info == MPI_SUCCESS && reads && !is_unreadable(name))
+        read_pvar(index, bind, datatype);
+    printf("\n");
 }
 
 static void list_category(int index)
 {
+    static int indices[MOST];
     char name[300] = "", desc[4000] = "";
-    int name_len = sizeof name, desc_len = sizeof desc, counts[3] = {0}, indices[CVARS];
+    int name_len = sizeof name, desc_len = sizeof desc, counts[3] = {0};
     const int info = MPI_T_category_get_info(index, name, &name_len, desc, &desc_len, &counts[0],
                                              &counts[1], &counts[2]);
-    printf("category %d %d %s %s %d %d %d:", index, info, name, desc, counts[0], counts[1],
-           counts[2]);
-    MPI_T_category_get_cvars(index, CVARS, indices);
+    if (is_published(name))
+        return;
+    print_index("category", index, at_first[2]);
+    printf(" %d %s %s %d %d %d:", info, name, desc, counts[0], counts[1], counts[2]);
+    MPI_T_category_get_cvars(index, MOST, indices);
     for (int i = 0; i < counts[0]; i++)
-        printf(" %d", indices[i]);
+        print_index("", indices[i], at_first[0]);
+    MPI_T_category_get_pvars(index, MOST, indices);
+    for (int i = 0; i < counts[1]; i++)
+        print_index(" pvar", indices[i], at_first[1]);
     printf("\n");
 }
 
-static void list(const char *when, int write)
+static void list(const char *when, int write, int reads_pvars)
 {
     int num = 0;
     printf("%s\n", when);
     MPI_T_cvar_get_num(&num);
-    for (int i = 0; i < num && i < CVARS; i++)
+    for (int i = 0; i < num; i++)
         list_cvar(i, write);
+    MPI_T_pvar_get_num(&num);
+    for (int i = 0; i < num; i++)
+        list_pvar(i, reads_pvars);
     MPI_T_category_get_num(&num);
-    for (int i = 0; i < num && i < CATEGORIES; i++)
+    for (int i = 0; i < num; i++)
         list_category(i);
+    fflush(stdout);
 }
 
 int main(int argc, char **argv)
@@ -73,11 +187,19 @@ int main(int argc, char **argv)
     const int write = argc > 1 && !strcmp(argv[1], "write");
     int provided;
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    list("before MPI_Init", write);
+    PMPI_T_cvar_get_num(&at_first[0]);
+    PMPI_T_pvar_get_num(&at_first[1]);
+    PMPI_T_category_get_num(&at_first[2]);
+    list("before MPI_Init", write, 0);
     MPI_Init(&argc, &argv);
-    list("after MPI_Init", write);
-    MPI_Finalize();
-    list("after MPI_Finalize", 0);
+    list("after MPI_Init", write, 1);
+#ifdef OPEN_MPI /* 4.1.4 does not survive it by itself; nor that MPI is finalized before MPI_T */
     MPI_T_finalize();
+    MPI_Finalize();
+#else
+    MPI_Finalize();
+    list("after MPI_Finalize", 0, 0);
+    MPI_T_finalize();
+#endif
     return 0;
 }

@@ -56,6 +56,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     puts("again");
     print();
+    fflush(stdout); /* Open MPI 4.1.4 may not survive the end by itself */
     MPI_Finalize();
     MPI_T_finalize();
     return 0;

@@ -89,15 +89,19 @@ static void refuse_pvars(void)
     COUNTER(.address = &number, .count = -1);
     COUNTER(.address = (char *)&number + 1);
     COUNTER(.address = &number, .flags = 1 << 20);
-    COUNTER(.address = &number, .verbosity = 7);
-    COUNTER(.address = &number, .bind = 7);
+    COUNTER(.address = &number, .verbosity = -1);
+    COUNTER(.address = &number, .bind = -1);
     COUNTER(.address = &number, .bind = MPI_T_BIND_MPI_COMM);
     COUNTER(.address = &number, .category = "no such category");
     COUNTER(.address = &number, .datatype = MPI_INT);
     COUNTER(.address = &number, .datatype = MPI_DOUBLE);
     COUNTER(.address = &number, .datatype = MPI_FLOAT);
     COUNTER(.address = &number, .datatype = MPI_DATATYPE_NULL);
+    COUNTER(.address = &number, .var_class = -1);
+#ifndef OPEN_MPI /* where 0 is a class and a scope */
     COUNTER(.address = &number, .var_class = 0);
+    CVAR_REFUSED(.address = &integer, .scope = 0);
+#endif
     COUNTER(.address = &number, .var_class = MPI_T_PVAR_CLASS_PERCENTAGE);
     REFUSED(.name = "x", .var_class = MPI_T_PVAR_CLASS_STATE, .datatype = MPI_DOUBLE,
             .address = &real);
@@ -126,7 +130,7 @@ static void refuse_others(void)
     expect(__LINE__, QMPIX_Category_create(me, &group, NULL), MPI_ERR_ARG);
     expect(__LINE__, QMPIX_Category_create(me, &lost, NULL), MPI_ERR_ARG);
     CVAR_REFUSED(.address = NULL);
-    CVAR_REFUSED(.address = &integer, .scope = 0);
+    CVAR_REFUSED(.address = &integer, .scope = -1);
     CVAR_REFUSED(.address = &integer, .write = write_nothing);
     CVAR_REFUSED(.read = nothing);
     CVAR_REFUSED(.read = nothing, .write = write_nothing, .scope = MPI_T_SCOPE_CONSTANT);

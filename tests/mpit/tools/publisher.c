@@ -4,6 +4,8 @@
  * values from are control variables too (`raw.…`), so whoever can call MPI_T can set them, wherever
  * in the stack it stands; the control variable `publish` publishes more when it is written.
  */
+#include "library_names.h"
+
 #include <qmpi/mpit.h>
 
 #include <stdio.h>
@@ -37,6 +39,13 @@ static int publish(struct layer *layer, QMPIX_Pvar pvar)
     pvar.size = sizeof pvar;
     check(pvar.name, QMPIX_Pvar_create(layer->tool_id, &pvar, &index));
     return index;
+}
+
+static void offer_constant(const struct layer *layer, QMPIX_Cvar cvar)
+{
+    cvar.size = sizeof cvar;
+    cvar.scope = MPI_T_SCOPE_CONSTANT; /* 0 in Open MPI */
+    check(cvar.name, QMPIX_Cvar_create(layer->tool_id, &cvar, NULL));
 }
 
 static void offer(const struct layer *layer, QMPIX_Cvar cvar)
@@ -278,10 +287,8 @@ static void publish_cvars(struct layer *layer)
                               .address = &layer->limit});
     offer(layer,
           (QMPIX_Cvar){.name = "text", .datatype = MPI_CHAR, .count = 16, .address = layer->text});
-    offer(layer, (QMPIX_Cvar){.name = "constant",
-                              .datatype = MPI_DOUBLE,
-                              .scope = MPI_T_SCOPE_CONSTANT,
-                              .address = &layer->part});
+    offer_constant(
+        layer, (QMPIX_Cvar){.name = "constant", .datatype = MPI_DOUBLE, .address = &layer->part});
     offer(layer, (QMPIX_Cvar){.name = "readonly",
                               .datatype = MPI_UNSIGNED_LONG,
                               .scope = MPI_T_SCOPE_READONLY,
@@ -301,7 +308,7 @@ static void publish_cvars(struct layer *layer)
                               .write = write_publish,
                               .user = layer});
     /* A name that the MPI library has: this one gets the long one. */
-    offer(layer, (QMPIX_Cvar){.name = "MPIR_CVAR_ENABLE_HCOLL",
+    offer(layer, (QMPIX_Cvar){.name = TAKEN_NAME,
                               .datatype = MPI_INT,
                               .flags = QMPIX_BARE_NAME,
                               .address = &layer->locked});

@@ -7,6 +7,13 @@
 
 #include <stdio.h>
 
+/* As mpi.h has it. */
+#ifdef OPEN_MPI
+#define USER_FUNCTION "function"
+#else
+#define USER_FUNCTION "user_fn"
+#endif
+
 #define POINTER(p) ((const void *)(p))
 
 static void sum(void *in, void *inout, int *count, MPI_Datatype *type)
@@ -53,7 +60,7 @@ static void other_kinds(const char *folder)
     char name[1024];
     MPI_User_function *function = sum;
     DO(Op_create, (function, 1, &op),
-       says("a.user_fn=%s a.commute=1", expect_hex(&function, sizeof function)));
+       says("a." USER_FUNCTION "=%s a.commute=1", expect_hex(&function, sizeof function)));
     DO(Op_free, (&op), says("a.op=%p", POINTER(&op)));
     DO(Info_create, (&info), "");
     DO(Info_set, (info, "key", "value"), says("a.info=%s", expect_hex(&info, sizeof info)));
@@ -78,8 +85,10 @@ static void results(void)
 {
     const double time = MPI_Wtime();
     expect_call("MPI_Wtime", MPI_SUCCESS, says("result=%g", time));
+#ifndef MPI_Aint_add /* Open MPI: a macro, which nobody sees */
     const MPI_Aint address = MPI_Aint_add(40, 2);
     expect_call("MPI_Aint_add", MPI_SUCCESS, says("result=%ld a.base=40 a.disp=2", (long)address));
+#endif
     /* A call that fails, and one that fails before it can do anything. */
     int size;
     const int error = MPI_Comm_size(MPI_COMM_NULL, &size);
@@ -89,9 +98,10 @@ static void results(void)
     const int refused = MPI_Send(&size, 1, MPI_INT, 5, 0, MPI_COMM_SELF);
     EXPECT_TRUE(refused != MPI_SUCCESS);
     expect_call("MPI_Send", MPI_SUCCESS, says("comm=* result=%d sent=* transfers=*", refused));
-    const int bad = MPI_Allgather(&size, 1, MPI_INT, &size, 1, MPI_INT, MPI_COMM_NULL);
+    /* Not MPI_Allgather, which Open MPI 4.1.4 does not survive. */
+    const int bad = MPI_Alltoall(&size, 1, MPI_INT, &size, 1, MPI_INT, MPI_COMM_NULL);
     EXPECT_TRUE(bad != MPI_SUCCESS);
-    expect_call("MPI_Allgather", MPI_SUCCESS, says("comm=* result=%d sent=* received=*", bad));
+    expect_call("MPI_Alltoall", MPI_SUCCESS, says("comm=* result=%d sent=* received=*", bad));
     const int type = MPI_Send(&size, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_SELF);
     EXPECT_TRUE(type != MPI_SUCCESS);
     expect_call("MPI_Send", MPI_SUCCESS,

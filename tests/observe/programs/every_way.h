@@ -38,15 +38,16 @@ static inline const char *amount(long sent, long received, const char *root)
 }
 
 #define ONE_PERSISTENT(X, ARGUMENTS, sent, received, root)                                         \
-    do {                                                                                           \
-        MPI_Request request_of;                                                                    \
-        DO(X, ARGUMENTS, says("@ %s", root));                                                      \
-        const MPI_Request kept_of = request_of;                                                    \
-        DO(Start, (&request_of),                                                                   \
-           says("%s root=* started=%s", amount(sent, received, ""), REQUEST(kept_of)));            \
-        DO(Wait, (&request_of, MPI_STATUS_IGNORE), says("completed=%s", REQUEST(kept_of)));        \
-        DO(Request_free, (&request_of), "");                                                       \
-    } while (0)
+    WHERE_EXISTS(                                                                                  \
+        X, do {                                                                                    \
+            MPI_Request request_of;                                                                \
+            DO(X, ARGUMENTS, says("@ %s", root));                                                  \
+            const MPI_Request kept_of = request_of;                                                \
+            DO(Start, (&request_of),                                                               \
+               says("%s root=* started=%s", amount(sent, received, ""), REQUEST(kept_of)));        \
+            DO(Wait, (&request_of, MPI_STATUS_IGNORE), says("completed=%s", REQUEST(kept_of)));    \
+            DO(Request_free, (&request_of), "");                                                   \
+        } while (0))
 
 #define ONE_NONBLOCKING(X, ARGUMENTS, sent, received, root)                                        \
     do {                                                                                           \

@@ -18,6 +18,9 @@
 #include "exists.h"
 
 #include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 #include <stddef.h>
 
 /* argv[1] is the folder. To be called first. */
@@ -46,8 +49,8 @@ const char *expect_hex(const void *object, size_t size);
 #define DATATYPE(value) expect_hex(&(MPI_Datatype){value}, sizeof(MPI_Datatype))
 
 /* One call, and what is to be seen of it; `fields` is evaluated after the call. An MPI without
- * large counts has the function with small ones in place of MPI_X_c; where there is neither,
- * nothing. */
+ * large counts has the function with small ones in place of MPI_X_c, one that is older than MPI_X
+ * may have MPIX_X; where there is neither, nothing. */
 #define DO(X, ARGUMENTS, fields)                                                                   \
     DO_AS(EXISTS_SECOND(EXISTS_##X, 0, none, ~), EXISTS_THIRD(EXISTS_##X, 0, none, ~), ARGUMENTS,  \
           fields)
@@ -58,19 +61,31 @@ const char *expect_hex(const void *object, size_t size);
 #define EXISTS_SECOND_OF(first, second, ...) second
 #define EXISTS_THIRD_OF(first, second, third, ...) third
 #define DO_WHERE_0(X, ARGUMENTS, fields) ((void)0)
-#define DO_WHERE_1(X, ARGUMENTS, fields)                                                           \
+#define DO_WHERE_MPI(X, ARGUMENTS, fields) DO_IT(MPI_##X, ARGUMENTS, fields)
+#define DO_WHERE_MPIX(X, ARGUMENTS, fields) DO_IT(MPIX_##X, ARGUMENTS, fields)
+#define DO_IT(function, ARGUMENTS, fields)                                                         \
     do {                                                                                           \
-        const int error_of_call = MPI_##X ARGUMENTS;                                               \
-        expect_call("MPI_" #X, error_of_call, fields);                                             \
+        const int error_of_call = function ARGUMENTS;                                              \
+        expect_call(#function, error_of_call, fields);                                             \
     } while (0)
+
+/* Statements for an MPI that has something for DO(X, …). */
+#define WHERE_EXISTS(X, ...) WHERE_AS(EXISTS_SECOND(EXISTS_##X, 0, none, ~), __VA_ARGS__)
+#define WHERE_AS(exists, ...) WHERE_AS_IT(exists, __VA_ARGS__)
+#define WHERE_AS_IT(exists, ...) WHERE_##exists(__VA_ARGS__)
+#define WHERE_0(...) ((void)0)
+#define WHERE_MPI(...) __VA_ARGS__
+#define WHERE_MPIX(...) __VA_ARGS__
 
 /* A call that gives a request, and the wait for it. */
 #define DO_AND_WAIT(X, ARGUMENTS, request, fields)                                                 \
     do {                                                                                           \
         request = MPI_REQUEST_NULL;                                                                \
-        DO(X, ARGUMENTS, says("%s started=%s", fields, REQUEST(request)));                         \
-        const MPI_Request kept_request = request;                                                  \
-        DO(Wait, (&(request), MPI_STATUS_IGNORE), says("completed=%s", REQUEST(kept_request)));    \
+        (void)request;                                                                             \
+        WHERE_EXISTS(X, DO(X, ARGUMENTS, says("%s started=%s", fields, REQUEST(request)));         \
+                     const MPI_Request kept_request = request;                                     \
+                     DO(Wait, (&(request), MPI_STATUS_IGNORE),                                     \
+                        says("completed=%s", REQUEST(kept_request))));                             \
     } while (0)
 
 /* MPI_Init, and the others' beginning and end. */

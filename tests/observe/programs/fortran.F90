@@ -19,6 +19,7 @@ program fortran
 
     call get_command_argument(1, folder)
     call get_environment_variable('PMI_RANK', name)
+    if (name == '') call get_environment_variable('OMPI_COMM_WORLD_RANK', name)
     open (newunit=file, file=trim(folder)//'/expected.'//trim(name), action='write')
     numbers = 0
     more = 0

@@ -321,7 +321,8 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
 
 static void init(int tool_id)
 {
-    const char *folder = NULL, *ranks = NULL, *rank = getenv("PMI_RANK");
+    const char *folder = NULL, *ranks = NULL;
+    const char *rank = getenv(getenv("PMI_RANK") ? "PMI_RANK" : "OMPI_COMM_WORLD_RANK");
     struct layer *layer = calloc(1, sizeof *layer);
     char *path = NULL;
     if (!layer || QMPIX_Tool_get_option(tool_id, "folder", &folder) != MPI_SUCCESS ||
