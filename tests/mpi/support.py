@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs an MPI program under a stack of tools, the way a user would, and reads what came out."""
+import atexit
 import os
 import re
 import shutil
@@ -40,6 +41,16 @@ LIBRARY_CVAR, LIBRARY_CVAR_GLOB = (
     ("MPIR_CVAR_BCAST_MIN_PROCS", "MPIR_CVAR_BCAST_M*"))
 TOOLS_FOLDER = "qmpi-openmpi" if OPEN_MPI else "qmpi"
 
+
+def own_tmpdir() -> str:
+    """Jobs of one user share a folder there, which one makes while another that ends removes it: this
+    process has its own, whatever a test makes of TMPDIR, and one that any user may use."""
+    folder = tempfile.mkdtemp(prefix="qmpi-")
+    os.chmod(folder, 0o1777)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 # Open MPI: may be started by root, and with more ranks than processors; ranks that wait give way;
 # and it begins faster without looking for networks.
 OPEN_MPI_SETTINGS = {
@@ -48,7 +59,7 @@ OPEN_MPI_SETTINGS = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
-    "OMPI_MCA_orte_tmpdir_base": tempfile.gettempdir(),  # whatever a test makes of TMPDIR
+    "OMPI_MCA_orte_tmpdir_base": own_tmpdir() if OPEN_MPI else tempfile.gettempdir(),
     "OMPI_MCA_pml": "ob1",
     "OMPI_MCA_btl": "self,vader,tcp",  # tcp to processes that were spawned
     "OMPI_MCA_osc": "^ucx",
@@ -189,8 +200,10 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     else:
         if OPEN_MPI:  # no helper process, which LD_PRELOAD would reach too
             environment.setdefault("OMPI_MCA_ess_singleton_isolated", "1")
-            # What it then takes; by itself too late where MPI_T was initialised before MPI.
-            environment.setdefault("OMPI_MCA_pmix", "isolated")
+            # What it then takes; by itself too late where MPI_T was initialised before MPI. Its
+            # launcher does not survive that.
+            if not any("mpiexec" in str(part) for part in command):
+                environment.setdefault("OMPI_MCA_pmix", "isolated")
         if libraries:
             environment["LD_PRELOAD"] = libraries
     result = run_command(command, environment, timeout, cwd)
