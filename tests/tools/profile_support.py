@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs programs under profile, and reads what it wrote."""
+import collections
 import json
 import subprocess
 
@@ -8,6 +9,11 @@ from support import BUILD, BUNDLED_TOOLS, LIBQMPI, QMPI, clean_environment, run_
 STEPS = BUILD / "tests" / "tools" / "programs" / "tools_steps"
 TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'tools' / 'tools'}:{BUILD / 'tests' / 'host' / 'tools'}"
 JSON = "profile,output=out.json,format=json"
+
+
+# The processor's cycle counter and CLOCK_MONOTONIC, which the kernel steers, go at the same rate but for this.
+SLOWER = 0.995
+Watched = collections.namedtuple("Watched", "seconds shortest")
 
 
 def run_steps(*steps, cwd, program=STEPS, tools="profile", ranks=2, **more):
@@ -21,15 +27,23 @@ def load(path):
 
 def profile(tmp_path, *steps, options="", **more):
     """The result of a run that succeeds and says nothing."""
-    return profile_slowly(tmp_path, *steps, options=options, **more)[0]
-
-
-def profile_slowly(tmp_path, *steps, options="", **more):
-    """And how many seconds the layer `slow` has spent in each rank."""
     result = run_steps(*steps, cwd=tmp_path, tools=JSON + options, **more)
     assert result.returncode == 0 and result.messages == []
-    spent = {int(rank): float(seconds) for _, rank, seconds in map(str.split, result.trace)}
-    return load(tmp_path / "out.json"), spent
+    return load(tmp_path / "out.json")
+
+
+def profile_between(tmp_path, *steps, ms, **more):
+    """The result of a run between two layers that measure too, so that what it says must lie between
+    what they say, however busy the machine is: the seconds that `slow` spent below it in each rank,
+    and each function's that `watch` measured above it in rank 0."""
+    result = run_steps(*steps, cwd=tmp_path, tools=f"watch:{JSON}:slow,ms={ms}", **more)
+    assert result.returncode == 0 and result.messages == []
+    notes = [line.split() for line in result.trace]
+    below = {int(rank): float(seconds) * SLOWER for kind, rank, seconds, *_ in notes if kind == "slow"}
+    above = {name: Watched(float(seconds) / SLOWER, float(shortest) / SLOWER)
+             for kind, rank, name, seconds, shortest in (note for note in notes if note[0] == "watch")
+             if rank == "0"}
+    return load(tmp_path / "out.json"), below, above
 
 
 def functions(result):
@@ -56,5 +70,5 @@ def report(*files):
     return done.stdout
 
 
-__all__ = ["JSON", "LIBQMPI", "QMPI", "STEPS", "calls", "functions", "load", "named", "names",
-           "profile", "profile_slowly", "report", "run_steps"]
+__all__ = ["JSON", "LIBQMPI", "QMPI", "SLOWER", "STEPS", "calls", "functions", "load", "named", "names",
+           "profile", "profile_between", "report", "run_steps"]

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Measures every call as the layers below make it last, and notes in MPI_Finalize for each function
+ * the seconds in all and the shortest call's: above another layer that measures, no call of its can
+ * have taken longer. For programs of one thread.
+ */
+#define _GNU_SOURCE
+#include <qmpi/observer.h>
+
+#include <stdio.h>
+#include <time.h>
+
+static struct times {
+    const char *name;
+    double sum, shortest;
+} times[MPI_LAST_FUNC_T];
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void note(void)
+{
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < MPI_LAST_FUNC_T; i++)
+        if (times[i].name)
+            dprintf(2, "trace: watch %d %s %.9f %.9f\n", rank, times[i].name, times[i].sum,
+                    times[i].shortest);
+}
+
+static void before(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    if (call->function->number == MPI_FINALIZE_T)
+        note();
+    word->real = now();
+}
+
+static void after(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    struct times *const its = &times[call->function->number];
+    const double taken = now() - word->real;
+    if (!its->name || taken < its->shortest)
+        its->shortest = taken;
+    its->name = call->function->name;
+    its->sum += taken;
+}
+
+static void init(int tool_id)
+{
+    static const QMPIX_Observer observer = {
+        .size = sizeof observer, .before = before, .after = after};
+    QMPIX_Register_tool_observer(tool_id, &observer);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    QMPI_Register_tool_name("watch", init);
+}
