@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """An installation under any prefix works, and tools can be built against it from outside."""
+import json
 import os
 import re
 import shutil
@@ -84,6 +85,17 @@ def test_the_installed_headers_stand_in_one_folder_per_mpi(prefix):
     headers = {os.path.relpath(path, prefix / "include") for path in prefix.rglob("*.h")}
     assert {"qmpi/qmpi.h", "qmpi/wrappers.h", f"qmpi/{MPI_NAME}/functions.h",
             f"qmpi/{MPI_NAME}/wrappers.h"} <= headers
+
+
+def test_a_build_without_tests_has_what_is_installed_and_no_more(tmp_path):
+    setup = run_command(["meson", "setup", tmp_path / "build", SOURCE, f"-Dmpi={MPI_NAME}", "-Dtests=false"],
+                        {**clean_environment(), "PATH": os.environ["PATH"]}, timeout=300)
+    assert setup.returncode == 0
+    targets = json.loads(run_command(["meson", "introspect", "--targets", tmp_path / "build"],
+                                     clean_environment()).stdout)
+    assert any(target["name"] == "profile" and target["installed"] for target in targets)
+    folders = {os.path.relpath(target["defined_in"], SOURCE).split("/")[0] for target in targets}
+    assert not folders & {"tests", "examples", "bench"}
 
 
 @pytest.mark.parametrize("page, name, report", [
