@@ -161,11 +161,15 @@ static void make_folder(const char *folder)
 static const char *value_of(const struct wish *wish, const char *source, const char *text,
                             size_t *length)
 {
+    const char *does = wish->observer
+                           ? "counts the calls of an MPI program that send data, and the bytes"
+                           : "counts what an MPI program sends by `MPI_Send` and `MPI_Isend`";
     const struct {
         const char *placeholder, *value;
     } values[] = {{"@NAME@", wish->name},
                   {"@SOURCE@", source},
                   {"@PACKAGE@", "qmpi" QMPI_SUFFIX},
+                  {"@DOES@", does},
                   {"@LANGUAGES@", wish->cxx ? "'c', 'cpp'" : "'c'"},
                   /* Open MPI's mpi.h would bring C++ bindings along that need their library. */
                   {"@STANDARD@", wish->cxx ? "'c_std=c11', 'cpp_std=c++17',\n"
@@ -268,7 +272,7 @@ static void print_next(const struct wish *wish, const char *source)
            "  cd %s\n"
            "  meson setup build%s%s\n"
            "  meson test -C build\n"
-           "  %s -n 2 %s run --tool-path build -t %s -- ./app\n",
+           "  %s -n 2 %s run --tool-path build -t %s -- build/smoke\n",
            wish->folder, source, wish->folder, real ? " --pkg-config-path=" : "", real ? real : "",
            name_launcher(), command, wish->name);
     free(command);

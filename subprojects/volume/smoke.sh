@@ -6,5 +6,5 @@ output=$("$1" run --tool-path "$2" -t volume:volume,min-bytes=16 -- "$3" 2>&1)
 status=$?
 echo "$output"
 [ $status -eq 0 ] &&
-    echo "$output" | grep -q '^volume (layer 1): 3 messages, 48 bytes$' &&
-    echo "$output" | grep -q '^volume (layer 2): 2 messages, 40 bytes$'
+    echo "$output" | grep -q '^volume (layer 1): 3 messages, 48 bytes' &&
+    echo "$output" | grep -q '^volume (layer 2): 2 messages, 40 bytes'

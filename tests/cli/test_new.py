@@ -58,7 +58,7 @@ def test_it_writes_a_whole_project(kind, tmp_path):
         text = path.read_text()
         assert "@NAME@" not in text and "@SOURCE@" not in text and "@LANGUAGES@" not in text
     assert '"mine"' in (folder / source).read_text()
-    for line in ("cd mine", "meson setup build", "meson test -C build", "-t mine -- ./app"):
+    for line in ("cd mine", "meson setup build", "meson test -C build", "-t mine -- build/smoke"):
         assert line in result.stdout
 
 
@@ -73,12 +73,26 @@ def test_it_builds_and_passes_its_test_outside_our_tree(kind, prefix, tmp_path):
     assert f"--pkg-config-path={next(prefix.rglob(PACKAGE + '.pc')).parent}" in setup
     meson(tmp_path / "mine", *setup.split()[1:], "-Dwerror=true")
     meson(tmp_path / "mine", "test", "-C", "build")
+    run = written.stdout.splitlines()[-1]
+    result = run_command(["sh", "-c", run], {**clean_environment(), "PATH": os.environ["PATH"]},
+                         cwd=tmp_path / "mine")
+    assert result.returncode == 0 and "mine (layer 1): 6 messages, 96 bytes" in result.stderr, run
     result = run_command(
         [MPIEXEC, "-n", "2", prefix / "bin" / PACKAGE, "run", "--tool-path", tmp_path / "mine/build",
          "-t", "count:mine:empty", "--", PROGRAMS / "calls", "init", "barrier", "finalize"],
         clean_environment())
     assert result.returncode == 0
     assert result.stderr.count("mine (layer 2): ") == 1
+
+
+def test_without_qmpi_in_sight_its_build_tells_the_mend(tmp_path):
+    qmpi("new", "mine", cwd=tmp_path)
+    nowhere = {name: str(tmp_path) for name in ("PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR")}
+    result = run_command(["meson", "setup", "build"],
+                         {**clean_environment(), "PATH": os.environ["PATH"], **nowhere}, timeout=300,
+                         cwd=tmp_path / "mine")
+    assert result.returncode == 1
+    assert "mend: meson setup build --pkg-config-path=" in result.stdout
 
 
 @outside
@@ -111,7 +125,7 @@ def test_it_is_installed_among_the_tools(prefix, tmp_path):
     build(tmp_path / "mine", copy)
     meson(tmp_path / "mine", "install", "-C", "build")
     listed = run_command([copy / "bin" / PACKAGE, "list"], clean_environment()).stdout
-    assert "mine         counts the messages that are sent" in listed
+    assert "mine         counts the messages of MPI_Send and MPI_Isend" in listed
     assert "min-bytes=0" in listed
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * @NAME@: counts the messages that a program sends, and their bytes. At MPI_Finalize the sums over
- * all ranks are printed on stderr.
+ * @NAME@: counts the messages that a program sends by MPI_Send and MPI_Isend, and their bytes. At
+ * MPI_Finalize the sums over all ranks are printed on stderr.
  */
 #include <qmpi/qmpi.h>
 
@@ -70,7 +70,8 @@ static int my_Finalize(QMPI_Context context)
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Reduce(mine, all, 2, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
-        fprintf(stderr, "@NAME@ (layer %d): %lld messages, %lld bytes\n", tool_id, all[0], all[1]);
+        fprintf(stderr, "@NAME@ (layer %d): %lld messages, %lld bytes by MPI_Send and MPI_Isend\n",
+                tool_id, all[0], all[1]);
     return QMPIX_NEXT(context, Finalize)(QMPIX_NEXT_CONTEXT(context));
 }
 
@@ -108,7 +109,7 @@ __attribute__((constructor)) static void announce(void)
     };
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "counts the messages that are sent, and their bytes",
+        .description = "counts the messages of MPI_Send and MPI_Isend, and their bytes",
         .version = "0.1.0",
         .options = options,
     };

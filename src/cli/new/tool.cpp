@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * @NAME@: counts the messages that a program sends, and their bytes. At MPI_Finalize the sums over
- * all ranks are printed on stderr.
+ * @NAME@: counts the messages that a program sends by MPI_Send and MPI_Isend, and their bytes. At
+ * MPI_Finalize the sums over all ranks are printed on stderr.
  */
 #include <qmpi/qmpi.h>
 
@@ -57,8 +57,9 @@ class Layer
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
         PMPI_Reduce(mine, all, 2, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
         if (rank == 0)
-            std::fprintf(stderr, "@NAME@ (layer %d): %lld messages, %lld bytes\n", tool_id, all[0],
-                         all[1]);
+            std::fprintf(stderr,
+                         "@NAME@ (layer %d): %lld messages, %lld bytes by MPI_Send and MPI_Isend\n",
+                         tool_id, all[0], all[1]);
     }
 
   private:
@@ -131,7 +132,8 @@ __attribute__((constructor)) void announce()
         {nullptr, nullptr, nullptr},
     };
     static const QMPIX_Tool_info info = {
-        sizeof info, "counts the messages that are sent, and their bytes", "0.1.0", options};
+        sizeof info, "counts the messages of MPI_Send and MPI_Isend, and their bytes", "0.1.0",
+        options};
     QMPI_Register_tool_name("@NAME@", init);
     QMPIX_Register_tool_info("@NAME@", &info);
 }
