@@ -99,6 +99,25 @@ static char *try_loader(const char *name, struct places *places)
     return path;
 }
 
+/* A path without a slash is taken for a name: the file of this folder that is meant. */
+static char *mend_name(const char *name)
+{
+    static const char *const patterns[] = {"./%s", "./%s.so", "./lib%s.so"};
+    for (int i = strstr(name, ".so") ? 0 : 1; i < 3; i++) {
+        char *path = i == 0   ? qmpi_format(patterns[0], name)
+                     : i == 1 ? qmpi_format(patterns[1], name)
+                              : qmpi_format(patterns[2], name);
+        if (access(path, R_OK) == 0) {
+            char *mend = qmpi_format("write %s: only what has a slash is a path", path);
+            free(path);
+            return mend;
+        }
+        free(path);
+    }
+    return qmpi_copy("correct the name (`qmpi list` shows the tools there are), or name the tool's "
+                     "folder in QMPI_TOOL_PATH");
+}
+
 char *qmpi_find_library(const char *name, const char *installed, const char *announced,
                         char **problem)
 {
@@ -120,11 +139,11 @@ char *qmpi_find_library(const char *name, const char *installed, const char *ann
     } else if (strchr(name, '/')) {
         *problem = qmpi_format("no such library\n%smend: correct the path", places.text);
     } else {
+        char *mend = mend_name(name);
         *problem =
-            qmpi_format("no such tool\n  announced tools: %s\n%smend: correct the name (`qmpi "
-                        "list` shows the tools there are), or name the tool's folder in "
-                        "QMPI_TOOL_PATH",
-                        *announced ? announced : "none", places.text);
+            qmpi_format("no such tool\n%s%s%s%smend: %s", *announced ? "  announced tools: " : "",
+                        announced, *announced ? "\n" : "", places.text, mend);
+        free(mend);
     }
     free(places.text);
     return path;

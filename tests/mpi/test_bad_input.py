@@ -199,6 +199,14 @@ def test_the_message_of_an_unknown_name_lists_every_place_with_its_reason(tmp_pa
         assert f"{LIBQMPI.parent}/{TOOLS_FOLDER}/{name}: No such file or directory" in text
 
 
+@pytest.mark.parametrize("name, file", [("mine", "mine.so"), ("mine", "libmine.so"), ("mine.so", "mine.so")])
+def test_the_message_of_a_name_of_a_file_at_hand_tells_its_path(name, file, tmp_path):
+    (tmp_path / file).write_text("")
+    result = run_mpi("calls", *RUN, ranks=1, tools=name, cwd=tmp_path)
+    assert f"  mend: write ./{file}: only what has a slash is a path" in result.messages
+    assert "announced tools" not in result.stderr
+
+
 def test_the_message_of_an_unknown_name_lists_the_announced_tools():
     result = run_mpi("calls", *RUN, ranks=1, tools="nonesuch",
                      preload=[LIBQMPI, tool("alpha"), tool("beta")])
