@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_FUNCTION = 256 };
+enum { KEY_FUNCTION = 256, KEY_TOOL_PATH };
 
 /* The functions whose chains are asked for. */
 struct wish {
@@ -27,6 +27,8 @@ struct wish {
 static const struct argp_option options[] = {
     {"tools", 't', "STACK", 0, "the stack to check (default: QMPI_TOOLS)", 0},
     {"config", 'c', "FILE", 0, "a file with a stack and settings (default: QMPI_CONFIG)", 0},
+    {"tool-path", KEY_TOOL_PATH, "FOLDERS", 0,
+     "folders in which tools are sought first (default: QMPI_TOOL_PATH)", 0},
     {"function", KEY_FUNCTION, "NAME", 0,
      "draw the chain of this MPI function instead; may be given several times", 0},
     {0},
@@ -64,6 +66,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case 'c':
         cli_use_config(argument);
+        return 0;
+    case KEY_TOOL_PATH:
+        cli_set_variable("QMPI_TOOL_PATH", argument);
         return 0;
     case KEY_FUNCTION:
         add_function(state->input, argument);

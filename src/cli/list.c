@@ -22,6 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { KEY_TOOL_PATH = 256 };
+
 static const char doc[] = "Show the tools there are: where, what they do, and their options.\v"
                           "Looks in the folders of QMPI_TOOL_PATH, then among the installed tools.";
 
@@ -105,9 +107,31 @@ static void print_folder(const char *folder)
     free(entries);
 }
 
+static const struct argp_option options[] = {
+    {"tool-path", KEY_TOOL_PATH, "FOLDERS", 0,
+     "folders in which tools are sought first (sets QMPI_TOOL_PATH)", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    switch (key) {
+    case KEY_TOOL_PATH:
+        cli_set_variable("QMPI_TOOL_PATH", argument);
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state,
+                   "'%s' is not expected: all tools are listed; `qmpi check -t %s` shows one",
+                   argument, argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 int cli_list(int argc, char **argv)
 {
-    static const struct argp argp = {.doc = doc};
+    static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
     const char *list = qmpi_setting("QMPI_TOOL_PATH");
     while (list && *list) {
