@@ -29,6 +29,9 @@ void cli_set_variable(const char *name, const char *value);
 void cli_use_stack(const char *stack);
 void cli_use_config(const char *file);
 
+/* Whether an option, a variable or a file gives a stack, be it an empty one. */
+bool cli_stack_is_given(void);
+
 /* Once all options are read: says so where -c was given, but the environment's tools win. */
 void cli_note_stack(void);
 

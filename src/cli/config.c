@@ -52,6 +52,15 @@ void cli_use_config(const char *file)
     config_given = true;
 }
 
+bool cli_stack_is_given(void)
+{
+    struct qmpi_tool_list tools;
+    const char *source;
+    qmpi_stack_read(&tools, &source);
+    qmpi_tool_list_free(&tools);
+    return getenv(source) || qmpi_config_path();
+}
+
 void cli_note_stack(void)
 {
     struct qmpi_tool_list tools;

@@ -67,6 +67,8 @@ bool doctor_is_listed(const char *path)
 static struct doctor_child try_stack(const char *stack)
 {
     char *self = realpath("/proc/self/exe", NULL);
+    if (!stack && !cli_stack_is_given())
+        stack = "";
     const char *const command[] = {self, "run", "--", self, "check", NULL};
     /* A list without a topic: traces would look like messages. */
     const char *const variables[] = {

@@ -161,6 +161,23 @@ static void set_preload(const struct cli_build *build)
     free(list);
 }
 
+static int refuse_program(const char *name, int reason)
+{
+    char *here = qmpi_format("./%s", name);
+    char *write_here = qmpi_format("write %s", here);
+    const char *mend = "give a program that can be run here";
+    if (reason == EACCES)
+        mend = "give a program that you may execute";
+    else if (reason == ENOENT && !strchr(name, '/') && access(here, X_OK) == 0)
+        mend = write_here;
+    else if (reason == ENOENT && access(name, F_OK) != 0)
+        mend = "correct the name, or give its path; a stack of tools is given with -t";
+    qmpi_sayf("cannot run '%s': %s\n  mend: %s", name, strerror(reason), mend);
+    free(write_here);
+    free(here);
+    return reason == ENOENT ? 127 : 126;
+}
+
 int cli_run(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "-- PROGRAM [ARGUMENT...]", doc, NULL,
@@ -169,13 +186,14 @@ int cli_run(int argc, char **argv)
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &wish);
     char **const program = wish.program;
     cli_note_stack();
+    if (!cli_stack_is_given() && !getenv("LD_PRELOAD") && qmpi_speaks())
+        qmpi_say("no tools are given: the program runs without any\n"
+                 "  mend: qmpi run -t STACK; `qmpi list` shows the tools there are");
     struct cli_build build = cli_choose_build(wish.mpi, program[0]);
     set_preload(&build);
     free(build.library);
     free(build.tools_folder);
     cli_program_warn(program[0]);
     execvp(program[0], program);
-    const int reason = errno;
-    qmpi_sayf("cannot run '%s': %s", program[0], strerror(reason));
-    return reason == ENOENT ? 127 : 126;
+    return refuse_program(program[0], errno);
 }

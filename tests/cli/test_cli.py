@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What each subcommand prints and how it ends."""
+import shutil
+
+import pytest
+
 from cli_support import qmpi
 from support import ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, PROGRAMS, TOOLS, TOOLS_FOLDER, launch
 
@@ -52,6 +56,26 @@ def test_run_says_why_a_program_cannot_be_run(tmp_path):
     assert qmpi("run", "--", plain).returncode == 126
 
 
+@pytest.mark.parametrize("name, mend", [
+    ("count", "mend: correct the name, or give its path; a stack of tools is given with -t"),
+    ("here", "mend: write ./here"), ("./plain", "mend: give a program that you may execute"),
+    ("./odd", "mend: give a program that can be run here")])
+def test_run_tells_the_mend_where_a_program_cannot_be_run(name, mend, tmp_path):
+    for file, text, mode in (("here", "", 0o755), ("plain", "", 0o644), ("odd", "#!/no/such/shell", 0o755)):
+        (tmp_path / file).write_text(text)
+        (tmp_path / file).chmod(mode)
+    assert mend in qmpi("run", "-t", "empty", "--", name, cwd=tmp_path).stderr
+
+
+def test_run_without_a_stack_says_so_once(tmp_path):
+    result = qmpi("run", "--", "true", launcher=launch(2))
+    assert result.stderr.count("no tools are given") == 1 and "mend: qmpi run -t STACK" in result.stderr
+    (tmp_path / "empty.conf").write_text("")
+    for options, env in (["-t", ""], {}), (["-t", "count"], {}), ([], {"QMPI_TOOLS": ""}), \
+            (["-c", tmp_path / "empty.conf"], {}):
+        assert "no tools" not in qmpi("run", *options, "--", "true", env=env).stderr
+
+
 def test_run_rejects_an_unknown_on_error():
     assert "stop or skip" in qmpi("run", "--on-error=maybe", "--", "true").stderr
 
@@ -61,6 +85,17 @@ def test_list_shows_the_bundled_tools_and_their_options():
     assert "count " in output and "empty " in output
     assert "output" in output
     assert str(BUNDLED_TOOLS.resolve()) in output or f"/{TOOLS_FOLDER}/count.so" in output
+
+
+@pytest.mark.parametrize("command", [["list"], ["check", "-t", "mine"]])
+def test_a_folder_of_tools_can_be_given(command, tmp_path):
+    shutil.copy(BUNDLED_TOOLS / "empty.so", tmp_path / "mine.so")
+    assert f"{tmp_path}/mine.so" in qmpi(*command, "--tool-path", tmp_path).stdout
+
+
+def test_list_takes_no_name_and_says_what_does():
+    result = qmpi("list", "count")
+    assert result.returncode == 2 and "`qmpi check -t count` shows one" in result.stderr
 
 
 def test_list_says_of_what_is_no_tool_why(tmp_path):
