@@ -89,7 +89,8 @@ static void note_family(void)
     const char *family = open_mpi ? "openmpi" : "mpich";
     if (strcmp(family, QMPI_MPI) != 0)
         mismatch = qmpi_format("the program runs on %s (%s), but this libqmpi was built for %s\n"
-                               "mend: use the libqmpi of %s: qmpi run --mpi=%s",
+                               "mend: build and install qmpi for it, too: meson setup -Dmpi=%s; "
+                               "`qmpi run` finds it, or takes --mpi=%s",
                                open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, family,
                                family);
 }

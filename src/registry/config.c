@@ -149,9 +149,11 @@ static char *set(struct reader *reader, const char *key, char *value)
     char *problem = NULL;
     if (setting < 0) {
         char *shown = qmpi_shorten(key), *known = list_settings();
-        problem = qmpi_format("'%s' is no setting; the settings are %s\n"
-                              "mend: correct the name; an option stands indented, below its tool",
-                              shown, known);
+        problem =
+            qmpi_format("'%s' is no setting; the settings are %s\n"
+                        "mend: correct the name; a tool stands alone on its line, its options "
+                        "indented below it",
+                        shown, known);
         free(shown);
         free(known);
     } else if (reader->lines_set[setting]) {

@@ -189,8 +189,9 @@ static json_t *load(const char *path, char **problem)
     else if (!document && S_ISREG(status.st_mode) && status.st_size == 0)
         *problem = qmpi_format("%s: the file is empty", path);
     else if (!document)
-        *problem = qmpi_format("%s: line %d, column %d: no JSON: %s", path, error.line,
-                               error.column, error.text);
+        *problem = qmpi_format("%s: line %d, column %d: no JSON: %s\nmend: give a file that "
+                               "profile wrote with format=json",
+                               path, error.line, error.column, error.text);
     fclose(stream);
     return document;
 }
