@@ -3,6 +3,7 @@
 #include "chain.h"
 
 #include "dialect.h"
+#include "lone.h"
 #include "merge.h"
 #include "message.h"
 
@@ -41,8 +42,10 @@ void qmpi_chain_start(int count)
 {
     memcpy(qmpi_lasts, qmpi_bases, sizeof qmpi_lasts);
     memcpy(qmpi_pmpi_ways, qmpi_bases, sizeof qmpi_pmpi_ways);
-    if (count)
+    if (count) {
         qmpi_mpit_merge(qmpi_lasts, qmpi_pmpi_ways);
+        qmpi_lone_watch(qmpi_lasts);
+    }
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!qmpi_ends[number].base)
             continue;

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""A job that another MPI's launcher started is a heap of programs of one rank: that is said."""
+import pytest
+
+from support import MPI_NAME, OPEN_MPI, run_mpi
+
+SIZE, RANK = ("PMI_SIZE", "PMI_RANK") if OPEN_MPI else ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
+SAID = "the launcher started 2 processes, but in MPI each is alone"
+
+
+@pytest.mark.parametrize("tools", ["alpha", "count"])
+@pytest.mark.parametrize("begin", ["init", "init_thread"])
+def test_processes_that_are_alone_are_told_of(begin, tools):
+    result = run_mpi("calls", begin, "finalize", ranks=1, tools=tools, env={SIZE: 2})
+    assert result.returncode == 0
+    assert result.stderr.count(SAID) == 1
+    assert f"mend: launch with mpiexec.{MPI_NAME}" in result.stderr
+
+
+@pytest.mark.parametrize("env", [{SIZE: 1}, {SIZE: 2, RANK: 1}, {SIZE: ""}, {}])
+def test_it_is_not_said_of_one_process_nor_by_every_process(env):
+    assert "launcher" not in run_mpi("calls", "init", "finalize", ranks=1, tools="alpha", env=env).stderr
+
+
+def test_it_is_not_said_where_they_are_together():
+    result = run_mpi("calls", "init", "finalize", tools="alpha", env={SIZE: 2})
+    assert result.returncode == 0 and "launcher" not in result.stderr
