@@ -161,6 +161,16 @@ static void set_preload(const struct cli_build *build)
     free(list);
 }
 
+static void note_no_tools(const char *program)
+{
+    char *path = cli_program_find(program);
+    if (path && access(path, X_OK) == 0 && !cli_stack_is_given() && !getenv("LD_PRELOAD") &&
+        qmpi_speaks())
+        qmpi_say("no tools are given: the program runs without any\n"
+                 "  mend: qmpi run -t STACK; `qmpi list` shows the tools there are");
+    free(path);
+}
+
 static int refuse_program(const char *name, int reason)
 {
     char *here = qmpi_format("./%s", name);
@@ -186,9 +196,7 @@ int cli_run(int argc, char **argv)
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &wish);
     char **const program = wish.program;
     cli_note_stack();
-    if (!cli_stack_is_given() && !getenv("LD_PRELOAD") && qmpi_speaks())
-        qmpi_say("no tools are given: the program runs without any\n"
-                 "  mend: qmpi run -t STACK; `qmpi list` shows the tools there are");
+    note_no_tools(program[0]);
     struct cli_build build = cli_choose_build(wish.mpi, program[0]);
     set_preload(&build);
     free(build.library);
