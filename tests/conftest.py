@@ -5,12 +5,18 @@ Every test function is one TAP line; what a failing one captured follows it as c
 Meson (QMPI_TEST_TAP not set) pytest reports as it always does.
 """
 import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "mpi"))
+
+# A shell has what it starts behind `&` ignore these, and programs inherit it.
+for number in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 
 class TapReport:

@@ -56,6 +56,25 @@ static const ElfW(Phdr) * segments(const struct qmpi_elf_file *file)
     return at_offset(file, ((const ElfW(Ehdr) *)file->map)->e_phoff);
 }
 
+/* The loader maps segments where their headers say, also over what is there already. */
+static const char *check_segments(const struct qmpi_elf_file *file)
+{
+    const ElfW(Ehdr) *header = file->map;
+    uint64_t end = 0;
+    for (int i = 0; i < header->e_phnum; i++) {
+        const ElfW(Phdr) *segment = &segments(file)[i];
+        if (segment->p_type != PT_LOAD)
+            continue;
+        if (!inside(file, segment->p_offset, segment->p_filesz))
+            return truncated;
+        if (segment->p_vaddr < end || segment->p_filesz > segment->p_memsz ||
+            segment->p_memsz > UINT64_MAX - segment->p_vaddr)
+            return "its segments are damaged";
+        end = segment->p_vaddr + segment->p_memsz;
+    }
+    return NULL;
+}
+
 static const char *check_whole(const struct qmpi_elf_file *file)
 {
     const ElfW(Ehdr) *header = file->map;
@@ -63,15 +82,10 @@ static const char *check_whole(const struct qmpi_elf_file *file)
         return "its program headers are damaged";
     if (!inside(file, header->e_phoff, (uint64_t)header->e_phnum * sizeof(ElfW(Phdr))))
         return truncated;
-    for (int i = 0; i < header->e_phnum; i++) {
-        const ElfW(Phdr) *segment = &segments(file)[i];
-        if (segment->p_type == PT_LOAD && !inside(file, segment->p_offset, segment->p_filesz))
-            return truncated;
-    }
     if (header->e_shoff &&
         !inside(file, header->e_shoff, (uint64_t)header->e_shnum * header->e_shentsize))
         return truncated;
-    return NULL;
+    return check_segments(file);
 }
 
 /* The file offset of a virtual address, and how many bytes of its segment follow; 0: nowhere. */

@@ -137,6 +137,17 @@ def dynamic_values(data):
             for entry in range(offset, offset + size, DYNAMIC_ENTRY)}
 
 
+PT_LOAD, P_VADDR, P_FILESZ, P_MEMSZ = 1, 16, 32, 40
+
+
+def load_segments(data):
+    """The offsets of their program headers."""
+    at, = struct.unpack_from("<Q", data, 32)
+    count, = struct.unpack_from("<H", data, 56)
+    return (place for place in range(at, at + count * PROGRAM_HEADER, PROGRAM_HEADER)
+            if struct.unpack_from("<I", data, place)[0] == PT_LOAD)
+
+
 DT_PLTREL, DT_RELAENT, DT_RELACOUNT, DT_RELA, DT_GNU_HASH = 20, 9, 0x6FFFFFF9, 7, 0x6FFFFEF5
 
 
@@ -152,6 +163,20 @@ def test_what_the_loader_takes_for_granted_is_checked(tag, value, words, tmp_pat
     path.write_bytes(data)
     assert check_file(path) == 2
     assert f"its {words} {'are' if words.endswith('s') else 'is'} damaged" in qmpi("check", "-t", path).stderr
+
+
+@pytest.mark.parametrize("segment, field, added", [
+    (-1, P_FILESZ, 0x1000), (0, P_MEMSZ, 1 << 30), (1, P_VADDR, -0x1000), (-1, P_MEMSZ, -0x2000),
+])
+def test_segments_that_would_be_mapped_over_others_are_refused(segment, field, added, tmp_path):
+    data = bytearray(TOOL.read_bytes())
+    at = list(load_segments(data))[segment] + field
+    value, = struct.unpack_from("<Q", data, at)
+    struct.pack_into("<Q", data, at, (value + added) % (1 << 64))
+    path = tmp_path / "damaged.so"
+    path.write_bytes(data)
+    assert check_file(path) == 2
+    assert "its segments are damaged" in qmpi("check", "-t", path).stderr
 
 
 @pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
