@@ -20,6 +20,7 @@ OBSERVER = "observer"
 DIALECT = "dialect"
 DIALECT_LOOK_UP = "dialect look up"
 DIALECT_MIXED = "dialect mixed"
+DIALECT_OVER = "dialect over native"
 ELSEWHERE = "elsewhere"
 HOSTED_CHAIN = "hosted chain"
 HOSTED = "hosted"
@@ -130,6 +131,8 @@ def rows(build: Build) -> list[Row]:
         Row(DIALECT_LOOK_UP, "qmpi, the same, looking up on each call", stacks("dialect_look_up")),
         Row(DIALECT_MIXED, "qmpi, native layers and those, in turn",
             {k: build.with_stack(*in_turn("pass", "dialect_cached", k)) for k in HEIGHTS}),
+        Row(DIALECT_OVER, "qmpi, those and native layers, in turn",
+            {k: build.with_stack(*in_turn("dialect_cached", "pass", k)) for k in HEIGHTS}),
     ] if build.mpi() == "mpich" else []
     return [
         Row(RAW, "raw MPI", {0: {}}),
@@ -157,7 +160,8 @@ def checked_rows(build: Build) -> list[Row]:
     """The heights that the targets in instructions need."""
     checked = rows(build)
     for row in checked:
-        row.cells = {k: row.cells[k] for k in row.cells if k in (0, 1, 8, 100)}
+        pairs = row.key in (DIALECT_MIXED, DIALECT_OVER)
+        row.cells = {k: row.cells[k] for k in row.cells if k in (0, 1, 8, 100) or pairs and k == 2}
     return checked
 
 

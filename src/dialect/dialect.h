@@ -31,6 +31,7 @@ struct qmpi_dialect_ends {
     qmpi_function *into;  /* QMPI_X_t: the function of a node of the dialect */
     qmpi_function *through; /* the dialect's signature: to the node at the tool_id that is given */
     qmpi_function *base;    /* the dialect's signature: to PMPI_X */
+    qmpi_function *near[QMPI_CHAIN_NEAR]; /* as through, for one layer alone; see qmpi_chain_near */
 };
 extern const struct qmpi_dialect_ends qmpi_dialect_ends[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
@@ -47,6 +48,12 @@ static inline const struct qmpi_node *qmpi_node_at(const qmpi_atomic_context *pl
 static inline QMPI_Context qmpi_dialect_at(int tool_id, int number)
 {
     return __atomic_load_n(&qmpi_chain_rows[(unsigned char)tool_id][number], __ATOMIC_ACQUIRE);
+}
+
+/* The node at the layer that `place` others stand below. */
+static inline QMPI_Context qmpi_dialect_near(int place, int number)
+{
+    return __atomic_load_n(&qmpi_chain_near[place][number], __ATOMIC_ACQUIRE);
 }
 
 /*

@@ -25,6 +25,7 @@ struct QMPIX_Stack QMPIX_stack;
 static struct qmpi_node base_nodes[QMPI_FUNCTION_COUNT];
 static QMPI_Context base_row[QMPI_FUNCTION_COUNT];
 const QMPI_Context *qmpi_chain_rows[QMPI_LAYERS_MAX + 2];
+QMPI_Context qmpi_chain_near[QMPI_CHAIN_NEAR][QMPI_FUNCTION_COUNT];
 static const QMPI_Context no_row[QMPI_FUNCTION_COUNT];
 unsigned qmpi_chain_height;
 const QMPI_Context *qmpi_chain_nexts[QMPI_LAYERS_MAX + 1];
@@ -67,9 +68,18 @@ void qmpi_chain_start(int count)
     QMPIX_stack.layers = count;
 }
 
+/* The layer's place in qmpi_chain_near; -1: none. */
+static int near_place(int tool_id)
+{
+    const int below = QMPIX_stack.layers - tool_id;
+    return tool_id > 1 && below < QMPI_CHAIN_NEAR ? below : -1;
+}
+
 void qmpi_chain_show(int tool_id)
 {
-    QMPI_Context *row = qmpi_allocate(QMPI_FUNCTION_COUNT, sizeof *row);
+    const int near = near_place(tool_id + 1);
+    QMPI_Context *row =
+        near < 0 ? qmpi_allocate(QMPI_FUNCTION_COUNT, sizeof *row) : qmpi_chain_near[near];
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
         row[number] = qmpi_heads[number];
     rows[tool_id] = row;
@@ -125,12 +135,14 @@ QMPI_Context qmpi_chain_stand(int tool_id, int number, QMPI_Context next)
 {
     const struct qmpi_interceptors *layer = &layers[tool_id];
     const struct qmpi_dialect_ends *ends = &qmpi_dialect_ends[number];
+    const int near = near_place(tool_id);
+    qmpi_function *through = near < 0 ? ends->through : ends->near[near];
     if (layer->functions[number])
-        next = stand_one(tool_id, layer->functions[number], ends->through, next);
+        next = stand_one(tool_id, layer->functions[number], through, next);
     else if (layer->dialect && layer->dialect[number])
         next = stand_one(tool_id, ends->into, layer->dialect[number], next);
     if (layer->observing && layer->observing[number])
-        next = stand_one(tool_id, layer->observing[number], ends->through, next);
+        next = stand_one(tool_id, layer->observing[number], through, next);
     return next;
 }
 

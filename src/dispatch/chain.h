@@ -90,6 +90,13 @@ struct qmpi_node *qmpi_node_of(QMPI_Context context);
 extern const QMPI_Context *qmpi_chain_rows[QMPI_LAYERS_MAX + 2] QMPI_HIDDEN;
 
 /*
+ * Those of these rows, by how many layers stand below, that are where the generated functions know
+ * them: what leads to such a layer need not be told its tool_id. Not of layer 1.
+ */
+enum { QMPI_CHAIN_NEAR = 2 };
+extern QMPI_Context qmpi_chain_near[QMPI_CHAIN_NEAR][QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/*
  * [tool_id][number]: the node next below layer `tool_id`, below 0 from MPI_X itself. There are rows
  * for all tool_ids below qmpi_chain_height, which is 0 before start-up; until a layer is
  * initialised its row holds NULL.

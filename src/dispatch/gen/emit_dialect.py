@@ -4,6 +4,7 @@ from emit_c import GENERATED, LICENCE, Source, arguments, attribute, collect, pa
 from mpi_header import Function, constant_name
 
 CONTEXT = "struct qmpi_dialect_context"
+NEAR = 2  # as QMPI_CHAIN_NEAR in chain.h
 
 
 def covered(source: Source) -> dict[str, Function]:
@@ -77,6 +78,22 @@ def through_function(function: Function) -> str:
     )
 
 
+def near_function(function: Function, place: int) -> str:
+    """As through_function, without looking for the row."""
+    return (
+        f"{attribute(function)}static {function.result} dialect_near_{place}_{function.name}"
+        f"({signature(function)})\n"
+        "{\n"
+        "    (void)qmpi_context;\n"
+        "    (void)qmpi_tool_id;\n"
+        f"{collect(function)}"
+        f"    const QMPI_Context qmpi_node = qmpi_dialect_near({place}, {function.constant});\n"
+        f"    return ((QMPI_{function.short}_t *)qmpi_node->function)"
+        f"({arguments(function, 'qmpi_node')});\n"
+        "}\n"
+    )
+
+
 def base_function(function: Function) -> str:
     return (
         f"{attribute(function)}static {function.result} dialect_base_{function.name}"
@@ -96,24 +113,29 @@ def functions(source: Source) -> str:
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * Around layers of MPICH's dialect, see dialect.h.\n"
         " * dialect_enter_X: MPI_X where such a layer is on top. dialect_into_X: the function of such a\n"
-        " * layer's node. dialect_through_X: what such a layer calls to come to a node of another kind.\n"
+        " * layer's node. dialect_near_N_X: what such a layer calls to come to a node of another kind,\n"
+        " * of the layer that N others stand below. dialect_through_X: of any layer, found by its tool_id.\n"
         " * dialect_base_X: to come to the base. */\n"
         '#include "dialect.h"\n\n'
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n\n'
     )
+    text += f'_Static_assert(QMPI_CHAIN_NEAR == {NEAR}, "other places than generated");\n\n'
     found = covered(source)
     for function in found.values():
         text += enter_function(function) + "\n" + into_function(function) + "\n"
         text += through_function(function) + "\n" + base_function(function) + "\n"
+        text += "".join(near_function(function, place) + "\n" for place in range(NEAR))
     text += "const struct qmpi_dialect_ends qmpi_dialect_ends[QMPI_FUNCTION_COUNT] = {\n"
     for function in found.values():
         name = function.name
+        near = ", ".join(f"(qmpi_function *)dialect_near_{place}_{name}" for place in range(NEAR))
         text += (
             f"    [{function.constant}] = {{(qmpi_function *)dialect_enter_{name}, "
             f"(qmpi_function *)dialect_into_{name},\n"
-            f"        (qmpi_function *)dialect_through_{name}, (qmpi_function *)dialect_base_{name}}},\n"
+            f"        (qmpi_function *)dialect_through_{name}, (qmpi_function *)dialect_base_{name},\n"
+            f"        {{{near}}}}},\n"
         )
-    text += "    [QMPI_FUNCTION_COUNT - 1] = {NULL, NULL, NULL, NULL},\n" if not found else ""
+    text += "    [QMPI_FUNCTION_COUNT - 1] = {.base = NULL},\n" if not found else ""
     text += "};\n\nconst short qmpi_dialect_numbers[QMPI_DIALECT_COUNT + 1] = {\n"
     known = {constant_name(name) for name in source.numbers}
     present = {function.number for function in source.functions}
