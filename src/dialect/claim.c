@@ -87,7 +87,8 @@ static char *change_symbols(const struct qmpi_elf_loaded *object)
 {
     const struct qmpi_elf_image *image = &object->image;
     char *problem = NULL;
-    for (size_t i = 0; !problem && i < image->symbol_count; i++) {
+    const size_t count = qmpi_elf_symbol_count(image);
+    for (size_t i = 0; !problem && i < count; i++) {
         const ElfW(Sym) *symbol = &image->symbols[i];
         void *target =
             qmpi_elf_defines(symbol) ? target_of(qmpi_elf_string(image, symbol->st_name)) : NULL;

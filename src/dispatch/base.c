@@ -23,13 +23,18 @@ static char *mismatch;
 struct search {
     struct qmpi_elf_loaded best;
     int functions; /* how many of the PMPI functions that we know `best` defines */
+    qmpi_function *found[QMPI_FUNCTION_COUNT]; /* those; NULL: it does not */
 };
 
-static void *find_function(const struct qmpi_elf_loaded *object, int number)
+static int find_functions(const struct qmpi_elf_loaded *object, qmpi_function **found)
 {
-    char name[128] = "P";
-    strncat(name, qmpi_names[number].name, sizeof name - 2);
-    return qmpi_elf_loaded_find(object, name);
+    int count = 0;
+    for (int number = 0; number < qmpi_name_count; number++) {
+        found[number] = (qmpi_function *)(uintptr_t)qmpi_elf_loaded_find_hashed(
+            object, qmpi_names[number].name - 1, qmpi_name_hashes[number].pmpi);
+        count += found[number] != NULL;
+    }
+    return count;
 }
 
 /* A tool may define some PMPI functions too (Darshan does): the MPI library defines most of them.
@@ -42,14 +47,14 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
     if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_find(&object, "PMPI_Init") ||
         qmpi_elf_loaded_contains(&object, qmpi_ends))
         return 0;
-    int functions = 0;
-    for (int number = 0; number < qmpi_name_count; number++)
-        functions += find_function(&object, number) != NULL;
+    qmpi_function *found[QMPI_FUNCTION_COUNT] = {NULL};
+    const int functions = find_functions(&object, found);
     qmpi_debug(QMPI_TOPIC_BASE, "%s defines %d PMPI functions",
                *object.name ? object.name : "the program", functions);
     if (functions > search->functions) {
         search->best = object;
         search->functions = functions;
+        memcpy(search->found, found, sizeof found);
     }
     return 0;
 }
@@ -68,7 +73,8 @@ static int missing_function(void)
 /* MPICH and what descends from it have inner functions that their bindings call. */
 static bool is_mpich(void)
 {
-    for (size_t i = 0; i < library.image.symbol_count; i++) {
+    const size_t count = qmpi_elf_symbol_count(&library.image);
+    for (size_t i = 0; i < count; i++) {
         const ElfW(Sym) *symbol = &library.image.symbols[i];
         const char *name = qmpi_elf_string(&library.image, symbol->st_name);
         if (qmpi_elf_defines(symbol) && (!strncmp(name, "MPIR_", 5) || !strncmp(name, "MPII_", 5)))
@@ -118,9 +124,8 @@ static void find(void)
     for (int number = 0; number < qmpi_name_count; number++) {
         if (!qmpi_names[number].exists)
             continue;
-        void *function = find_function(&library, number);
         qmpi_bases[number] =
-            function ? (qmpi_function *)(uintptr_t)function : (qmpi_function *)missing_function;
+            search.found[number] ? search.found[number] : (qmpi_function *)missing_function;
     }
     qmpi_debug(QMPI_TOPIC_BASE, "the base is %s (%s), %d functions", qmpi_base_path(),
                qmpi_base_soname(), search.functions);

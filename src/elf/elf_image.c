@@ -2,11 +2,6 @@
 /* See elf_image.h. */
 #include "elf_image.h"
 
-const char *qmpi_elf_string(const struct qmpi_elf_image *image, size_t offset)
-{
-    return offset < image->string_size ? image->strings + offset : "";
-}
-
 uint64_t qmpi_elf_tag(const struct qmpi_elf_image *image, int64_t tag, uint64_t otherwise)
 {
     for (size_t i = 0; i < image->dynamic_count; i++) {
@@ -31,14 +26,6 @@ const char *qmpi_elf_soname(const struct qmpi_elf_image *image)
     return offset == UINT64_MAX ? NULL : qmpi_elf_string(image, offset);
 }
 
-bool qmpi_elf_defines(const ElfW(Sym) * symbol)
-{
-    const int bind = ELF64_ST_BIND(symbol->st_info);
-    const int type = ELF64_ST_TYPE(symbol->st_info);
-    return symbol->st_shndx != SHN_UNDEF && (bind == STB_GLOBAL || bind == STB_WEAK) &&
-           (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE || type == STT_GNU_IFUNC);
-}
-
 size_t qmpi_elf_count_hashed(const uint32_t *gnu_hash, size_t limit)
 {
     /* nbuckets, symoffset, bloom_size, bloom_shift, bloom words, buckets, chains */
@@ -58,4 +45,19 @@ size_t qmpi_elf_count_hashed(const uint32_t *gnu_hash, size_t limit)
     while (chains_at + (last - first) < limit && !(chains[last - first] & 1))
         last++;
     return (size_t)last + 1;
+}
+
+size_t qmpi_elf_symbol_count(const struct qmpi_elf_image *image)
+{
+    if (image->symbol_count || !image->gnu_hash)
+        return image->symbol_count;
+    return qmpi_elf_count_hashed(image->gnu_hash, SIZE_MAX);
+}
+
+const uint32_t *qmpi_elf_hashes(const struct qmpi_elf_image *image, size_t *first)
+{
+    const uint32_t *table = image->gnu_hash;
+    *first = table ? table[1] : 0;
+    return table ? table + 4 + (size_t)table[2] * (sizeof(ElfW(Addr)) / sizeof *table) + table[0]
+                 : NULL;
 }

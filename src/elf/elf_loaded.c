@@ -37,8 +37,6 @@ bool qmpi_elf_loaded_read(const struct dl_phdr_info *info, struct qmpi_elf_loade
     image->gnu_hash = gnu ? qmpi_elf_loaded_at(object, gnu) : NULL;
     if (hash)
         image->symbol_count = ((const uint32_t *)qmpi_elf_loaded_at(object, hash))[1];
-    else
-        image->symbol_count = qmpi_elf_count_hashed(image->gnu_hash, SIZE_MAX);
     return true;
 }
 
@@ -50,14 +48,14 @@ static uint32_t gnu_hash_of(const char *name)
     return hash;
 }
 
-static const ElfW(Sym) * find_hashed(const struct qmpi_elf_image *image, const char *name)
+static const ElfW(Sym) *
+    find_hashed(const struct qmpi_elf_image *image, const char *name, uint32_t hash)
 {
     const uint32_t *table = image->gnu_hash;
     const uint32_t bucket_count = table[0], first = table[1], bloom_size = table[2];
     const ElfW(Addr) *bloom = (const void *)(table + 4);
     const uint32_t *buckets = (const void *)(bloom + bloom_size);
     const uint32_t *chains = buckets + bucket_count;
-    const uint32_t hash = gnu_hash_of(name);
     enum { BITS = sizeof(ElfW(Addr)) * 8 };
     if (!bucket_count || !bloom_size)
         return NULL;
@@ -80,7 +78,8 @@ static const ElfW(Sym) * find_hashed(const struct qmpi_elf_image *image, const c
 
 static const ElfW(Sym) * find_in_order(const struct qmpi_elf_image *image, const char *name)
 {
-    for (size_t i = 0; i < image->symbol_count; i++) {
+    const size_t count = qmpi_elf_symbol_count(image);
+    for (size_t i = 0; i < count; i++) {
         const ElfW(Sym) *symbol = &image->symbols[i];
         if (qmpi_elf_defines(symbol) && !strcmp(qmpi_elf_string(image, symbol->st_name), name))
             return symbol;
@@ -90,9 +89,15 @@ static const ElfW(Sym) * find_in_order(const struct qmpi_elf_image *image, const
 
 void *qmpi_elf_loaded_find(const struct qmpi_elf_loaded *object, const char *name)
 {
+    return qmpi_elf_loaded_find_hashed(object, name, gnu_hash_of(name));
+}
+
+void *qmpi_elf_loaded_find_hashed(const struct qmpi_elf_loaded *object, const char *name,
+                                  uint32_t hash)
+{
     const struct qmpi_elf_image *image = &object->image;
     const ElfW(Sym) *symbol =
-        image->gnu_hash ? find_hashed(image, name) : find_in_order(image, name);
+        image->gnu_hash ? find_hashed(image, name, hash) : find_in_order(image, name);
     if (!symbol)
         return NULL;
     const ElfW(Addr) address = object->base + symbol->st_value;

@@ -25,6 +25,10 @@ bool qmpi_elf_loaded_read(const struct dl_phdr_info *info, struct qmpi_elf_loade
 /* The address of a function or object that this object itself defines; NULL: it does not. */
 void *qmpi_elf_loaded_find(const struct qmpi_elf_loaded *object, const char *name);
 
+/* The same where the name's hash, as DT_GNU_HASH tables have it, is known. */
+void *qmpi_elf_loaded_find_hashed(const struct qmpi_elf_loaded *object, const char *name,
+                                  uint32_t hash);
+
 /*
  * What an address of the object's dynamic section points to: glibc relocates those on most
  * processors, other loaders do not.

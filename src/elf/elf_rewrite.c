@@ -32,7 +32,9 @@ static void visit_table(const struct qmpi_elf_loaded *object, int64_t address_ta
     const uint64_t address = qmpi_elf_tag(image, address_tag, 0);
     const uint64_t size = qmpi_elf_tag(image, size_tag, 0);
     const ElfW(Rela) *table = qmpi_elf_loaded_at(object, address);
-    for (size_t i = 0; address && i < size / sizeof *table; i++) {
+    /* Those that the loader takes for relative ones stand in front, and refer to no symbol. */
+    const size_t first = address_tag == DT_RELA ? qmpi_elf_tag(image, DT_RELACOUNT, 0) : 0;
+    for (size_t i = first; address && i < size / sizeof *table; i++) {
         const enum qmpi_binding binding = qmpi_arch_binding(&table[i]);
         const size_t index = ELF64_R_SYM(table[i].r_info);
         if (binding == QMPI_BINDING_NONE || index == 0)

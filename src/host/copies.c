@@ -7,7 +7,7 @@
 #include "group.h"
 #include "ld_cache.h"
 #include "message.h"
-#include "names.h"
+#include "mpi_symbols.h"
 #include "temporary.h"
 
 #include <dlfcn.h>
@@ -28,18 +28,6 @@ static const char *file_part(const char *path)
 /* ---- Which libraries need a copy ----------------------------------------------------------------
  */
 
-/* Whether an object calls or defines MPI functions: only then it matters whose it is. */
-static bool refers_to_mpi(const struct qmpi_elf_image *image)
-{
-    for (size_t i = 0; i < image->symbol_count; i++) {
-        const char *name = qmpi_elf_string(image, image->symbols[i].st_name);
-        const char *plain = name[0] == 'P' ? name + 1 : name;
-        if (plain[0] == 'M' && plain[1] == 'P' && qmpi_name_find(plain) >= 0)
-            return true;
-    }
-    return false;
-}
-
 /* The loaded object that answers to a DT_NEEDED name. */
 struct loaded {
     const char *needed;
@@ -58,7 +46,7 @@ static int match(struct dl_phdr_info *info, size_t size, void *data)
     if (strcmp(soname ? soname : file_part(object.name), loaded->needed) != 0)
         return 0;
     loaded->path = qmpi_copy(object.name);
-    loaded->mpi = !qmpi_group_is_mpi(&object) && refers_to_mpi(&object.image);
+    loaded->mpi = !qmpi_group_is_mpi(&object) && qmpi_mpi_symbols_any(&object.image);
     return 1;
 }
 
@@ -97,6 +85,45 @@ static char *find_needed(const struct qmpi_elf_file *file, const char *requirer,
 static bool any_needs_copy(const char *path, int depth);
 
 /*
+ * The needed names that turned out to lead to nothing that must be copied, in the present question:
+ * libraries share most of their dependencies.
+ */
+static struct {
+    char **names;
+    int count;
+} plain;
+
+static bool is_plain(const char *needed)
+{
+    for (int i = 0; i < plain.count; i++) {
+        if (!strcmp(plain.names[i], needed))
+            return true;
+    }
+    return false;
+}
+
+static void note_plain(const char *needed)
+{
+    enum { STEP = 32 };
+    if (plain.count % STEP == 0) {
+        char **more = qmpi_allocate((size_t)plain.count + STEP, sizeof *more);
+        for (int i = 0; i < plain.count; i++)
+            more[i] = plain.names[i];
+        free(plain.names);
+        plain.names = more;
+    }
+    plain.names[plain.count++] = qmpi_copy(needed);
+}
+
+static void forget_plain(void)
+{
+    while (plain.count)
+        free(plain.names[--plain.count]);
+    free(plain.names);
+    plain.names = NULL;
+}
+
+/*
  * The file of a dependency that must be copied: it is loaded already, for the program or for
  * another layer, and has to do with MPI; or one of its own dependencies is such a one. NULL: it
  * need not be.
@@ -105,6 +132,8 @@ static char *path_to_copy(const struct qmpi_elf_file *file, const char *requirer
                           const char *needed, int depth)
 {
     struct loaded loaded = {.needed = needed};
+    if (is_plain(needed))
+        return NULL;
     dl_iterate_phdr(match, &loaded);
     if (loaded.mpi)
         return loaded.path;
@@ -112,6 +141,7 @@ static char *path_to_copy(const struct qmpi_elf_file *file, const char *requirer
     if (path && any_needs_copy(path, depth))
         return path;
     free(path);
+    note_plain(needed);
     return NULL;
 }
 
@@ -139,7 +169,8 @@ static int note_shareable(struct dl_phdr_info *info, size_t size, void *data)
     struct qmpi_elf_loaded object;
     (void)size;
     if (info->dlpi_name && *info->dlpi_name && qmpi_elf_loaded_read(info, &object) &&
-        !qmpi_group_is_mpi(&object) && !qmpi_group_leads(&object) && refers_to_mpi(&object.image))
+        !qmpi_group_is_mpi(&object) && !qmpi_group_leads(&object) &&
+        qmpi_mpi_symbols_any(&object.image))
         *any = true;
     return *any;
 }
@@ -148,7 +179,9 @@ int qmpi_copies_needed(const char *path)
 {
     bool any = false;
     dl_iterate_phdr(note_shareable, &any);
-    return any && any_needs_copy(path, 0);
+    const bool needed = any && any_needs_copy(path, 0);
+    forget_plain();
+    return needed;
 }
 
 /* ---- Names inside a copy ------------------------------------------------------------------------
@@ -159,7 +192,8 @@ static bool stands_alone(const struct qmpi_elf_image *image, size_t offset, size
 {
     if (offset == 0 || image->strings[offset - 1] != '\0')
         return false;
-    for (size_t i = 0; i < image->symbol_count; i++) {
+    const size_t count = qmpi_elf_symbol_count(image);
+    for (size_t i = 0; i < count; i++) {
         const size_t at = image->symbols[i].st_name;
         if (at >= offset && at < offset + length)
             return false;
@@ -316,5 +350,7 @@ static char *copy_library(const char *path, const char *soname, char **problem)
 char *qmpi_copies_make(const char *path, char **problem)
 {
     *problem = NULL;
-    return copy_library(path, NULL, problem);
+    char *copy = copy_library(path, NULL, problem);
+    forget_plain();
+    return copy;
 }

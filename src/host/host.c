@@ -123,12 +123,20 @@ static char *load_library(struct qmpi_layer *layer)
     return problem;
 }
 
+static qmpi_function *find_function(const struct qmpi_group *group, int number)
+{
+    void *found = NULL;
+    for (int i = 0; !found && i < group->count; i++)
+        found = qmpi_elf_loaded_find_hashed(&group->objects[i], qmpi_names[number].name,
+                                            qmpi_name_hashes[number].mpi);
+    return (qmpi_function *)(uintptr_t)found;
+}
+
 static void find_functions(struct qmpi_layer *layer)
 {
     for (int number = 0; number < qmpi_name_count; number++) {
         if (qmpi_names[number].exists)
-            layer->functions[number] =
-                (qmpi_function *)(uintptr_t)qmpi_group_find(layer->group, qmpi_names[number].name);
+            layer->functions[number] = find_function(layer->group, number);
     }
 }
 

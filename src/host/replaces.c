@@ -36,7 +36,8 @@ static int find(const struct qmpi_elf_image *image, void *libc, bool want_known,
                 char **names)
 {
     int count = 0;
-    for (size_t i = 0; i < image->symbol_count; i++) {
+    const size_t symbols = qmpi_elf_symbol_count(image);
+    for (size_t i = 0; i < symbols; i++) {
         const ElfW(Sym) *symbol = &image->symbols[i];
         const char *name = qmpi_elf_string(image, symbol->st_name);
         /* Names with an underscore in front are the compiler's, or variants of others. */

@@ -7,7 +7,7 @@
 #include "binding.h"
 #include "host.h"
 #include "message.h"
-#include "names.h"
+#include "mpi_symbols.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,17 +18,10 @@
 static struct qmpi_resident residents[64];
 static int resident_count;
 
-/* Whether a symbol is an MPI function that its object defines. */
-static bool is_wrapper(const struct qmpi_elf_image *image, const ElfW(Sym) * symbol)
-{
-    const char *name = qmpi_elf_string(image, symbol->st_name);
-    return name[0] == 'M' && name[1] == 'P' && qmpi_elf_defines(symbol) &&
-           qmpi_name_find(name) >= 0;
-}
-
 static bool refers_to(const struct qmpi_elf_image *image, const char *name)
 {
-    for (size_t i = 0; i < image->symbol_count; i++) {
+    const size_t count = qmpi_elf_symbol_count(image);
+    for (size_t i = 0; i < count; i++) {
         if (!strcmp(qmpi_elf_string(image, image->symbols[i].st_name), name))
             return true;
     }
@@ -42,10 +35,7 @@ static bool is_pmpi_tool(const struct qmpi_elf_loaded *object)
     if (qmpi_elf_loaded_contains(object, qmpi_ends) || qmpi_binding_is(object) ||
         qmpi_elf_loaded_find(object, "PMPI_Get_library_version"))
         return false;
-    bool tool = false;
-    for (size_t i = 0; i < image->symbol_count; i++)
-        tool |= is_wrapper(image, &image->symbols[i]);
-    return tool && !refers_to(image, "QMPI_Register_tool_name");
+    return qmpi_mpi_symbols_defined(image) && !refers_to(image, "QMPI_Register_tool_name");
 }
 
 static char *program_path(void)

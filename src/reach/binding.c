@@ -158,7 +158,8 @@ static bool is_conversion(const char *function)
 
 static void note_own_ranges(const struct qmpi_elf_loaded *object, struct helper *helper)
 {
-    for (size_t i = 0; i < object->image.symbol_count; i++) {
+    const size_t count = qmpi_elf_symbol_count(&object->image);
+    for (size_t i = 0; i < count; i++) {
         const ElfW(Sym) *symbol = &object->image.symbols[i];
         const char *name = qmpi_elf_string(&object->image, symbol->st_name);
         if (!qmpi_elf_defines(symbol) || !is_own_procedure(name, qmpi_names[helper->number].name) ||

@@ -61,7 +61,8 @@ static bool has_wrappers(const struct qmpi_group *group)
 {
     for (int i = 0; i < group->count; i++) {
         const struct qmpi_elf_image *image = &group->objects[i].image;
-        for (size_t k = 0; k < image->symbol_count; k++) {
+        const size_t count = qmpi_elf_symbol_count(image);
+        for (size_t k = 0; k < count; k++) {
             if (qmpi_elf_defines(&image->symbols[k]) &&
                 is_fortran_name(qmpi_elf_string(image, image->symbols[k].st_name)))
                 return true;

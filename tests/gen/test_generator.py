@@ -123,7 +123,7 @@ def test_a_function_that_this_mpi_lacks_keeps_its_number(small):
     header = small.text("qmpi/mpich/functions.h")
     assert "    MPI_GONE_T = 1,\n    MPI_PCONTROL_T = 2,\n" in header
     assert "QMPI_Gone_t" not in header
-    assert '    {"MPI_Gone", 0},\n    {"MPI_Pcontrol", 1},\n' in small.text("names.c")
+    assert '    {&"PMPI_Gone"[1], 0},\n    {&"PMPI_Pcontrol"[1], 1},\n' in small.text("names.c")
     assert "SLOT MPI_Init, 0\nNO_SLOT\nSLOT MPI_Pcontrol, 2\n" in small.text("entries.S")
 
 

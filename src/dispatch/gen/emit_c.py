@@ -178,6 +178,7 @@ def handles(source: Source) -> str:
 
 
 HASHED = 4096  # as QMPI_NAMES_HASHED in names.h
+FILTERED = 1 << 15  # as QMPI_NAMES_FILTERED
 
 
 def hash_of(name: str) -> int:
@@ -200,6 +201,24 @@ def hash_table(names: list[str]) -> list[int]:
     return table
 
 
+def gnu_hash(name: str) -> int:
+    """As in DT_GNU_HASH tables."""
+    value = 5381
+    for byte in name.encode():
+        value = (value * 33 + byte) & 0xFFFFFFFF
+    return value
+
+
+def filter_words(names: list[str]) -> list[int]:
+    """A bit for the hash of each MPI_X and PMPI_X."""
+    words = [0] * (FILTERED // 64)
+    for name in names:
+        for each in (name, "P" + name):
+            bit = (gnu_hash(each) >> 1) % FILTERED
+            words[bit // 64] |= 1 << bit % 64
+    return words
+
+
 def names(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED} */\n"
@@ -209,7 +228,13 @@ def names(source: Source) -> str:
     )
     present = {function.name for function in source.functions}
     for name in source.numbers:
-        text += f'    {{"{name}", {1 if name in present else 0}}},\n'
+        text += f'    {{&"P{name}"[1], {1 if name in present else 0}}},\n'
+    text += "};\n\nconst struct qmpi_name_hashes qmpi_name_hashes[] = {\n"
+    for name in source.numbers:
+        text += f"    {{{gnu_hash(name):#010x}, {gnu_hash('P' + name):#010x}}},\n"
+    text += "};\n\nconst uint64_t qmpi_names_filter[QMPI_NAMES_FILTERED / 64] = {\n"
+    for word in filter_words(source.numbers):
+        text += f"    {word:#018x},\n"
     text += "};\n\nconst short qmpi_names_hashed[QMPI_NAMES_HASHED] = {\n"
     for place, number in enumerate(hash_table(source.numbers)):
         if number >= 0:
