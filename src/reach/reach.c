@@ -35,16 +35,27 @@ static int number_of(const char *name)
 
 /* The MPI library's own calls: by default straight to itself, with QMPI_INTERNAL=1 seen by the
  * tools. */
+struct internal {
+    const struct qmpi_elf_loaded *library;
+    bool shown;
+};
+
 static void *internal_target(void *data, const char *name, enum qmpi_binding binding)
 {
-    const struct qmpi_elf_loaded *object = data;
-    const char *internal = qmpi_setting("QMPI_INTERNAL");
-    const bool shown = internal && !strcmp(internal, "1");
+    const struct internal *internal = data;
     const int number = number_of(name[0] == 'P' ? name + 1 : name);
     (void)binding;
     if (number < 0 || !qmpi_entries[number])
         return NULL;
-    return shown ? (void *)(uintptr_t)qmpi_entries[number] : qmpi_elf_loaded_find(object, name);
+    return internal->shown ? (void *)(uintptr_t)qmpi_entries[number]
+                           : qmpi_elf_loaded_find(internal->library, name);
+}
+
+static char *redirect_internal(const struct qmpi_elf_loaded *library)
+{
+    const char *setting = qmpi_setting("QMPI_INTERNAL");
+    struct internal internal = {library, setting && !strcmp(setting, "1")};
+    return qmpi_elf_rewrite(library, internal_target, &internal);
 }
 
 /* A program that the loader led past us: the MPI library, or a tool, comes before libqmpi. */
@@ -102,19 +113,20 @@ bool qmpi_reach_is_passed_by(void)
     return found && qmpi_reach_is_mpi_library(found);
 }
 
-struct walk {
+/* Large: few of its pages are ever touched. */
+static struct walk {
     struct qmpi_elf_loaded objects[512];
     int count;
-};
+} walk; /* under the lock */
 
 static int collect(struct dl_phdr_info *info, size_t size, void *data)
 {
-    struct walk *walk = data;
     (void)size;
-    if (walk->count < (int)(sizeof walk->objects / sizeof *walk->objects) &&
+    (void)data;
+    if (walk.count < (int)(sizeof walk.objects / sizeof *walk.objects) &&
         !qmpi_group_snapshot_has(&seen, info->dlpi_addr) &&
-        qmpi_elf_loaded_read(info, &walk->objects[walk->count]))
-        walk->count++;
+        qmpi_elf_loaded_read(info, &walk.objects[walk.count]))
+        walk.count++;
     return 0;
 }
 
@@ -128,7 +140,7 @@ static void redirect(const struct qmpi_elf_loaded *object, bool passed_by)
         return;
     }
     if (is_mpi_library(object))
-        problem = qmpi_elf_rewrite(object, internal_target, (void *)object);
+        problem = redirect_internal(object);
     else if (qmpi_binding_is(object))
         qmpi_binding_redirect(object);
     else if (passed_by && !qmpi_resident_holds(object->image.dynamic))
@@ -140,19 +152,18 @@ static void redirect(const struct qmpi_elf_loaded *object, bool passed_by)
 
 void qmpi_reach_redirect(void)
 {
-    struct walk *walk = qmpi_allocate(1, sizeof *walk);
     pthread_mutex_lock(&lock);
-    dl_iterate_phdr(collect, walk);
+    walk.count = 0;
+    dl_iterate_phdr(collect, NULL);
     const bool passed_by = find_in_front() != NULL;
-    for (int i = 0; i < walk->count; i++)
-        redirect(&walk->objects[i], passed_by);
+    for (int i = 0; i < walk.count; i++)
+        redirect(&walk.objects[i], passed_by);
     qmpi_dialect_claim();
     if (qmpi_binding_count())
         qmpi_attributes_prepare();
     qmpi_group_snapshot_free(&seen);
     qmpi_group_snapshot_take(&seen);
     pthread_mutex_unlock(&lock);
-    free(walk);
 }
 
 /* A program that holds libqmpi.a has its stack there; a tool that needs libqmpi.so brings us along.
@@ -160,9 +171,9 @@ void qmpi_reach_redirect(void)
 static bool is_idle(void)
 {
     const void *found = dlsym(RTLD_DEFAULT, "QMPIX_Get_function");
-    Dl_info its, mine;
-    return found && dladdr(found, &its) && dladdr(qmpi_ends, &mine) &&
-           its.dli_fbase != mine.dli_fbase;
+    struct qmpi_elf_loaded mine; /* not by dladdr, which looks at all symbols there are */
+    return found && qmpi_elf_loaded_holder(qmpi_ends, &mine) &&
+           !qmpi_elf_loaded_contains(&mine, found);
 }
 
 /* Before the program's first call: a binding's may be of PMPI_Init. */
