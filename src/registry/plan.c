@@ -4,11 +4,11 @@
 #include "plan.h"
 
 #include "base.h"
+#include "elf_loaded.h"
 #include "find.h"
 #include "message.h"
 #include "problem.h"
 
-#include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +17,11 @@
 static const char *installed_folder(void)
 {
     static char *folder;
-    Dl_info info;
+    struct qmpi_elf_loaded own;      /* not by dladdr, which looks at all symbols there are */
     if (QMPI_TOOLS_FOLDER[0] == '/') /* libqmpi.a: there is no library beside which it could be */
         return QMPI_TOOLS_FOLDER;
     if (!folder) {
-        const char *self = dladdr((void *)(uintptr_t)installed_folder, &info) ? info.dli_fname : "";
+        const char *self = qmpi_elf_loaded_holder(qmpi_ends, &own) ? own.name : "";
         char *real = realpath(self, NULL);
         self = real ? real : self;
         const char *slash = strrchr(self, '/');
@@ -42,14 +42,29 @@ static void plan_resident(struct qmpi_plan *plan, struct qmpi_resident *resident
     resident->taken = true;
 }
 
-static char *plan_entry(struct qmpi_plan *plan, const struct qmpi_entry *entry)
+/* The same name leads to the same file, and that is looked at once. `earlier` had no problem. */
+static bool plan_again(struct qmpi_plan *plan, const struct qmpi_plan *earlier, int count)
 {
+    for (int i = 0; i < count; i++) {
+        if (!earlier[i].path || strcmp(earlier[i].entry->name, plan->entry->name) != 0)
+            continue;
+        plan->path = qmpi_copy(earlier[i].path);
+        plan->kind = earlier[i].kind;
+        return true;
+    }
+    return false;
+}
+
+/* Plans the next one after the `count` of `listed`. */
+static char *plan_entry(struct qmpi_plan *listed, int count, const struct qmpi_entry *entry)
+{
+    struct qmpi_plan *plan = &listed[count];
     char *problem = NULL;
     *plan = (struct qmpi_plan){.entry = entry, .kind = QMPI_KIND_NATIVE};
     if (entry->problem)
         return qmpi_copy(entry->problem);
     plan->tool = qmpi_announce_find(entry->name);
-    if (plan->tool)
+    if (plan->tool || plan_again(plan, listed, count))
         return NULL;
     struct qmpi_resident *resident = qmpi_resident_by_name(entry->name);
     if (!resident) {
@@ -123,7 +138,7 @@ struct qmpi_plan *qmpi_plan_make(const struct qmpi_tool_list *list, int *count)
     struct qmpi_plan *listed = qmpi_allocate((size_t)list->count, sizeof *listed);
     int listed_count = 0;
     for (int i = 0; i < list->count; i++) {
-        char *problem = plan_entry(&listed[listed_count], &list->entries[i]);
+        char *problem = plan_entry(listed, listed_count, &list->entries[i]);
         if (problem) {
             free(listed[listed_count].path);
             qmpi_problem_report_entry(&list->entries[i], problem);
