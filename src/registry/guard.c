@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* A sanitizer tells more of a fault than we do. */
@@ -36,8 +37,19 @@ enum { SIGNALS = sizeof signals / sizeof *signals };
 
 static bool guarding, speaks;
 static pthread_t loader;
-static char *messages[SIGNALS]; /* made beforehand: a handler can make none */
+/* A message's two parts, made beforehand: a handler can make none. */
+static char *entry_part; /* NULL: no layer's turn has come */
+static char *signal_parts[SIGNALS];
 static struct sigaction previous[SIGNALS];
+
+/* In one piece. Where nobody is there to read it, nothing follows from that. */
+static void say(int signal_index)
+{
+    char *const last = signal_parts[signal_index];
+    const struct iovec parts[] = {{entry_part, strlen(entry_part)}, {last, strlen(last)}};
+    const ssize_t written = writev(STDERR_FILENO, parts, sizeof parts / sizeof *parts);
+    (void)written;
+}
 
 static void handle(int number)
 {
@@ -45,9 +57,8 @@ static void handle(int number)
         if (signals[i].number != number)
             continue;
         if (guarding && pthread_equal(pthread_self(), loader)) {
-            const size_t length = speaks && messages[i] ? strlen(messages[i]) : 0;
-            if (length && write(2, messages[i], length) < 0)
-                _exit(2); /* nobody is there to read it */
+            if (speaks && entry_part)
+                say(i);
             _exit(2);
         }
         /* Another thread's: as if we were not there. It returns to what raised it. */
@@ -64,6 +75,12 @@ void qmpi_guard_start(void)
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK | SA_NODEFER};
     loader = pthread_self();
     speaks = qmpi_speaks();
+    for (int i = 0; i < SIGNALS; i++)
+        signal_parts[i] =
+            qmpi_format("ended by %s while it was loaded or initialised\n"
+                        "qmpi:   mend: build or copy it again; QMPI_DEBUG=load leaves the signal "
+                        "to a debugger\n",
+                        signals[i].name);
     guarding = true;
     for (int i = 0; i < SIGNALS; i++)
         sigaction(signals[i].number, &action, &previous[i]);
@@ -71,17 +88,12 @@ void qmpi_guard_start(void)
 
 void qmpi_guard_entry(const struct qmpi_entry *entry)
 {
-    char *where = guarding ? qmpi_problem_where(entry) : NULL;
-    for (int i = 0; guarding && i < SIGNALS; i++) {
-        char *last = messages[i];
-        messages[i] =
-            qmpi_format("qmpi: %s: ended by %s while it was loaded or initialised\n"
-                        "qmpi:   mend: build or copy it again; QMPI_DEBUG=load leaves the signal "
-                        "to a debugger\n",
-                        where, signals[i].name);
-        free(last);
-    }
+    if (!guarding)
+        return;
+    char *where = qmpi_problem_where(entry), *last = entry_part;
+    entry_part = qmpi_format("qmpi: %s: ", where);
     free(where);
+    free(last);
 }
 
 void qmpi_guard_end(void)
@@ -90,8 +102,12 @@ void qmpi_guard_end(void)
     for (int i = 0; guarding && i < SIGNALS; i++) {
         if (sigaction(signals[i].number, NULL, &now) == 0 && now.sa_handler == handle)
             sigaction(signals[i].number, &previous[i], NULL);
-        free(messages[i]);
-        messages[i] = NULL;
     }
     guarding = false;
+    for (int i = 0; i < SIGNALS; i++) {
+        free(signal_parts[i]);
+        signal_parts[i] = NULL;
+    }
+    free(entry_part);
+    entry_part = NULL;
 }
