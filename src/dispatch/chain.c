@@ -3,6 +3,7 @@
 #include "chain.h"
 
 #include "dialect.h"
+#include "kept.h"
 #include "lone.h"
 #include "merge.h"
 #include "message.h"
@@ -22,7 +23,6 @@ qmpi_function *qmpi_pmpi_ways[QMPI_FUNCTION_COUNT];
 /* Default visibility: the inline functions of <qmpi/qmpi.h> read it from inside tools. */
 struct QMPIX_Stack QMPIX_stack;
 
-static struct qmpi_node base_nodes[QMPI_FUNCTION_COUNT];
 static QMPI_Context base_row[QMPI_FUNCTION_COUNT];
 const QMPI_Context *qmpi_chain_rows[QMPI_LAYERS_MAX + 2];
 QMPI_Context qmpi_chain_near[QMPI_CHAIN_NEAR][QMPI_FUNCTION_COUNT];
@@ -39,6 +39,12 @@ struct qmpi_node *qmpi_node_of(QMPI_Context context)
     return (struct qmpi_node *)(uintptr_t)context;
 }
 
+/* In start-up, thousands of times: whoever reads along must see the node whole, no more. */
+static void put(qmpi_atomic_context *place, QMPI_Context node)
+{
+    atomic_store_explicit(place, node, memory_order_release);
+}
+
 void qmpi_chain_start(int count)
 {
     memcpy(qmpi_lasts, qmpi_bases, sizeof qmpi_lasts);
@@ -47,14 +53,15 @@ void qmpi_chain_start(int count)
         qmpi_mpit_merge(qmpi_lasts, qmpi_pmpi_ways);
         qmpi_lone_watch(qmpi_lasts);
     }
+    struct qmpi_node *nodes = qmpi_keep(QMPI_FUNCTION_COUNT, sizeof *nodes);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!qmpi_ends[number].base)
             continue;
-        base_nodes[number].node =
+        nodes[number].node =
             (struct QMPIX_Node){.function = qmpi_ends[number].base, .function_id = number};
-        base_nodes[number].across = qmpi_dialect_ends[number].base;
-        base_row[number] = &base_nodes[number].node;
-        qmpi_heads[number] = base_row[number];
+        nodes[number].across = qmpi_dialect_ends[number].base;
+        base_row[number] = &nodes[number].node;
+        put(&qmpi_heads[number], base_row[number]);
     }
     for (int tool_id = 0; tool_id <= QMPI_LAYERS_MAX + 1; tool_id++)
         qmpi_chain_rows[tool_id] = base_row;
@@ -79,7 +86,7 @@ void qmpi_chain_show(int tool_id)
 {
     const int near = near_place(tool_id + 1);
     QMPI_Context *row =
-        near < 0 ? qmpi_allocate(QMPI_FUNCTION_COUNT, sizeof *row) : qmpi_chain_near[near];
+        near < 0 ? qmpi_keep(QMPI_FUNCTION_COUNT, sizeof *row) : qmpi_chain_near[near];
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
         row[number] = qmpi_heads[number];
     rows[tool_id] = row;
@@ -94,7 +101,7 @@ static struct qmpi_node *new_node(void)
     static struct qmpi_node *block;
     static int left;
     if (!left) {
-        block = qmpi_allocate(BLOCK, sizeof *block);
+        block = qmpi_keep(BLOCK, sizeof *block);
         left = BLOCK;
     }
     return &block[BLOCK - left--];
@@ -156,12 +163,13 @@ void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
     int count = 0;
     layers[tool_id] = *layer;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        if (!qmpi_chain_intercepts(tool_id, number) || !qmpi_heads[number])
+        const QMPI_Context head = qmpi_heads[number];
+        const QMPI_Context node = head ? qmpi_chain_stand(tool_id, number, head) : NULL;
+        if (node == head) /* it does not intercept the function, or this MPI lacks it */
             continue;
-        const QMPI_Context node = qmpi_chain_stand(tool_id, number, qmpi_heads[number]);
         if (!layer->hosted)
-            qmpi_first_natives[number] = node;
-        qmpi_heads[number] = node;
+            put(&qmpi_first_natives[number], node);
+        put(&qmpi_heads[number], node);
         count++;
     }
     qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d intercepts %d functions", tool_id, count);

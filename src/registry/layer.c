@@ -2,6 +2,7 @@
 /* See layer.h. */
 #include "layer.h"
 
+#include "kept.h"
 #include "message.h"
 #include "names.h"
 
@@ -23,6 +24,7 @@ void qmpi_layer_start(int count)
     for (int tool_id = 1; tool_id <= count; tool_id++) {
         layers[tool_id] = qmpi_allocate(1, sizeof *layers[tool_id]);
         layers[tool_id]->tool_id = tool_id;
+        layers[tool_id]->functions = qmpi_keep(QMPI_FUNCTION_COUNT, sizeof(qmpi_function *));
     }
     layer_count = count;
 }
@@ -108,9 +110,8 @@ char *qmpi_layer_init(struct qmpi_layer *layer)
 
 void qmpi_layer_leave_out(struct qmpi_layer *layer)
 {
-    memset(layer->functions, 0, sizeof layer->functions);
-    memset(layer->crossing, 0, sizeof layer->crossing);
-    memset(layer->observing, 0, sizeof layer->observing);
+    memset(layer->functions, 0, QMPI_FUNCTION_COUNT * sizeof *layer->functions);
+    layer->crossing = layer->observing = NULL;
     storage[layer->tool_id] = NULL;
 }
 
@@ -134,7 +135,10 @@ int qmpi_layer_intercept(int tool_id, int number, qmpi_function *fp, bool dialec
         return MPI_ERR_OTHER;
     layer->dialect |= dialect;
     layer->functions[number] = dialect ? NULL : fp;
-    layer->crossing[number] = dialect ? fp : NULL;
+    if (dialect && !layer->crossing)
+        layer->crossing = qmpi_keep(QMPI_FUNCTION_COUNT, sizeof *layer->crossing);
+    if (layer->crossing)
+        layer->crossing[number] = dialect ? fp : NULL;
     return MPI_SUCCESS;
 }
 
@@ -231,6 +235,7 @@ int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag)
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer || (unsigned)fn >= QMPI_FUNCTION_COUNT || !flag)
         return MPI_ERR_ARG;
-    *flag = layer->functions[fn] || layer->crossing[fn] || layer->observing[fn];
+    *flag = layer->functions[fn] || (layer->crossing && layer->crossing[fn]) ||
+            (layer->observing && layer->observing[fn]);
     return MPI_SUCCESS;
 }

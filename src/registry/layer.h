@@ -28,9 +28,10 @@ struct qmpi_layer {
     char **environment;       /* hosted: what it sees as environ; NULL: nobody asked */
     char *failure;            /* what the layer said with QMPIX_Tool_fail */
     bool dialect;             /* it has made a call that only MPICH's dialect has */
-    qmpi_function *functions[QMPI_FUNCTION_COUNT]; /* its interceptors */
-    qmpi_function *crossing[QMPI_FUNCTION_COUNT];  /* those of MPICH's dialect, instead */
-    qmpi_function *observing[QMPI_FUNCTION_COUNT]; /* its observer's, which stand above those */
+    /* By function number. */
+    qmpi_function **functions; /* its interceptors */
+    qmpi_function **crossing;  /* those of MPICH's dialect, instead; NULL: none */
+    qmpi_function **observing; /* its observer's, which stand above those; NULL: none */
 };
 
 /* Makes room for the layers 1 … count; the entries live for the whole run. */
