@@ -294,6 +294,56 @@ static void a_low_watermark_keeps_the_lowest_level_since_it_was_allocated(void)
     close_pvar(&handle);
 }
 
+static void watermarks_of_doubles_go_by_their_values(void)
+{
+    static const double levels[] = {-2, -3, 0.5, -1};
+    double raw = -2, high = 99, low = 99;
+    conform_write("raw.real", &raw);
+    MPI_T_pvar_handle peak = open_pvar("peak", MPI_T_PVAR_CLASS_HIGHWATERMARK, 1);
+    MPI_T_pvar_handle trough = MPI_T_PVAR_HANDLE_NULL;
+    int count;
+    SUCCEEDS(T(pvar_handle_alloc)(session, conform_pvar("trough", MPI_T_PVAR_CLASS_LOWWATERMARK),
+                                  NULL, &trough, &count));
+    SUCCEEDS(T(pvar_start)(session, MPI_T_PVAR_ALL_HANDLES));
+    for (int i = 0; i < 4; i++) {
+        conform_write("raw.real", &levels[i]);
+        SUCCEEDS(T(pvar_read)(session, peak, &high));
+        SUCCEEDS(T(pvar_read)(session, trough, &low));
+    }
+    IS(high == 0.5, true);
+    IS(low == -3, true);
+    SUCCEEDS(T(pvar_handle_free)(session, &trough));
+    close_pvar(&peak);
+}
+
+/* A publisher that refuses is not heard, and what it had before stays. */
+static void a_watermark_of_many_elements_is_read_by_a_callback(void)
+{
+    const int lost = -1, idle = 0;
+    unsigned long long value[41] = {[40] = 9};
+    MPI_T_pvar_handle none = MPI_T_PVAR_HANDLE_NULL;
+    int count;
+    conform_write("raw.state", &idle);
+    set_level(10);
+    MPI_T_pvar_handle handle = open_pvar("wide", MPI_T_PVAR_CLASS_HIGHWATERMARK, 40);
+    SUCCEEDS(T(pvar_start)(session, handle));
+    set_level(30);
+    set_level(20); /* nobody read in between */
+    conform_write("raw.state", &lost);
+    set_level(90);
+    set_level(5);
+    IS(T(pvar_read)(session, handle, value), MPI_T_ERR_INVALID);
+    IS(T(pvar_handle_alloc)(session, conform_pvar("wide", MPI_T_PVAR_CLASS_HIGHWATERMARK), NULL,
+                            &none, &count),
+       MPI_T_ERR_INVALID);
+    IS(none == MPI_T_PVAR_HANDLE_NULL, true);
+    conform_write("raw.state", &idle);
+    SUCCEEDS(T(pvar_read)(session, handle, value));
+    for (int i = 0; i < 41; i++)
+        IS(value[i], i < 40 ? 30 + i : 9);
+    close_pvar(&handle);
+}
+
 /* ---- Present values -----------------------------------------------------------------------------
  */
 
@@ -356,6 +406,35 @@ static void a_generic_pvar_is_written_and_reset_to_what_it_was(void)
     close_pvar(&handle);
 }
 
+/* What a handle shows that is not started is what was there when it was stopped, or written. */
+static void generic_pvars_of_every_size_are_told_and_reset(void)
+{
+    static const double halves[2] = {0.5, -1.5}, thirds[2] = {1. / 3, -2. / 3};
+    const struct {
+        const char *name;
+        int count;
+        size_t size;
+        const void *start, *other;
+    } all[] = {{"letters", 4, 4, "abc", "xyz"}, {"halves", 2, sizeof halves, halves, thirds}};
+    for (int i = 0; i < 2; i++) {
+        char value[sizeof halves];
+        MPI_T_pvar_handle handle = open_pvar(all[i].name, MPI_T_PVAR_CLASS_GENERIC, all[i].count);
+        for (int started = 0; started <= 1; started++) {
+            if (started)
+                SUCCEEDS(T(pvar_start)(session, handle));
+            SUCCEEDS(T(pvar_write)(session, handle, all[i].other));
+            SUCCEEDS(T(pvar_read)(session, handle, value));
+            IS(memcmp(value, all[i].other, all[i].size), 0);
+            memset(value, 0, sizeof value);
+            SUCCEEDS(T(pvar_readreset)(session, handle, value));
+            IS(memcmp(value, all[i].other, all[i].size), 0);
+            SUCCEEDS(T(pvar_read)(session, handle, value));
+            IS(memcmp(value, all[i].start, all[i].size), 0);
+        }
+        close_pvar(&handle);
+    }
+}
+
 static void callbacks_read_write_and_reset(void)
 {
     const int seven = 7;
@@ -384,9 +463,12 @@ const struct conform_case conform_pvars[] = {
     CASE(an_array_is_read_element_by_element, PUBLISHER),
     CASE(a_high_watermark_keeps_the_highest_level_since_its_start, PUBLISHER),
     CASE(a_low_watermark_keeps_the_lowest_level_since_it_was_allocated, PUBLISHER),
+    CASE(watermarks_of_doubles_go_by_their_values, PUBLISHER),
+    CASE(a_watermark_of_many_elements_is_read_by_a_callback, PUBLISHER),
     CASE(levels_and_states_follow_while_they_are_started, PUBLISHER),
     CASE(sizes_and_percentages_are_read, PUBLISHER),
     CASE(a_generic_pvar_is_written_and_reset_to_what_it_was, PUBLISHER),
+    CASE(generic_pvars_of_every_size_are_told_and_reset, PUBLISHER),
     CASE(callbacks_read_write_and_reset, PUBLISHER),
     {NULL, NULL, LIBRARY},
 };

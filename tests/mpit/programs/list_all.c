@@ -88,6 +88,20 @@ static void read_cvar(int index, MPI_Datatype datatype, int write)
     printf(" %d", MPI_T_cvar_handle_free(&handle));
 }
 
+static void list_enum(MPI_T_enum enumtype)
+{
+    char name[300] = "";
+    int num = 0, length = sizeof name;
+    printf(" | %d", MPI_T_enum_get_info(enumtype, &num, name, &length));
+    printf(" %s %d", name, num);
+    for (int i = 0; i < num; i++) {
+        int item = -1;
+        length = sizeof name;
+        printf(" %d", MPI_T_enum_get_item(enumtype, i, &item, name, &length));
+        printf(" %s=%d", name, item);
+    }
+}
+
 static void list_cvar(int index, int write)
 {
     char name[300] = "", desc[4000] = "";
@@ -101,6 +115,8 @@ static void list_cvar(int index, int write)
     print_index("cvar", index, at_first[0]);
     printf(" %d %s %d %d %d %d %d %d %s", info, name, name_len, verbosity, number_of(datatype),
            bind, scope, desc_len, desc);
+    if (info == MPI_SUCCESS && enumtype != MPI_T_ENUM_NULL)
+        list_enum(enumtype);
     if (info == MPI_SUCCESS && !is_unreadable(name))
         read_cvar(index, datatype, write);
     printf("\n");
@@ -122,6 +138,7 @@ static void read_pvar(int index, int bind, MPI_Datatype datatype)
         printf(" %d", MPI_T_pvar_read(session, handle, &value));
         print_value(datatype, count);
         printf(" %d", MPI_T_pvar_write(session, handle, &value));
+        printf(" %d", MPI_T_pvar_readreset(session, handle, &value));
         printf(" %d", MPI_T_pvar_handle_free(session, &handle));
     }
     MPI_T_pvar_session_free(&session);

@@ -20,8 +20,9 @@ struct layer {
     int state, depth, generic[3], called, limit, locked, published;
     unsigned long size;
     unsigned long long array[4];
-    char text[16];
-    int high, low; /* indices */
+    char text[16], letters[4];
+    double halves[2];
+    int high, low, wide; /* indices */
     MPI_T_enum states;
 };
 
@@ -116,6 +117,7 @@ static int write_level(void *user, const void *object, const void *buffer, int c
     memcpy(&layer->level, buffer, sizeof layer->level);
     check("high", QMPIX_Pvar_sample(layer->high));
     check("low", QMPIX_Pvar_sample(layer->low));
+    check("wide", QMPIX_Pvar_sample(layer->wide));
     return MPI_SUCCESS;
 }
 
@@ -124,6 +126,19 @@ static int read_level(void *user, const void *object, void *buffer, int count)
     (void)object;
     (void)count;
     memcpy(buffer, &((const struct layer *)user)->level, sizeof(unsigned long long));
+    return MPI_SUCCESS;
+}
+
+/* More elements than few, unless the state is "lost". */
+static int read_wide(void *user, const void *object, void *buffer, int count)
+{
+    const struct layer *layer = user;
+    unsigned long long *levels = buffer;
+    (void)object;
+    if (layer->state == -1)
+        return MPI_T_ERR_INVALID;
+    for (int i = 0; i < count; i++)
+        levels[i] = layer->level + (unsigned long long)i;
     return MPI_SUCCESS;
 }
 
@@ -215,6 +230,20 @@ static void publish_levels(struct layer *layer)
                                              .datatype = MPI_UNSIGNED_LONG_LONG,
                                              .flags = QMPIX_PVAR_CONTINUOUS,
                                              .address = &layer->level});
+    layer->wide = publish(layer, (QMPIX_Pvar){.name = "wide",
+                                              .var_class = MPI_T_PVAR_CLASS_HIGHWATERMARK,
+                                              .datatype = MPI_UNSIGNED_LONG_LONG,
+                                              .count = 40,
+                                              .read = read_wide,
+                                              .user = layer});
+    publish(layer, (QMPIX_Pvar){.name = "peak",
+                                .var_class = MPI_T_PVAR_CLASS_HIGHWATERMARK,
+                                .datatype = MPI_DOUBLE,
+                                .address = &layer->real});
+    publish(layer, (QMPIX_Pvar){.name = "trough",
+                                .var_class = MPI_T_PVAR_CLASS_LOWWATERMARK,
+                                .datatype = MPI_DOUBLE,
+                                .address = &layer->real});
     publish(layer, (QMPIX_Pvar){.name = "state",
                                 .var_class = MPI_T_PVAR_CLASS_STATE,
                                 .datatype = MPI_INT,
@@ -240,6 +269,18 @@ static void publish_levels(struct layer *layer)
                                 .count = 3,
                                 .flags = QMPIX_PVAR_ATOMIC | QMPIX_PVAR_CONTINUOUS,
                                 .address = layer->generic});
+    publish(layer, (QMPIX_Pvar){.name = "letters",
+                                .var_class = MPI_T_PVAR_CLASS_GENERIC,
+                                .datatype = MPI_CHAR,
+                                .count = 4,
+                                .flags = QMPIX_PVAR_ATOMIC,
+                                .address = layer->letters});
+    publish(layer, (QMPIX_Pvar){.name = "halves",
+                                .var_class = MPI_T_PVAR_CLASS_GENERIC,
+                                .datatype = MPI_DOUBLE,
+                                .count = 2,
+                                .flags = QMPIX_PVAR_ATOMIC,
+                                .address = layer->halves});
     publish(layer, (QMPIX_Pvar){.name = "called",
                                 .var_class = MPI_T_PVAR_CLASS_GENERIC,
                                 .datatype = MPI_INT,
@@ -330,7 +371,9 @@ static void init(int tool_id)
                             .size = 4096,
                             .limit = 7,
                             .generic = {1, 2, 3},
-                            .text = "as it was"};
+                            .text = "as it was",
+                            .letters = "abc",
+                            .halves = {0.5, -1.5}};
     check("states", QMPIX_Enum_create(tool_id, &states, &layer->states));
     check("group", QMPIX_Category_create(tool_id, &group, NULL));
     check("inner", QMPIX_Category_create(tool_id, &inner, NULL));
