@@ -10,8 +10,9 @@ def test_point_to_point(tmp_path):
     check_program("observe_point_to_point", tmp_path)
 
 
-def test_completion(tmp_path):
-    check_program("observe_completion", tmp_path)
+@pytest.mark.parametrize("below", [[], ["pending"]], ids=["mpi", "pending"])
+def test_completion(tmp_path, below):
+    check_program("observe_completion", tmp_path, below=below)
 
 
 def test_a_message_is_known_that_was_given_the_handle_of_the_one_before(tmp_path):

@@ -168,6 +168,50 @@ static void truncated(int way)
     EXPECT_TRUE(request[1] == MPI_REQUEST_NULL);
 }
 
+/* What is complete has no handle any more; the rest is completed by calls that nobody sees. */
+static const char *done_among(const MPI_Request *kept, const MPI_Request *requests)
+{
+    MPI_Request finished[3];
+    int count = 0;
+    for (int i = 0; i < 3; i++) {
+        if (requests[i] == MPI_REQUEST_NULL)
+            finished[count++] = kept[i];
+    }
+    return done(count, finished);
+}
+
+/* The first of three fails: MPI_ERR_IN_STATUS; of the others MPI may say that they are pending. */
+static void some_fail(int way)
+{
+    MPI_Request requests[3], kept[3];
+    MPI_Status statuses[3];
+    const char *const names[] = {"MPI_Waitall", "MPI_Testall", "MPI_Waitsome", "MPI_Testsome"};
+    int class, flag = 0, count = 0, indices[3], error = MPI_SUCCESS;
+    if (rank == 0) {
+        PMPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < 3; i++)
+            PMPI_Send(numbers, i ? 1 : 4, MPI_INT, peer, 70 + i, MPI_COMM_WORLD);
+        return;
+    }
+    for (int i = 0; i < 3; i++)
+        PMPI_Irecv(numbers + i, 1, MPI_INT, peer, 70 + i, MPI_COMM_WORLD, &requests[i]);
+    PMPI_Barrier(MPI_COMM_WORLD);
+    while (error == MPI_SUCCESS) {
+        copy(kept, requests);
+        error = way == 0   ? MPI_Waitall(3, requests, statuses)
+                : way == 1 ? MPI_Testall(3, requests, &flag, statuses)
+                : way == 2 ? MPI_Waitsome(3, requests, &count, indices, statuses)
+                           : MPI_Testsome(3, requests, &count, indices, statuses);
+        if (error == MPI_SUCCESS)
+            expect_call(names[way], error, done_among(kept, requests));
+        else
+            expect_failure(names[way], error, done_among(kept, requests));
+    }
+    PMPI_Error_class(error, &class);
+    EXPECT_TRUE(class == MPI_ERR_IN_STATUS && requests[0] == MPI_REQUEST_NULL);
+    PMPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+}
+
 /* ---- Generalized requests -----------------------------------------------------------------------
  */
 
@@ -215,6 +259,8 @@ int main(int argc, char **argv)
     some_of_them();
     for (int way = 0; way < 4; way++)
         truncated(way);
+    for (int way = 0; way < 4; way++)
+        some_fail(way);
     generalized();
     expect_finalize();
     return 0;

@@ -157,6 +157,30 @@ static void all_started(void)
         DO(Request_free, (&requests[i]), "");
 }
 
+/* More than there are places to keep them in; those that are freed make room again. */
+static void many(void)
+{
+    enum { MANY = 1100 };
+    static MPI_Request requests[MANY];
+    expect_on(MPI_COMM_SELF);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++)
+            DO(Send_init, (numbers, i % 8, MPI_INT, 0, i, MPI_COMM_SELF, &requests[i]), "@");
+        for (int i = 0; i < MANY; i++) {
+            MPI_Request receive;
+            PMPI_Irecv(numbers + 8, 8, MPI_INT, 0, i, MPI_COMM_SELF, &receive);
+            DO(Start, (&requests[i]),
+               says("@ root=* sent=%d transfers=>0/%d/%d/%d started=%s", i % 8 * 4, rank, i,
+                    i % 8 * 4, REQUEST(requests[i])));
+            PMPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+            PMPI_Wait(&receive, MPI_STATUS_IGNORE);
+        }
+        for (int i = 0; i < MANY; i++)
+            DO(Request_free, (&requests[i]), "");
+    }
+    expect_on(MPI_COMM_WORLD);
+}
+
 #if MPI_VERSION >= 4
 /* Each partition of 3 ints is made ready by itself; all of them count at the start. */
 static void partitioned(void)
@@ -194,6 +218,7 @@ int main(int argc, char **argv)
     persistent();
     persistent_otherwise();
     all_started();
+    many();
 #if MPI_VERSION >= 4
     partitioned();
 #endif

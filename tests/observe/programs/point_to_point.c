@@ -198,6 +198,8 @@ static void matched(void)
     DO(Mrecv_c, (numbers, 6, MPI_INT, &message, MPI_STATUS_IGNORE), mine);
     DO(Mprobe, (peer, MPI_ANY_TAG, comm, &message, MPI_STATUS_IGNORE), "@");
     DO_AND_WAIT(Imrecv, (numbers, 6, MPI_INT, &message, &request), request, room);
+    DO(Improbe, (peer, 99, comm, &flag, &message, MPI_STATUS_IGNORE), "@"); /* none comes */
+    EXPECT_TRUE(!flag);
     while (!flag)
         DO(Improbe, (peer, 7, comm, &flag, &message, MPI_STATUS_IGNORE), "@");
     DO_AND_WAIT(Imrecv_c, (numbers, 6, MPI_INT, &message, &request), request, room);

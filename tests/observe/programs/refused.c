@@ -38,6 +38,18 @@ int main(int argc, char **argv)
             "@ sent_before=- received_before=- transfers_before=-");
     REFUSED(Bcast, (numbers, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_SELF),
             "@ root=0 sent_before=- received_before=-");
+    MPI_Request request;
+    REFUSED(Send_init, (numbers, 1, MPI_DATATYPE_NULL, 0, 1, MPI_COMM_SELF, &request), "@");
+    MPI_Message message = MPI_MESSAGE_NULL;
+    REFUSED(Mrecv, (numbers, 1, MPI_INT, &message, MPI_STATUS_IGNORE),
+            "received_before=4 transfers_before=<any/-/any/4");
+    MPI_Comm ring;
+    PMPI_Cart_create(MPI_COMM_SELF, 1, (int[]){1}, (int[]){1}, 0, &ring);
+    PMPI_Comm_set_errhandler(ring, errors);
+    expect_on(ring);
+    REFUSED(Neighbor_alltoall, (numbers, 1, MPI_INT, numbers + 2, 1, MPI_DATATYPE_NULL, ring),
+            "@ sent_before=- received_before=-");
+    PMPI_Comm_free(&ring);
     expect_on(MPI_COMM_NULL);
     REFUSED(Send, (numbers, 1, MPI_INT, 0, 1, MPI_COMM_NULL),
             "@ sent_before=4 transfers_before=>0/-/1/4");
