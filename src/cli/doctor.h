@@ -83,9 +83,9 @@ struct doctor_object doctor_object_read(const char *path, bool program);
 /* One library: its name as it is needed, and its file; NULL: it is not found. */
 typedef void doctor_library(void *data, const char *name, const char *path);
 
-/* Calls `add` for each library that the dynamic loader would give a program, in its order. False:
- * its loader, `*interpreter`, is not known; NULL: it has none. To be freed. */
-bool doctor_libraries(const char *path, doctor_library *add, void *data, char **interpreter);
+/* Calls `add` for each library that the dynamic loader would give a program, in its order. Returns
+ * NULL, or why they are not known, with the mend; to be freed. */
+char *doctor_libraries(const char *path, doctor_library *add, void *data);
 
 /* The file of the MPI library among them; NULL: there is none. To be freed. */
 char *doctor_find_mpi(const char *path);

@@ -10,6 +10,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* The dynamic loader that the program asks for; NULL: none. To be freed. */
@@ -50,23 +51,42 @@ static void read_line(char *line, doctor_library *add, void *data)
         add(data, line, path);
 }
 
-/* Asks the program's own loader: it alone knows all rules by which libraries are found. */
-bool doctor_libraries(const char *path, doctor_library *add, void *data, char **interpreter)
+/* It says what it cannot load, or does not survive a library that is cut. */
+static char *describe_failure(const char *path, const struct doctor_child *child)
 {
-    *interpreter = read_interpreter(path);
+    const char *said = strstr(child->errors, "error while loading shared libraries: ");
+    const char *reason = said                         ? strchr(said, ':') + 2
+                         : WIFSIGNALED(child->status) ? strsignal(WTERMSIG(child->status))
+                                                      : "it does not say why";
+    return qmpi_format("the dynamic loader cannot load %s and what it needs: %.*s\n"
+                       "mend: install the library again that is damaged",
+                       path, (int)strcspn(reason, "\n"), reason);
+}
+
+/* Asks the program's own loader: it alone knows all rules by which libraries are found. */
+char *doctor_libraries(const char *path, doctor_library *add, void *data)
+{
+    char *interpreter = read_interpreter(path);
     /* What ldd does, for a loader that is known to understand it: others would run the program. */
-    const char *const command[] = {*interpreter, path, NULL};
+    const char *const command[] = {interpreter, path, NULL};
     const char *const variables[] = {"LD_TRACE_LOADED_OBJECTS", "1", NULL};
-    if (!*interpreter || !strstr(*interpreter, "/ld-linux"))
-        return false;
+    if (!interpreter || !strstr(interpreter, "/ld-linux")) {
+        char *problem = qmpi_format("%s is loaded by %s: qmpi needs the GNU C library's dynamic "
+                                    "loader\nmend: build the program for the GNU C library",
+                                    path, interpreter ? interpreter : "nobody");
+        free(interpreter);
+        return problem;
+    }
     struct doctor_child child = doctor_child_run(command, variables);
+    char *problem = child.status ? describe_failure(path, &child) : NULL;
     char *rest = child.output, *line;
     while ((line = strsep(&rest, "\n"))) {
         if (*line)
             read_line(line + strspn(line, "\t "), add, data);
     }
     doctor_child_free(&child);
-    return true;
+    free(interpreter);
+    return problem;
 }
 
 /* ---- The MPI library among them -----------------------------------------------------------------
@@ -83,8 +103,7 @@ static void note_mpi(void *data, const char *name, const char *path)
 
 char *doctor_find_mpi(const char *path)
 {
-    char *found = NULL, *interpreter = NULL;
-    doctor_libraries(path, note_mpi, &found, &interpreter);
-    free(interpreter);
+    char *found = NULL;
+    free(doctor_libraries(path, note_mpi, &found));
     return found;
 }

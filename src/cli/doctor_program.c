@@ -138,14 +138,12 @@ static void add_line(void *data, const char *name, const char *path)
 
 static void read_libraries(struct whole *whole, const char *path)
 {
-    char *interpreter = NULL;
-    if (!doctor_libraries(path, add_line, whole, &interpreter)) {
-        doctor_wrong("%s is loaded by %s: qmpi needs the GNU C library's dynamic loader\n"
-                     "mend: build the program for the GNU C library",
-                     path, interpreter ? interpreter : "nobody");
+    char *problem = doctor_libraries(path, add_line, whole);
+    if (problem) {
+        doctor_wrong("%s", problem);
         whole->incomplete = true;
     }
-    free(interpreter);
+    free(problem);
 }
 
 /* ---- How it reaches MPI -------------------------------------------------------------------------

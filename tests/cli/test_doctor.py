@@ -171,6 +171,12 @@ def test_a_configuration_file_that_is_not_there_is_wrong_once():
     findings.one("wrong", "/none/such.conf")
 
 
+def test_a_configuration_file_that_is_no_text_is_wrong(tmp_path):
+    path = tmp_path / "qmpi.conf"
+    path.write_bytes(b"count\n\0\n")
+    doctor(env={"QMPI_CONFIG": path}).one("wrong", f"{path}: not a text file")
+
+
 def test_a_configuration_file_whose_tools_are_idle_is_noted(tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_text("count\n")
@@ -203,6 +209,13 @@ def test_a_pmpi_tool_that_is_preloaded_and_listed_is_well(entry):
 def test_a_library_that_cannot_be_preloaded_is_wrong():
     text = doctor(env=preload("/none/such.so")).one("wrong", "LD_PRELOAD")
     assert "'/none/such.so'" in text
+
+
+@pytest.mark.skipif(bool(ASAN), reason="a library that knows nothing of the sanitizer")
+def test_an_mpi_library_that_is_preloaded_is_noted(tmp_path):
+    library(tmp_path)
+    text = doctor(env=preload(tmp_path / SONAMES[MPI_NAME])).one("note", "LD_PRELOAD has an MPI")
+    assert str(tmp_path) in text
 
 
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer ends a process with two copies of one global")
@@ -280,6 +293,32 @@ def test_a_tool_that_ends_the_process_is_found(tmp_path):
     path.write_text(f"count\n{bad}\n")
     text = doctor("-c", path).one("wrong", "exit status 7")
     assert text.startswith(f"{path}, line 2 ")
+
+
+@pytest.mark.skipif(bool(ASAN), reason="a library that knows nothing of the sanitizer")
+@pytest.mark.parametrize("end, said", [
+    ("raise(SIGKILL)", "crashes when it is loaded: Killed"),
+    ("alarm(1), pause()", "does not come to an end")])
+def test_a_tool_that_ends_otherwise_is_found(end, said, tmp_path):
+    """Also where its entry must be written with backslashes and has options."""
+    source = "#include <signal.h>\n#include <unistd.h>\n" + CRASHES % end
+    bad = build(tmp_path, "bad,one.so", source, "-shared", "-fPIC")
+    entry = f"{bad},env.X=a\\:b".replace("bad,one", "bad\\,one")
+    findings = doctor("-t", f"count:{entry}:empty")
+    assert "mend: leave it out" in findings.one("wrong", said)
+    assert len(findings.of("wrong")) == 1
+
+
+@pytest.mark.skipif(bool(ASAN), reason="a library that knows nothing of the sanitizer")
+def test_tools_that_crash_only_together_are_found(tmp_path):
+    source = "#include <signal.h>\n#include <stdlib.h>\n" + CRASHES
+    end = 'if (getenv("%s")) raise(SIGKILL); setenv("%s", "", 1)'
+    one = build(tmp_path, "one.so", source % (end % ("OTHER", "ONE")), "-shared", "-fPIC")
+    other = build(tmp_path, "other.so", source % (end % ("ONE", "OTHER")), "-shared", "-fPIC")
+    findings = doctor("-t", f"count:{one}:{other}")
+    text = findings.one("wrong", "though each of its tools alone does not")
+    assert text.startswith("the stack crashes when it is loaded: Killed")
+    assert len(findings.of("wrong")) == 1
 
 
 def test_what_tools_write_is_not_taken_for_findings():
@@ -450,6 +489,45 @@ def test_a_library_that_is_missing_is_wrong(tmp_path):
     path = linked(tmp_path, library(tmp_path), "libown.so.1")
     (tmp_path / "libown.so.1").unlink()
     about_program(path).one("wrong", "libown.so.1, which it needs, is not found")
+
+
+@pytest.mark.parametrize("size, said", [
+    (60000, "libown.so.1, which it needs: the file is truncated"),
+    (20, "libown.so.1: file too short"),
+    (4000, "the dynamic loader cannot load ")])  # which does not survive it
+def test_a_library_that_is_cut_is_wrong(size, said, tmp_path):
+    own = build(tmp_path, "libown.so.1", "char own[100000] = {1};\n", "-shared", "-fPIC",
+                "-nostdlib", "-Wl,-soname,libown.so.1")
+    path = linked(tmp_path, library(tmp_path), "libown.so.1")
+    own.write_bytes(own.read_bytes()[:size])
+    findings = about_program(path)
+    findings.one("wrong", said)
+    assert len(findings.of("wrong")) == 1
+
+
+@pytest.mark.skipif(bool(ASAN), reason="a library that knows nothing of the sanitizer")
+def test_a_pmpi_tool_that_is_linked_and_preloaded_is_noted_once(tmp_path):
+    peek = build(tmp_path, "libpeek.so", "int MPI_Barrier(int c);\n"
+                 "int MPI_Barrier(int c) { return c; }\n",
+                 "-shared", "-fPIC", "-Wl,-soname,libpeek.so")
+    path = linked(tmp_path, library(tmp_path), "libpeek.so")
+    findings = about_program(path, env=preload(peek))
+    assert [text for text in findings.of("note") if "PMPI tool" in text] == [
+        findings.one("note", "preloaded, but not in the stack")]
+
+
+def test_a_program_that_is_linked_with_mpi_and_loads_libraries_is_noted(tmp_path):
+    source = CALLER.replace("int main", "#include <dlfcn.h>\nint main").replace(
+        "return ", "return !dlopen(\"libnone.so\", RTLD_LAZY) + ")
+    path = build(tmp_path, "app", source, f"-L{tmp_path}", f"-l:{library(tmp_path)}",
+                 f"-Wl,-rpath,{tmp_path}")
+    about_program(path).one("note", "it also loads libraries by dlopen")
+
+
+def test_a_program_that_is_linked_with_libqmpi_alone_is_well(tmp_path):
+    path = build(tmp_path, "app", CALLER, LIBQMPI, "-Wl,--allow-shlib-undefined",
+                 f"-Wl,-rpath,{LIBQMPI.parent}")
+    about_program(path).one("ok", "it is linked with libqmpi, which brings its MPI library")
 
 
 def test_a_pmpi_tool_that_the_program_is_linked_with_is_noted(tmp_path):
