@@ -40,9 +40,11 @@ int main(int argc, char **argv)
             "@ root=0 sent_before=- received_before=-");
     MPI_Request request;
     REFUSED(Send_init, (numbers, 1, MPI_DATATYPE_NULL, 0, 1, MPI_COMM_SELF, &request), "@");
+#ifndef OPEN_MPI /* 4.1.4 calls no handler of the program's, but ends it */
     MPI_Message message = MPI_MESSAGE_NULL;
     REFUSED(Mrecv, (numbers, 1, MPI_INT, &message, MPI_STATUS_IGNORE),
             "received_before=4 transfers_before=<any/-/any/4");
+#endif
     MPI_Comm ring;
     PMPI_Cart_create(MPI_COMM_SELF, 1, (int[]){1}, (int[]){1}, 0, &ring);
     PMPI_Comm_set_errhandler(ring, errors);
