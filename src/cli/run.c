@@ -103,14 +103,21 @@ static void append(char **list, const char *path)
     *list = longer;
 }
 
-static void check_preloadable(const char *path)
+/* False: the run goes on without it. */
+static bool check_preloadable(const char *path)
 {
     if (!strpbrk(path, " :"))
-        return;
-    qmpi_sayf("%s cannot be preloaded: the dynamic loader takes no path with a space or colon\n"
-              "mend: put it under another path",
-              path);
-    exit(2);
+        return true;
+    const char *on_error = qmpi_setting("QMPI_ON_ERROR");
+    const bool skips = on_error && !strcmp(on_error, "skip");
+    if (qmpi_speaks())
+        qmpi_sayf("%s cannot be preloaded: the dynamic loader takes no path with a space or colon\n"
+                  "  mend: put it under another path%s",
+                  path,
+                  skips ? "\n  the run goes on without preloading it (QMPI_ON_ERROR=skip)" : "");
+    if (!skips)
+        exit(2);
+    return false;
 }
 
 /*
@@ -129,10 +136,8 @@ static void append_tool(char **list, const char *others, const char *tools_folde
         problem = qmpi_kind_read(path, NULL, &kind);
     if (path && !problem && kind == QMPI_KIND_PMPI && !qmpi_elf_file_open(path, &file)) {
         char *replaced = qmpi_replaces(&file.image);
-        if (replaced && !lists(*list, path) && !lists(others, path)) {
-            check_preloadable(path);
+        if (replaced && !lists(*list, path) && !lists(others, path) && check_preloadable(path))
             append(list, path);
-        }
         free(replaced);
         qmpi_elf_file_close(&file);
     }
@@ -147,7 +152,8 @@ static void set_preload(const struct cli_build *build)
     const char *others = getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "";
     struct qmpi_tool_list tools;
     const char *source;
-    check_preloadable(build->library);
+    if (!check_preloadable(build->library))
+        return;
     char *list = qmpi_copy(build->library);
     qmpi_stack_read(&tools, &source);
     for (int i = 0; i < tools.count; i++) {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What else of a process hosting touches, or must not: the environment, dlsym, functions that a
 tool replaces outside MPI, temporary files, child processes; and what `qmpi check` shows."""
+import shutil
+import subprocess
 import time
 
 import pytest
@@ -164,6 +166,34 @@ def test_under_qmpi_run_only_further_copies_miss_calls_outside_mpi_and_that_is_s
     assert lines[0].startswith("layer 2 (files) also replaces ")
     assert "fopen" in lines[0]
     assert missed(qmpi("run", "-t", "files", SURROUNDINGS, "init", "finalize")) == []
+
+
+@pytest.mark.parametrize("on_error, status", [("stop", 2), ("skip", 0)])
+def test_a_tool_that_must_be_preloaded_and_cannot_be_is_refused(on_error, status, tmp_path):
+    """The loader takes no path with a space; where that is wished, the tool sees MPI calls alone."""
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    path = shutil.copy(hosted("files"), folder)
+    result = qmpi("run", "--on-error", on_error, "-t", path, SURROUNDINGS, "init", "comm_rank",
+                  "finalize")
+    assert result.returncode == status
+    assert result.messages[:2] == [
+        f"{path} cannot be preloaded: the dynamic loader takes no path with a space or colon",
+        "  mend: put it under another path"]
+    assert ("files MPI_Comm_rank" in result.trace) == (on_error == "skip")
+
+
+@as_everywhere
+def test_of_many_functions_that_a_tool_replaces_some_are_named(tmp_path):
+    source = tmp_path / "many.c"
+    source.write_text("int MPI_Barrier(long comm) { return comm != 0; }\n" + "".join(
+        f"int {name}(void) {{ return 0; }}\n"
+        for name in ("lockf", "mkfifo", "nice", "read", "sethostid", "vhangup", "write")))
+    path = tmp_path / "libmany.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-fno-builtin", "-o", path, source], check=True)
+    lines = missed(succeed("calls", "init", "finalize", tools=str(path), ranks=1))
+    assert len(lines) == 1 and " and 2 more, outside MPI" in lines[0]
+    assert "read" in lines[0] and "write" in lines[0]
 
 
 def test_without_qmpi_run_one_line_says_what_a_tool_misses(tmp_path):
