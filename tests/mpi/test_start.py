@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """When the stack is built, and that calls before MPI_Init and after MPI_Finalize go through it."""
+import subprocess
+
 import pytest
 
-from support import LIBQMPI, OPEN_MPI, needs_sessions, run_mpi
+from support import ASAN, LIBQMPI, MPI_SONAME, OPEN_MPI, needs_sessions, run_mpi
 
 FIRST_CALLS = {
     "init": "MPI_Init",
@@ -158,3 +160,55 @@ def test_an_unknown_value_of_on_error_is_reported_and_stops_as_usual():
     reports = [line for line in result.messages if "QMPI_ON_ERROR" in line]
     assert len(reports) == 1 and "'perhaps'" in reports[0]
     assert result.stdout == ""
+
+
+# ---- MPI libraries that are not as expected ------------------------------------------------------
+
+STUB = f"int {'ompi_mpi_comm_world' if OPEN_MPI else 'MPIR_family'};" """
+int PMPI_Init(int *a, char ***b); int PMPI_Init(int *a, char ***b) { return a || b; }
+int MPI_Init(int *a, char ***b); int MPI_Init(int *a, char ***b) { return PMPI_Init(a, b); }
+#ifdef WHOLE
+int MPI_Barrier(long comm); int MPI_Barrier(long comm) { return comm != 0; }
+#endif
+"""
+CALLER = """
+int MPI_Init(void *a, void *b), MPI_Barrier(long comm), puts(const char *text);
+int main(void)
+{
+    const int started = MPI_Init(0, 0) == 0, first = MPI_Barrier(0), second = MPI_Barrier(0);
+    return puts(started && first && second ? "errors" : "none") < 0;
+}
+"""
+
+
+def compile_c(folder, name, source, *arguments):
+    (folder / f"{name}.c").write_text(source)
+    subprocess.run(["cc", "-o", folder / name, folder / f"{name}.c", *arguments], check=True)
+    return folder / name
+
+
+outside_asan = pytest.mark.skipif(bool(ASAN), reason="a program that knows nothing of the sanitizer")
+
+
+@outside_asan
+@pytest.mark.parametrize("tools", [None, "empty"])
+def test_a_function_that_an_older_mpi_library_lacks_is_an_error_and_that_is_said_once(tools, tmp_path):
+    shared = ("-shared", "-fPIC", f"-Wl,-soname,{MPI_SONAME}")
+    library = compile_c(tmp_path, MPI_SONAME, STUB, *shared, "-DWHOLE")
+    caller = compile_c(tmp_path, "caller", CALLER, library, f"-Wl,-rpath,{tmp_path}")
+    compile_c(tmp_path, MPI_SONAME, STUB, *shared)
+    result = run_mpi(caller, ranks=1, tools=tools)
+    assert (result.returncode, result.stdout) == (0, "errors\n")
+    assert len(result.messages) == 2 and result.messages[1].startswith("mend: ")
+    assert f"called an MPI function that {library} does not have" in result.messages[0]
+
+
+@outside_asan
+def test_a_program_of_libqmpi_alone_needs_an_mpi_library_that_can_be_loaded(tmp_path):
+    caller = compile_c(tmp_path, "caller", CALLER, LIBQMPI, "-Wl,--allow-shlib-undefined",
+                       f"-Wl,-rpath,{LIBQMPI.parent}")
+    (tmp_path / MPI_SONAME).write_text("no library\n")
+    result = run_mpi(caller, ranks=1, preload=(), env={"LD_LIBRARY_PATH": tmp_path})
+    assert (result.returncode, result.stdout) == (2, "")
+    assert len(result.messages) == 2 and result.messages[1].startswith("mend: ")
+    assert f"no MPI library is loaded, and {MPI_SONAME} cannot be" in result.messages[0]
