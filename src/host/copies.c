@@ -283,6 +283,14 @@ static bool write_file(int descriptor, const char *data, size_t size)
     return true;
 }
 
+static char *cannot_be_renamed(const char *library, const char *name, const char *place)
+{
+    return qmpi_format("%s cannot be loaded twice: its name '%s' cannot be replaced in %s\n"
+                       "mend: link it with another soname, of six characters or more, and then the "
+                       "tool with it",
+                       library, name, place);
+}
+
 static char *copy_library(const char *path, const char *soname, char **problem);
 
 /* Copies and loads the dependencies of `file` that other layers have; renames them in the copy. */
@@ -298,9 +306,13 @@ static char *copy_dependencies(const struct qmpi_elf_file *file, const char *req
         char *problem = NULL;
         char *copy = copy_library(path, other, &problem);
         if (copy && !rename_in_copy(file, descriptor, needed, other))
-            problem = qmpi_format("its dependency %s cannot be loaded twice", path);
+            problem = cannot_be_renamed(path, needed, requirer);
         else if (copy && !dlopen(copy, RTLD_LAZY | RTLD_LOCAL))
-            problem = qmpi_format("a copy of its dependency cannot be loaded: %s", dlerror());
+            problem =
+                qmpi_format("a copy of its dependency cannot be loaded: %s\nmend: install what "
+                            "it needs, or set TMPDIR to a folder from which libraries can be "
+                            "loaded",
+                            dlerror());
         free(copy);
         free(other);
         free(path);
@@ -316,7 +328,7 @@ static char *copy_library(const char *path, const char *soname, char **problem)
     struct qmpi_elf_file file;
     const char *reason = qmpi_elf_file_open(path, &file);
     if (reason) {
-        *problem = qmpi_format("%s: %s", path, reason);
+        *problem = qmpi_format("%s: %s\nmend: install it again", path, reason);
         return NULL;
     }
     int descriptor;
@@ -326,8 +338,13 @@ static char *copy_library(const char *path, const char *soname, char **problem)
                                copy, strerror(errno));
     if (copy && !*problem && soname) {
         const char *own = qmpi_elf_soname(&file.image);
-        if (!own || !rename_in_copy(&file, descriptor, own, soname))
-            *problem = qmpi_format("%s cannot be loaded twice: it has no soname of its own", path);
+        if (!own)
+            *problem =
+                qmpi_format("%s cannot be loaded twice: it has no soname\nmend: link it with "
+                            "-Wl,-soname,%s, and then the tool with it",
+                            path, file_part(path));
+        else if (!rename_in_copy(&file, descriptor, own, soname))
+            *problem = cannot_be_renamed(path, own, path);
     }
     if (copy && !*problem && !bind_to_itself(&file, descriptor))
         *problem =

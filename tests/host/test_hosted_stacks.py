@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Stacks of PMPI tools: how high, with libraries of their own, in other languages."""
+import shutil
+
 import pytest
 
-from host_support import (RUN, check_stack, expected_calls, host_program, hosted, run_hosted,
-                          run_stack, succeed)
+from host_support import (HOST_TOOLS, RUN, check_stack, expected_calls, host_program, hosted,
+                          run_hosted, run_stack, succeed)
 from support import LIBQMPI
 
 
@@ -85,6 +87,22 @@ def test_tools_that_share_a_library_at_one_remove_have_one_each(stack):
     result = run_stack(*stack)
     for name in set(stack) - {"alpha", "beta", "now"}:
         assert result.trace.count(f"exit {name} counted 6 helper 6") == stack.count(name)
+
+
+def test_a_shared_library_at_one_remove_is_found_as_the_loader_finds_it(tmp_path):
+    """What lies between is not loaded yet, and not where the tool's own list of folders says."""
+    moved = shutil.copy(hosted("indirect_one"), tmp_path)
+    result = succeed("calls", *RUN, tools=f"{moved}:alpha:indirect_other",
+                     env={"LD_LIBRARY_PATH": f"{tmp_path}/none:{HOST_TOOLS}"})
+    check_stack(("indirect_one", "alpha", "indirect_other"), result)
+    for name in ("indirect_one", "indirect_other"):
+        assert result.trace.count(f"exit {name} counted 6 helper 6") == 1
+
+
+def test_a_tool_beside_more_libraries_than_a_few(tmp_path):
+    others = [shutil.copy(hosted("missing"), tmp_path / f"libother{i}.so") for i in range(70)]
+    result = succeed("calls", *RUN, tools="now:alpha:now", preload=[LIBQMPI, *others])
+    check_stack(("now", "alpha", "now"), result)
 
 
 @pytest.mark.parametrize("stack", [("helped", "alpha"), ("alpha", "helped", "now", "helped")])

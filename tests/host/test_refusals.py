@@ -121,6 +121,40 @@ def test_no_temporary_folder_is_needed_for_one_layer_of_each_tool(tmp_path):
     check_stack(["now", "alpha", "lazy"], result)
 
 
+def with_library(folder, name, arguments, tools_arguments):
+    """A tool that reaches MPI by a library of its own."""
+    library, tool = folder / name, folder / "libown.so"
+    for path, code, more in (
+            (library, "int PMPI_Barrier(long c);\nint pass_on(long c) { return PMPI_Barrier(c); }\n",
+             arguments),
+            (tool, "int pass_on(long c);\nint MPI_Barrier(long c) { return pass_on(c); }\n",
+             (f"-L{folder}", f"-l:{name}", "-Wl,-rpath,$ORIGIN", *tools_arguments))):
+        source = path.with_suffix(".c")
+        source.write_text(code)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", path, source, *more], check=True)
+    return tool
+
+
+SHARED = "-Wl,--defsym=so.1=0"  # the linker keeps one text of this name and of what ends in it
+CANNOT = "its name '{0}' cannot be replaced in "
+
+
+@pytest.mark.parametrize("name, arguments, tools_arguments, reason", [
+    ("libpart.so", (), (), "it has no soname"),
+    ("a.so", ("-Wl,-soname,a.so",), (), CANNOT + "{1}/{0}"),
+    ("libpart.so.1", ("-Wl,-soname,libpart.so.1", SHARED), (), CANNOT + "{1}/{0}"),
+    ("libpart.so.1", ("-Wl,-soname,libpart.so.1",), (SHARED,), CANNOT + "{1}/libown.so"),
+], ids=["no soname", "short", "shared by the library", "shared by the tool"])
+def test_a_library_that_cannot_be_renamed_cannot_be_loaded_twice(name, arguments, tools_arguments,
+                                                                 reason, tmp_path):
+    tool = with_library(tmp_path, name, arguments, tools_arguments)
+    assert succeed("calls", *RUN, tools=f"{tool}:alpha").messages == []
+    result = run_hosted("calls", *RUN, tools=f"{tool}:alpha:{tool}")
+    assert (result.returncode, result.stdout) == (2, "")
+    one_message(result, f"{tmp_path / name} cannot be loaded twice: "
+                f"{reason.format(name, tmp_path)}")
+
+
 def test_a_second_layer_in_a_folder_without_execution_is_refused(tmp_path):
     """The folder is mounted for the run alone, in a namespace of its own."""
     mount = f"mount -t tmpfs -o noexec tmpfs {tmp_path} && exec \"$@\""
