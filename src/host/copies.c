@@ -43,7 +43,9 @@ static int match(struct dl_phdr_info *info, size_t size, void *data)
     if (!info->dlpi_name || !*info->dlpi_name || !qmpi_elf_loaded_read(info, &object))
         return 0;
     const char *soname = qmpi_elf_soname(&object.image);
-    if (strcmp(soname ? soname : file_part(object.name), loaded->needed) != 0)
+    /* As the loader does, which also knows it by the name that it was asked for. */
+    if (strcmp(file_part(object.name), loaded->needed) != 0 &&
+        (!soname || strcmp(soname, loaded->needed) != 0))
         return 0;
     loaded->path = qmpi_copy(object.name);
     loaded->mpi = !qmpi_group_is_mpi(&object) && qmpi_mpi_symbols_any(&object.image);
@@ -343,7 +345,7 @@ static char *copy_library(const char *path, const char *soname, char **problem)
                 qmpi_format("%s cannot be loaded twice: it has no soname\nmend: link it with "
                             "-Wl,-soname,%s, and then the tool with it",
                             path, file_part(path));
-        else if (!rename_in_copy(&file, descriptor, own, soname))
+        else if (strlen(own) != strlen(soname) || !rename_in_copy(&file, descriptor, own, soname))
             *problem = cannot_be_renamed(path, own, path);
     }
     if (copy && !*problem && !bind_to_itself(&file, descriptor))

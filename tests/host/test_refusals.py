@@ -128,7 +128,9 @@ def with_library(folder, name, arguments, tools_arguments):
             (library, "int PMPI_Barrier(long c);\nint pass_on(long c) { return PMPI_Barrier(c); }\n",
              arguments),
             (tool, "int pass_on(long c);\nint MPI_Barrier(long c) { return pass_on(c); }\n",
-             (f"-L{folder}", f"-l:{name}", "-Wl,-rpath,$ORIGIN", *tools_arguments))):
+             (f"-L{folder}", f"-l:{name}", "-Wl,-rpath,$ORIGIN", *(tools_arguments or ())))):
+        if path == tool and tools_arguments is None:  # as it is
+            continue
         source = path.with_suffix(".c")
         source.write_text(code)
         subprocess.run(["cc", "-shared", "-fPIC", "-o", path, source, *more], check=True)
@@ -153,6 +155,17 @@ def test_a_library_that_cannot_be_renamed_cannot_be_loaded_twice(name, arguments
     assert (result.returncode, result.stdout) == (2, "")
     one_message(result, f"{tmp_path / name} cannot be loaded twice: "
                 f"{reason.format(name, tmp_path)}")
+
+
+def test_a_library_whose_soname_the_tool_does_not_know_is_not_shared(tmp_path):
+    """It got its soname after the tool was linked: the loader finds it by its file's name."""
+    tool = with_library(tmp_path, "libpart.so", (), ())
+    for soname, status in (("libtrap.so", 0), ("libquite-another.so.1", 2)):
+        with_library(tmp_path, "libpart.so", (f"-Wl,-soname,{soname}",), None)
+        result = run_hosted("calls", *RUN, tools=f"{tool}:alpha:{tool}")
+        assert result.returncode == status
+        assert sum("MPI_Barrier" in line for line in result.calls) == (0 if status else 1)
+    one_message(result, CANNOT.format("libquite-another.so.1"))
 
 
 def test_a_second_layer_in_a_folder_without_execution_is_refused(tmp_path):
