@@ -320,6 +320,13 @@ def test_what_cannot_be_set_is_said_once_and_the_run_stops(setting, message):
     assert any(line.strip().startswith("mend: ") for line in result.messages)
 
 
+def test_the_programs_own_wrappers_cannot_be_switched_off():
+    result = run("mpit,at=never,set.qmpi.own.enabled=0",
+                 BUILD / "tests" / "host" / "programs" / "own", "init", "finalize")
+    assert result.returncode == 2
+    assert "mpit (layer 2): set.qmpi.own.enabled=0: it is read-only" in result.messages
+
+
 def test_the_values_of_an_enumeration_are_named():
     result = run("mpit,set.qmpi.publisher.raw.state=asleep:publisher")
     assert "  mend: they are idle (0), busy (5), lost (-1)" in result.messages

@@ -2,6 +2,8 @@
 /* Sessions and handles of performance variables. */
 #include "conform.h"
 
+#include <stdint.h>
+
 static MPI_T_pvar_handle open_in(MPI_T_pvar_session session, const char *name, int var_class)
 {
     MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
@@ -195,6 +197,22 @@ static void a_bound_pvar_has_a_count_and_values_for_each_object(void)
     SUCCEEDS(T(pvar_session_free)(&session));
 }
 
+static void a_publisher_may_free_the_handle_that_it_is_called_for(void)
+{
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    MPI_Comm world = MPI_COMM_WORLD;
+    int count, values[2];
+    const int index = conform_pvar("publisher_bound", MPI_T_PVAR_CLASS_LEVEL);
+    SUCCEEDS(T(pvar_session_create)(&session));
+    SUCCEEDS(T(pvar_handle_alloc)(session, index, &world, &handle, &count));
+    const unsigned long long freed[2] = {(uintptr_t)session, (uintptr_t)handle};
+    conform_write("freed", freed);
+    SUCCEEDS(T(pvar_start)(session, MPI_T_PVAR_ALL_HANDLES));
+    IS(T(pvar_read)(session, handle, values), MPI_T_ERR_INVALID_HANDLE);
+    SUCCEEDS(T(pvar_session_free)(&session));
+}
+
 static void a_bare_name_that_is_free_is_given(void)
 {
     int index;
@@ -213,6 +231,7 @@ const struct conform_case conform_sessions[] = {
     CASE(nothing_to_start_is_no_error, LIBRARY),
     CASE(a_session_of_the_library_alone_may_be_used, PUBLISHER),
     CASE(a_bound_pvar_has_a_count_and_values_for_each_object, PUBLISHER),
+    CASE(a_publisher_may_free_the_handle_that_it_is_called_for, PUBLISHER),
     CASE(a_bare_name_that_is_free_is_given, PUBLISHER),
     {NULL, NULL, LIBRARY},
 };

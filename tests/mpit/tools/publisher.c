@@ -8,6 +8,7 @@
 
 #include <qmpi/mpit.h>
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct layer {
     int state, depth, generic[3], called, limit, locked, published;
     unsigned long size;
     unsigned long long array[4];
+    unsigned long long freed[2]; /* a session, and the handle that the next callback frees */
     char text[16], letters[4];
     double halves[2];
     int high, low, wide; /* indices */
@@ -99,9 +101,15 @@ static int open_comm(void *user, const void *object, int *count)
 
 static int read_comm(void *user, const void *object, void *buffer, int count)
 {
-    const struct layer *layer = user;
+    struct layer *layer = user;
     int *values = buffer;
     MPI_Comm comm;
+    if (layer->freed[1]) {
+        MPI_T_pvar_handle handle = (MPI_T_pvar_handle)(uintptr_t)layer->freed[1];
+        layer->freed[1] = 0;
+        check("free",
+              MPI_T_pvar_handle_free((MPI_T_pvar_session)(uintptr_t)layer->freed[0], &handle));
+    }
     memcpy(&comm, object, sizeof comm);
     for (int i = 0; i < count; i++)
         values[i] = layer->depth + (comm == MPI_COMM_WORLD ? 100 : 200) + i;
@@ -320,6 +328,10 @@ static void publish_cvars(struct layer *layer)
                               .datatype = MPI_UNSIGNED_LONG_LONG,
                               .count = 4,
                               .address = layer->array});
+    offer(layer, (QMPIX_Cvar){.name = "freed",
+                              .datatype = MPI_UNSIGNED_LONG_LONG,
+                              .count = 2,
+                              .address = layer->freed});
     offer(layer, (QMPIX_Cvar){.name = "limit",
                               .description = "A number",
                               .datatype = MPI_INT,
