@@ -214,3 +214,15 @@ def test_one_name_is_wanted(tmp_path):
         assert result.returncode == 2
         assert "--help" in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_folder_is_said(tmp_path):
+    """It is mounted for the run alone, in a namespace of its own."""
+    mount = f"mount -t tmpfs -o size=8k tmpfs {tmp_path} && cd {tmp_path} && exec \"$@\""
+    wrapper = ["unshare", "-m", "sh", "-c", mount, "sh"]
+    if os.geteuid() != 0 or subprocess.run([*wrapper, "true"], capture_output=True).returncode:
+        pytest.skip("no leave to mount")
+    result = qmpi("new", "mine", launcher=wrapper)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("qmpi: qmpi new 'mine/") and "No space left" in result.stderr
+    assert "mend: make room and remove what was begun" in result.stderr
