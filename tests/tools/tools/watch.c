@@ -13,7 +13,7 @@
 static struct times {
     const char *name;
     double sum, shortest;
-} times[MPI_LAST_FUNC_T];
+} times[MPI_LAST_FUNC];
 
 static double now(void)
 {
@@ -26,7 +26,7 @@ static void note(void)
 {
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = 0; i < MPI_LAST_FUNC_T; i++)
+    for (int i = 0; i < MPI_LAST_FUNC; i++)
         if (times[i].name)
             dprintf(2, "trace: watch %d %s %.9f %.9f\n", rank, times[i].name, times[i].sum,
                     times[i].shortest);
