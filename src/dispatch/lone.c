@@ -6,19 +6,21 @@
 
 #include <stdlib.h>
 
-/* What the other MPI's launcher says how many it has started. Our own's is no sign: what a rank
- * starts by itself inherits it. */
+/* What the launcher of each MPI says how many it has started. Where our own's says it too, one was
+ * started by the other, and which was the last nobody can tell. */
+#define MPICHS "PMI_SIZE"
+#define OPEN_MPIS "OMPI_COMM_WORLD_SIZE"
 #ifdef OPEN_MPI
-static const char variable[] = "PMI_SIZE";
+static const char own[] = OPEN_MPIS, others[] = MPICHS;
 #else
-static const char variable[] = "OMPI_COMM_WORLD_SIZE";
+static const char own[] = MPICHS, others[] = OPEN_MPIS;
 #endif
 
 static qmpi_function *real_init, *real_init_thread;
 
 static long count_launched(void)
 {
-    const char *value = getenv(variable);
+    const char *value = getenv(own) ? NULL : getenv(others);
     return value ? strtol(value, NULL, 10) : 0;
 }
 
