@@ -51,9 +51,29 @@ static void read_line(char *line, doctor_library *add, void *data)
         add(data, line, path);
 }
 
+/* A library is there, but without a version of its symbols that another needs: it says so and goes
+ * on, where a run ends. */
+static char *find_missing_version(const char *path, const struct doctor_child *child)
+{
+    const char *line = child->errors;
+    while (*line) {
+        const int length = (int)strcspn(line, "\n");
+        const char *said = strstr(line, "' not found (required by ");
+        if (said && said < line + length)
+            return qmpi_format("the dynamic loader cannot load %s and what it needs: %.*s\n"
+                               "mend: install the version that is needed, or build what needs it "
+                               "here",
+                               path, length, line);
+        line += length + (line[length] == '\n');
+    }
+    return NULL;
+}
+
 /* It says what it cannot load, or does not survive a library that is cut. */
 static char *describe_failure(const char *path, const struct doctor_child *child)
 {
+    if (!child->status)
+        return find_missing_version(path, child);
     const char *said = strstr(child->errors, "error while loading shared libraries: ");
     const char *reason = said                         ? strchr(said, ':') + 2
                          : WIFSIGNALED(child->status) ? strsignal(WTERMSIG(child->status))
@@ -78,7 +98,7 @@ char *doctor_libraries(const char *path, doctor_library *add, void *data)
         return problem;
     }
     struct doctor_child child = doctor_child_run(command, variables);
-    char *problem = child.status ? describe_failure(path, &child) : NULL;
+    char *problem = describe_failure(path, &child);
     char *rest = child.output, *line;
     while ((line = strsep(&rest, "\n"))) {
         if (*line)

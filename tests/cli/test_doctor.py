@@ -505,6 +505,24 @@ def test_a_library_that_is_cut_is_wrong(size, said, tmp_path):
     assert len(findings.of("wrong")) == 1
 
 
+def test_a_library_without_the_version_that_is_needed_is_wrong(tmp_path):
+    def build_own(version):
+        (tmp_path / "versions").write_text(version + " { global: own; };\n")
+        build(tmp_path, "libown.so.1", "int own(void) { return 1; }\n", "-shared", "-fPIC",
+              "-Wl,-soname,libown.so.1", f"-Wl,--version-script={tmp_path / 'versions'}")
+    build_own("NEW")
+    build(tmp_path, "libother.so.1", "int own(void);\nint other(void) { return own(); }\n",
+          "-shared", "-fPIC", f"-L{tmp_path}", "-l:libown.so.1", "-Wl,-soname,libother.so.1",
+          f"-Wl,-rpath,{tmp_path}")
+    path = linked(tmp_path, library(tmp_path), "libother.so.1")
+    assert not about_program(path).of("wrong")
+    build_own("OLD")
+    findings = about_program(path)
+    text = findings.one("wrong", "version `NEW' not found (required by ")
+    assert "libown.so.1" in text and "mend: install the version that is needed" in text
+    assert len(findings.of("wrong")) == 1
+
+
 @pytest.mark.skipif(bool(ASAN), reason="a library that knows nothing of the sanitizer")
 def test_a_pmpi_tool_that_is_linked_and_preloaded_is_noted_once(tmp_path):
     peek = build(tmp_path, "libpeek.so", "int MPI_Barrier(int c);\n"
