@@ -172,7 +172,7 @@ static void note_no_tools(const char *program)
     char *path = cli_program_find(program);
     if (path && access(path, X_OK) == 0 && !cli_stack_is_given() && !getenv("LD_PRELOAD") &&
         qmpi_speaks())
-        qmpi_say("no tools are given: the program runs without any\n"
+        qmpi_say("no tools are given: the program runs with none but its own\n"
                  "  mend: qmpi run -t STACK; `qmpi list` shows the tools there are");
     free(path);
 }

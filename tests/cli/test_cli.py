@@ -69,7 +69,8 @@ def test_run_tells_the_mend_where_a_program_cannot_be_run(name, mend, tmp_path):
 
 def test_run_without_a_stack_says_so_once(tmp_path):
     result = qmpi("run", "--", "true", launcher=launch(2))
-    assert result.stderr.count("no tools are given") == 1 and "mend: qmpi run -t STACK" in result.stderr
+    assert result.stderr.count("no tools are given: the program runs with none but its own") == 1
+    assert "mend: qmpi run -t STACK" in result.stderr
     assert "no tools" not in qmpi("run", "count", "--", "true").stderr  # that is another mistake
     (tmp_path / "empty.conf").write_text("")
     for options, env in (["-t", ""], {}), (["-t", "count"], {}), ([], {"QMPI_TOOLS": ""}), \
