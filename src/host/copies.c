@@ -295,33 +295,77 @@ static char *cannot_be_renamed(const char *library, const char *name, const char
 
 static char *copy_library(const char *path, const char *soname, char **problem);
 
+/* The dependencies that were copied for the present layer: several libraries may need one. */
+static struct made {
+    struct made *next;
+    char *path, *needed;
+    char *other; /* what the copy is needed as */
+    bool loaded;
+} * made;
+
+static struct made *find_made(const char *path, const char *needed)
+{
+    struct made *one = made;
+    while (one && (strcmp(one->path, path) != 0 || strcmp(one->needed, needed) != 0))
+        one = one->next;
+    return one;
+}
+
+static void forget_made(void)
+{
+    while (made) {
+        struct made *next = made->next;
+        free(made->path);
+        free(made->needed);
+        free(made->other);
+        free(made);
+        made = next;
+    }
+}
+
+static struct made *note_made(const char *path, const char *needed)
+{
+    struct made *one = qmpi_allocate(1, sizeof *one);
+    one->next = made;
+    one->path = qmpi_copy(path);
+    one->needed = qmpi_copy(needed);
+    one->other = strlen(needed) < 6 ? qmpi_copy(needed) : other_name(needed);
+    made = one;
+    return one;
+}
+
 /* Copies and loads the dependencies of `file` that other layers have; renames them in the copy. */
 static char *copy_dependencies(const struct qmpi_elf_file *file, const char *requirer,
                                int descriptor)
 {
     const char *needed;
-    for (int i = 0; (needed = qmpi_elf_needed(&file->image, i)); i++) {
-        char *path = path_to_copy(file, requirer, needed, 0);
+    char *problem = NULL;
+    for (int i = 0; !problem && (needed = qmpi_elf_needed(&file->image, i)); i++) {
+        char *path = path_to_copy(file, requirer, needed, 0), *copy = NULL;
         if (!path)
             continue;
-        char *other = strlen(needed) < 6 ? qmpi_copy(needed) : other_name(needed);
-        char *problem = NULL;
-        char *copy = copy_library(path, other, &problem);
-        if (copy && !rename_in_copy(file, descriptor, needed, other))
+        struct made *one = find_made(path, needed);
+        if (one && !one->loaded)
+            problem = qmpi_format("%s cannot be loaded twice: it and %s need each other\nmend: "
+                                  "link them as one library, or list the tools with it once",
+                                  path, requirer);
+        if (!one) {
+            one = note_made(path, needed);
+            copy = copy_library(path, one->other, &problem);
+        }
+        if (!problem && !rename_in_copy(file, descriptor, needed, one->other))
             problem = cannot_be_renamed(path, needed, requirer);
-        else if (copy && !dlopen(copy, RTLD_LAZY | RTLD_LOCAL))
+        if (!problem && copy && !dlopen(copy, RTLD_LAZY | RTLD_LOCAL))
             problem =
                 qmpi_format("a copy of its dependency cannot be loaded: %s\nmend: install what "
                             "it needs, or set TMPDIR to a folder from which libraries can be "
                             "loaded",
                             dlerror());
+        one->loaded = !problem;
         free(copy);
-        free(other);
         free(path);
-        if (problem)
-            return problem;
     }
-    return NULL;
+    return problem;
 }
 
 /* Copies one library; `soname` (NULL: leave it) is the copy's own name for the loader. */
@@ -370,6 +414,7 @@ char *qmpi_copies_make(const char *path, char **problem)
 {
     *problem = NULL;
     char *copy = copy_library(path, NULL, problem);
+    forget_made();
     forget_plain();
     return copy;
 }

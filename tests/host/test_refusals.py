@@ -157,6 +157,43 @@ def test_a_library_that_cannot_be_renamed_cannot_be_loaded_twice(name, arguments
                 f"{reason.format(name, tmp_path)}")
 
 
+def link(folder, name, code, *needed):
+    source = folder / f"{name}.c"
+    source.write_text(code)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / f"{name}.so", source,
+                    f"-Wl,-soname,{name}.so", "-Wl,--no-as-needed", f"-L{folder}",
+                    *(f"-l:{each}.so" for each in needed), "-Wl,-rpath,$ORIGIN"], check=True)
+    return folder / f"{name}.so"
+
+
+def test_a_library_that_several_others_need_is_copied_once_for_a_layer(tmp_path):
+    link(tmp_path, "libbelow", "#include <stdio.h>\nint PMPI_Barrier(long c);\n"
+         "int pass_on(long c) { return PMPI_Barrier(c); }\n"
+         "__attribute__((constructor)) static void begin(void) { fputs(\"begins\\n\", stderr); }\n")
+    for name in "left", "right":
+        link(tmp_path, f"lib{name}", f"int pass_on(long c);\n"
+             f"int {name}(long c) {{ return pass_on(c); }}\n", "libbelow")
+    tool = link(tmp_path, "libown", "int left(long c), right(long c);\nint MPI_Barrier(long c);\n"
+                "int MPI_Barrier(long c) { return left(c) + right(c); }\n", "libleft", "libright")
+    result = run_hosted("calls", *RUN, tools=f"{tool}:{tool}:alpha")
+    assert result.returncode == 0 and result.stderr.count("begins") == 2
+    assert sum("MPI_Barrier" in line for line in result.calls) == 4
+
+
+def test_libraries_that_need_each_other_cannot_be_loaded_twice(tmp_path):
+    uses = "int PMPI_Barrier(long c);\nint {0}(long c) {{ return PMPI_Barrier(c); }}\n"
+    link(tmp_path, "libleft", uses.format("left"))
+    link(tmp_path, "libright", uses.format("right"), "libleft")
+    link(tmp_path, "libleft", uses.format("left"), "libright")
+    tool = link(tmp_path, "libown", "int left(long c);\nint MPI_Barrier(long c);\n"
+                "int MPI_Barrier(long c) { return left(c); }\n", "libleft")
+    assert succeed("calls", *RUN, tools=f"{tool}:alpha").messages == []
+    result = run_hosted("calls", *RUN, tools=f"{tool}:alpha:{tool}")
+    assert (result.returncode, result.stdout) == (2, "")
+    one_message(result, "libleft.so cannot be loaded twice: it and "
+                f"{tmp_path / 'libright.so'} need each other")
+
+
 def test_a_library_whose_soname_the_tool_does_not_know_is_not_shared(tmp_path):
     """It got its soname after the tool was linked: the loader finds it by its file's name."""
     tool = with_library(tmp_path, "libpart.so", (), ())
