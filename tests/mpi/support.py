@@ -145,6 +145,13 @@ def launcher_crashed(stderr) -> bool:
     return OPEN_MPI and "*** Process received signal ***" in stderr and "pmix_server_log_fn" in stderr
 
 
+def aborted_with(result, code) -> bool:
+    """Whether a job ended as MPI_Abort asked. MPICH's launcher hangs up on a rank that has not ended
+    by itself when the others are cleaned up: the job's status is then that signal's, also without us."""
+    hung_up = "Hangup (signal 1)" in result.stdout and f"Abort({code})" in result.stderr
+    return result.returncode == code or hung_up
+
+
 def run_command(command, env, timeout=60, cwd=None) -> Result:
     """Runs `command` in a process group of its own, and ends all of it when time is up."""
     process = subprocess.Popen(
