@@ -32,17 +32,20 @@ def profile(tmp_path, *steps, options="", **more):
     return load(tmp_path / "out.json")
 
 
-def profile_between(tmp_path, *steps, ms, **more):
+def profile_between(tmp_path, *steps, ms, of, **more):
     """The result of a run between two layers that measure too, so that what it says must lie between
     what they say, however busy the machine is: the seconds that `slow` spent below it in each rank,
-    and each function's that `watch` measured above it in rank 0."""
-    result = run_steps(*steps, cwd=tmp_path, tools=f"watch:{JSON}:slow,ms={ms}", **more)
-    assert result.returncode == 0 and result.messages == []
-    notes = [line.split() for line in result.trace]
-    below = {int(rank): float(seconds) * SLOWER for kind, rank, seconds, *_ in notes if kind == "slow"}
-    above = {name: Watched(float(seconds) / SLOWER, float(shortest) / SLOWER)
-             for kind, rank, name, seconds, shortest in (note for note in notes if note[0] == "watch")
-             if rank == "0"}
+    and each function's that `watch` measured above it in rank 0. Where the machine was busy with
+    something else for more than 5 % of the time of function `of`, the run is made again."""
+    for _ in range(10):
+        result = run_steps(*steps, cwd=tmp_path, tools=f"watch:{JSON}:slow,ms={ms}", **more)
+        assert result.returncode == 0 and result.messages == []
+        notes = [line.split() for line in result.trace]
+        below = {int(note[1]): float(note[2]) * SLOWER for note in notes if note[0] == "slow"}
+        above = {note[2]: Watched(float(note[3]) / SLOWER, float(note[4]) / SLOWER)
+                 for note in notes if note[:2] == ["watch", "0"]}
+        if above[of].seconds <= 1.04 * below[0]:
+            break
     return load(tmp_path / "out.json"), below, above
 
 
