@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static pid_t process; /* 0: the one that asks */
@@ -73,4 +74,10 @@ bool tool_file_name_is_per_process(const char *pattern)
         }
     }
     return false;
+}
+
+bool tool_file_name_is_special(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }

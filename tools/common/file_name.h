@@ -19,4 +19,8 @@ char *tool_file_name(const char *pattern, int tool_id, int rank);
 /* Whether files of two processes named by `pattern` differ. */
 bool tool_file_name_is_per_process(const char *pattern);
 
+/* Whether a path is that of a device, a FIFO or the like: it is used as it is, and by any number of
+ * layers and ranks at once. */
+bool tool_file_name_is_special(const char *path);
+
 #endif

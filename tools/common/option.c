@@ -59,8 +59,9 @@ bool tool_option_file_is_taken(int tool_id, const char *key, const char *pattern
 {
     int count = 0, taken = 0;
     char *mine = pattern ? tool_file_name(pattern, tool_id, 0) : NULL;
+    const bool can_be = mine && !tool_file_name_is_special(mine);
     QMPIX_Tool_count(&count);
-    for (int other = tool_id + 1; mine && !taken && other <= count; other++) {
+    for (int other = tool_id + 1; can_be && !taken && other <= count; other++) {
         if (names_the_same(other, "output", mine) || names_the_same(other, "csv", mine))
             taken = other;
     }

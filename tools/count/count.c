@@ -44,7 +44,8 @@ static void write_summary(const struct layer *layer, const struct count_summary 
         return;
     }
     char *name = tool_file_name(layer->output, layer->tool_id, rank);
-    if (summary->rank >= 0 && !tool_file_name_is_per_process(layer->output)) {
+    if (summary->rank >= 0 && !tool_file_name_is_per_process(layer->output) &&
+        !(name && tool_file_name_is_special(name))) {
         char *own;
         if (asprintf(&own, "%s.%d", name ? name : "", rank) >= 0) {
             free(name);

@@ -138,7 +138,7 @@ static bool output_is_taken(const struct layer *layer)
     const char *mine = layer->sink.path;
     for (const struct layer *other = log_layers; other && mine; other = other->next)
         taken |= other->sink.path && !strcmp(mine, other->sink.path);
-    return taken && !sink_is_special(mine);
+    return taken && !tool_file_name_is_special(mine);
 }
 
 static void start_clock(void)

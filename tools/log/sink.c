@@ -20,12 +20,6 @@
 
 enum { CLOSED, OPENING, OPEN };
 
-bool sink_is_special(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-}
-
 /* Two ranks must not write one file; the program may go to another folder before the first call. */
 static char *find_path(int tool_id, const char *pattern, int rank)
 {
@@ -35,7 +29,7 @@ static char *find_path(int tool_id, const char *pattern, int rank)
     char *folder = *name == '/' ? NULL : getcwd(NULL, 0);
     const bool is_shared = rank >= 0 && !tool_file_name_is_per_process(pattern);
     char *path = qmpi_format("%s%s%s", folder ? folder : "", folder ? "/" : "", name);
-    if (is_shared && !sink_is_special(path)) {
+    if (is_shared && !tool_file_name_is_special(path)) {
         char *own = qmpi_format("%s.%d", path, rank);
         free(path);
         path = own;

@@ -28,7 +28,4 @@ void sink_write(struct sink *sink, const char *bytes, size_t length, bool may_sp
 /* Whether lines go to stderr, where they need the prefix of all that qmpi says. */
 bool sink_is_stderr(const struct sink *sink);
 
-/* Whether a path is that of a device, a FIFO or the like, which is no file of ours alone. */
-bool sink_is_special(const char *path);
-
 #endif

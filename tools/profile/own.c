@@ -58,6 +58,8 @@ static char *own_name(const struct layer *layer, int number)
     char *name = tool_file_name(pattern, layer->tool_id, layer->rank), *own = NULL;
     if (!name)
         return NULL;
+    if (tool_file_name_is_special(name))
+        return in_first_folder(layer, name);
     const bool shared = !tool_file_name_is_per_process(pattern);
     const bool as_given = layer->options.format == PROFILE_JSON || ends_in(pattern, ".json");
     const char *suffix = as_given ? "" : ".json";
