@@ -74,7 +74,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         add_function(state->input, argument);
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "'%s' is not expected: give the stack with -t", argument);
+        cli_misuse(state, "'%s' is not expected: give the stack with -t", argument);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -85,10 +85,10 @@ static void print_options(int tool_id, const QMPIX_Tool_info *info)
 {
     for (const QMPIX_Tool_option *option = info->options; option && option->name; option++) {
         const char *value;
-        printf("  option      %s", option->name);
+        cli_print("  option      %s", option->name);
         if (QMPIX_Tool_get_option(tool_id, option->name, &value) == MPI_SUCCESS)
-            printf("=%s", value);
-        printf("  (%s)\n", option->help ? option->help : "");
+            cli_print("=%s", value);
+        cli_print("  (%s)\n", option->help ? option->help : "");
     }
 }
 
@@ -131,12 +131,12 @@ static void print_layer(int tool_id)
     QMPIX_Tool_get_name(tool_id, &name);
     QMPIX_Tool_get_library(tool_id, &library);
     QMPIX_Tool_get_info(tool_id, &info);
-    printf("layer %d: %s%s%s\n", tool_id, name, info && info->version ? " " : "",
-           info && info->version ? info->version : "");
+    cli_print("layer %d: %s%s%s\n", tool_id, name, info && info->version ? " " : "",
+              info && info->version ? info->version : "");
     if (info && info->description)
-        printf("  does        %s\n", info->description);
-    printf("  library     %s\n", library);
-    printf("  binding     %s\n", binding);
+        cli_print("  does        %s\n", info->description);
+    cli_print("  library     %s\n", library);
+    cli_print("  binding     %s\n", binding);
     if (info)
         print_options(tool_id, info);
     print_functions(tool_id);

@@ -7,6 +7,7 @@
 #ifndef QMPI_CLI_H
 #define QMPI_CLI_H
 
+#include <argp.h>
 #include <stdbool.h>
 
 int cli_run(int argc, char **argv);
@@ -17,6 +18,11 @@ int cli_doctor(int argc, char **argv);
 int cli_new(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_vars(int argc, char **argv);
+
+/* As argp_error and printf, of what qmpi_message makes. In main.c. */
+void cli_misuse(const struct argp_state *state, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Leaves of an MPI library's version its first line, without tabs. In config.c, as all up to
  * cli_note_stack. */

@@ -137,9 +137,9 @@ static void look_at_line(const char *path, const struct qmpi_config_problem *wro
 {
     char *shown = qmpi_shorten(wrong->text);
     if (wrong->line)
-        doctor_wrong("%s, line %d '%s': %s", path, wrong->line, shown, wrong->problem);
+        doctor_wrong("%s, line %d '%s': %-s", path, wrong->line, shown, wrong->problem);
     else
-        doctor_wrong("%s: %s", path, wrong->problem);
+        doctor_wrong("%s: %-s", path, wrong->problem);
     free(shown);
 }
 
@@ -150,7 +150,7 @@ static void look_at_config(void)
     if (!path)
         return;
     if (qmpi_config_unreadable()) {
-        doctor_wrong("QMPI_CONFIG: %s", qmpi_config_unreadable());
+        doctor_wrong("QMPI_CONFIG: %-s", qmpi_config_unreadable());
         return;
     }
     doctor_ok("the configuration file: %s, %d tools", path, config->tools.count);

@@ -36,9 +36,7 @@ bool doctor_has_said(const char *line)
 
 static void print(const char *mark, const char *format, va_list list)
 {
-    char *text = NULL;
-    if (vasprintf(&text, format, list) < 0)
-        exit(2);
+    char *text = qmpi_message_list(format, list);
     bool first = true;
     if (!strcmp(mark, "wrong"))
         remember(text);

@@ -60,10 +60,10 @@ static char *find_missing_version(const char *path, const struct doctor_child *c
         const int length = (int)strcspn(line, "\n");
         const char *said = strstr(line, "' not found (required by ");
         if (said && said < line + length)
-            return qmpi_format("the dynamic loader cannot load %s and what it needs: %.*s\n"
-                               "mend: install the version that is needed, or build what needs it "
-                               "here",
-                               path, length, line);
+            return qmpi_message("the dynamic loader cannot load %s and what it needs: %.*s\n"
+                                "mend: install the version that is needed, or build what needs it "
+                                "here",
+                                path, length, line);
         line += length + (line[length] == '\n');
     }
     return NULL;
@@ -78,9 +78,9 @@ static char *describe_failure(const char *path, const struct doctor_child *child
     const char *reason = said                         ? strchr(said, ':') + 2
                          : WIFSIGNALED(child->status) ? strsignal(WTERMSIG(child->status))
                                                       : "it does not say why";
-    return qmpi_format("the dynamic loader cannot load %s and what it needs: %.*s\n"
-                       "mend: install the library again that is damaged",
-                       path, (int)strcspn(reason, "\n"), reason);
+    return qmpi_message("the dynamic loader cannot load %s and what it needs: %.*s\n"
+                        "mend: install the library again that is damaged",
+                        path, (int)strcspn(reason, "\n"), reason);
 }
 
 /* Asks the program's own loader: it alone knows all rules by which libraries are found. */
@@ -91,9 +91,9 @@ char *doctor_libraries(const char *path, doctor_library *add, void *data)
     const char *const command[] = {interpreter, path, NULL};
     const char *const variables[] = {"LD_TRACE_LOADED_OBJECTS", "1", NULL};
     if (!interpreter || !strstr(interpreter, "/ld-linux")) {
-        char *problem = qmpi_format("%s is loaded by %s: qmpi needs the GNU C library's dynamic "
-                                    "loader\nmend: build the program for the GNU C library",
-                                    path, interpreter ? interpreter : "nobody");
+        char *problem = qmpi_message("%s is loaded by %s: qmpi needs the GNU C library's dynamic "
+                                     "loader\nmend: build the program for the GNU C library",
+                                     path, interpreter ? interpreter : "nobody");
         free(interpreter);
         return problem;
     }

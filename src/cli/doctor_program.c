@@ -140,7 +140,7 @@ static void read_libraries(struct whole *whole, const char *path)
 {
     char *problem = doctor_libraries(path, add_line, whole);
     if (problem) {
-        doctor_wrong("%s", problem);
+        doctor_wrong("%-s", problem);
         whole->incomplete = true;
     }
     free(problem);
@@ -208,7 +208,7 @@ static void look_at_elf(const char *path)
     char *obstacle = cli_program_obstacle(path);
     struct whole whole = {.mpi = NULL};
     if (obstacle)
-        doctor_wrong("%s", obstacle);
+        doctor_wrong("%-s", obstacle);
     struct doctor_object program = doctor_object_read(path, true);
     if (program.problem && (!obstacle || strstr(obstacle, "privileged")))
         doctor_wrong("%s: %s\nmend: give a program that is whole and for this machine", path,

@@ -104,7 +104,7 @@ static int print_messages(const char *text)
         const bool first = ours && *line != ' ' && strncmp(line, "mend: ", 6) != 0;
         if ((first || !*text) && message) {
             if (!skipped)
-                doctor_wrong("%s", message);
+                doctor_wrong("%-s", message);
             free(message);
             message = NULL;
             count++;

@@ -32,7 +32,7 @@ static void print_announced(const char *path)
 {
     int count = 0;
     if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
-        printf("%s\n  cannot be loaded: %s\n", path, dlerror());
+        cli_print("%s\n  cannot be loaded: %s\n", path, dlerror());
         return;
     }
     QMPIX_Announced_count(&count);
@@ -42,7 +42,7 @@ static void print_announced(const char *path)
         if (QMPIX_Announced_get(i, &name, &info) != MPI_SUCCESS)
             continue;
         printf("%-12s %s\n", name, info && info->description ? info->description : "");
-        printf("%-12s %s\n", "", path);
+        cli_print("             %s\n", path);
         for (const QMPIX_Tool_option *option = info ? info->options : NULL; option && option->name;
              option++)
             printf("%-12s   %s%s%s  %s\n", "", option->name, option->default_value ? "=" : "",
@@ -50,7 +50,7 @@ static void print_announced(const char *path)
                    option->help ? option->help : "");
     }
     if (!count)
-        printf("%s\n  announces no tool\n", path);
+        cli_print("%s\n  announces no tool\n", path);
 }
 
 static void print_native(const char *path)
@@ -64,9 +64,9 @@ static void print_native(const char *path)
     }
     int status;
     if (child < 0 || waitpid(child, &status, 0) < 0)
-        printf("%s\n  cannot be tried: %s\n", path, strerror(errno));
+        cli_print("%s\n  cannot be tried: %s\n", path, strerror(errno));
     else if (!WIFEXITED(status) || WEXITSTATUS(status))
-        printf("%s\n  fails when it is loaded\n", path);
+        cli_print("%s\n  fails when it is loaded\n", path);
 }
 
 static void print_library(const char *path)
@@ -75,10 +75,10 @@ static void print_library(const char *path)
     char *problem = qmpi_kind_read(path, NULL, &kind);
     if (problem) {
         problem[strcspn(problem, "\n")] = '\0';
-        printf("%s\n  no tool: %s\n", path, problem);
+        cli_print("%s\n  no tool: %s\n", path, problem);
         free(problem);
     } else if (kind == QMPI_KIND_PMPI) {
-        printf("%s\n  a PMPI tool\n", path);
+        cli_print("%s\n  a PMPI tool\n", path);
     } else {
         print_native(path);
     }
@@ -95,7 +95,7 @@ static void print_folder(const char *folder)
     struct dirent **entries;
     const int count = scandir(folder, &entries, is_library, alphasort);
     if (count < 0) {
-        printf("%s\n  cannot be read: %s\n", folder, strerror(errno));
+        cli_print("%s\n  cannot be read: %s\n", folder, strerror(errno));
         return;
     }
     for (int i = 0; i < count; i++) {
@@ -120,7 +120,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         cli_set_variable("QMPI_TOOL_PATH", argument);
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state,
+        cli_misuse(state,
                    "'%s' is not expected: all tools are listed; `qmpi check -t %s` shows one",
                    argument, argument);
         return 0;

@@ -2,7 +2,10 @@
 /* qmpi: finds the subcommand and hands the arguments on. */
 #include "cli.h"
 
+#include "message.h"
+
 #include <argp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +35,26 @@ static const char doc[] = "Several MPI tools at once on one unmodified program.\
                           "\n"
                           "`qmpi COMMAND --help` tells more of each.";
 
+void cli_misuse(const struct argp_state *state, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = qmpi_message_list(format, list);
+    va_end(list);
+    argp_error(state, "%s", text);
+    free(text);
+}
+
+void cli_print(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = qmpi_message_list(format, list);
+    va_end(list);
+    fputs(text, stdout);
+    free(text);
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     if (key == ARGP_KEY_ARG) {
@@ -44,7 +67,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             exit(
                 commands[i].function(state->argc - state->next + 1, state->argv + state->next - 1));
         }
-        argp_error(state, "'%s' is no command", argument);
+        cli_misuse(state, "'%s' is no command", argument);
     }
     if (key == ARGP_KEY_NO_ARGS)
         argp_usage(state);

@@ -73,11 +73,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (wish->folder)
-            argp_error(state, "one name is enough: '%s' is too many", argument);
+            cli_misuse(state, "one name is enough: '%s' is too many", argument);
         wish->folder = argument;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no name: qmpi new [OPTION...] NAME");
+        cli_misuse(state, "no name: qmpi new [OPTION...] NAME");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -57,16 +57,16 @@ char *cli_program_obstacle(const char *path)
     if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
         if (is_static(descriptor))
             obstacle =
-                qmpi_format("%s is a static program: nothing can be preloaded, it runs without "
-                            "tools\nmend: link it with libqmpi.a",
-                            path);
+                qmpi_message("%s is a static program: nothing can be preloaded, it runs without "
+                             "tools\nmend: link it with libqmpi.a",
+                             path);
         else if ((status.st_mode & (S_ISUID | S_ISGID)) ||
                  fgetxattr(descriptor, "security.capability", NULL, 0) > 0)
             obstacle =
-                qmpi_format("%s is a privileged program: nothing is preloaded and our variables "
-                            "are ignored, it runs without tools\nmend: run it without its "
-                            "privileges",
-                            path);
+                qmpi_message("%s is a privileged program: nothing is preloaded and our variables "
+                             "are ignored, it runs without tools\nmend: run it without its "
+                             "privileges",
+                             path);
     }
     if (descriptor >= 0)
         close(descriptor);

@@ -87,7 +87,7 @@ static int choose(const char *option, const char *word, const char *const *words
         free(choices);
         choices = more;
     }
-    argp_error(state, "--%s is %s, not '%s'", option, choices, word);
+    cli_misuse(state, "--%s is %s, not '%s'", option, choices, word);
     free(choices);
     return 0;
 }
@@ -98,7 +98,7 @@ static int read_top(const char *text, struct argp_state *state)
     errno = 0;
     const long value = strtol(text, &end, 10);
     if (end == text || *end || errno || value < 0 || value > INT_MAX)
-        argp_error(state, "--top is a number of rows, 0 or more, not '%s'", text);
+        cli_misuse(state, "--top is a number of rows, 0 or more, not '%s'", text);
     return (int)value;
 }
 
@@ -108,13 +108,13 @@ static void check(const struct request *request, struct argp_state *state)
     while (request->files && request->files[count])
         count++;
     if (!count)
-        argp_error(state, "no file: qmpi report [OPTION...] FILE...");
+        cli_misuse(state, "no file: qmpi report [OPTION...] FILE...");
     if (request->compare && count != 2)
-        argp_error(state, "--compare takes two files, not %d", count);
+        cli_misuse(state, "--compare takes two files, not %d", count);
     if (request->compare && request->format != TEXT)
-        argp_error(state, "--compare prints text only");
+        cli_misuse(state, "--compare prints text only");
     if (request->compare && request->sections)
-        argp_error(state, "--compare has no tables to choose from");
+        cli_misuse(state, "--compare has no tables to choose from");
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -194,7 +194,7 @@ static struct profile_result *read_file(const char *path)
     char *problem;
     struct profile_result *result = profile_read_json(path, &problem);
     if (!result)
-        qmpi_sayf("%s", problem);
+        qmpi_sayf("%-s", problem);
     free(problem);
     return result;
 }
@@ -300,7 +300,7 @@ static int write_output(const struct request *request, const struct loaded *load
             problem = qmpi_format("cannot write: %s", strerror(errno ? errno : EIO));
     }
     if (!good)
-        qmpi_sayf("%s%s", problem ? problem : "out of memory",
+        qmpi_sayf("%s%-s", problem ? problem : "out of memory",
                   request->output ? "\nmend: name another file with --output" : "");
     free(problem);
     return good ? 0 : 2;

@@ -62,7 +62,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_ON_ERROR:
         if (strcmp(argument, "stop") != 0 && strcmp(argument, "skip") != 0)
-            argp_error(state, "--on-error is stop or skip, not '%s'", argument);
+            cli_misuse(state, "--on-error is stop or skip, not '%s'", argument);
         cli_set_variable("QMPI_ON_ERROR", argument);
         return 0;
     case KEY_DEBUG:
@@ -70,7 +70,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_MPI:
         if (!cli_knows_mpi(argument))
-            argp_error(state, "--mpi is mpich or openmpi, not '%s'", argument);
+            cli_misuse(state, "--mpi is mpich or openmpi, not '%s'", argument);
         wish->mpi = argument;
         return 0;
     case ARGP_KEY_ARG:
@@ -78,7 +78,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->next = state->argc;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no program: qmpi run [OPTION...] -- PROGRAM [ARGUMENT...]");
+        cli_misuse(state, "no program: qmpi run [OPTION...] -- PROGRAM [ARGUMENT...]");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -112,7 +112,7 @@ static bool check_preloadable(const char *path)
     const bool skips = on_error && !strcmp(on_error, "skip");
     if (qmpi_speaks())
         qmpi_sayf("%s cannot be preloaded: the dynamic loader takes no path with a space or colon\n"
-                  "  mend: put it under another path%s",
+                  "  mend: put it under another path%-s",
                   path,
                   skips ? "\n  the run goes on without preloading it (QMPI_ON_ERROR=skip)" : "");
     if (!skips)

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,7 +41,7 @@ bool qmpi_speaks(void)
     return qmpi_launcher_rank() <= 0;
 }
 
-static void out_of_memory(void)
+void qmpi_out_of_memory(void)
 {
     static const char text[] = "qmpi: out of memory\n";
     ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
@@ -54,7 +53,7 @@ void *qmpi_allocate(size_t count, size_t size)
 {
     void *memory = calloc(count ? count : 1, size ? size : 1);
     if (!memory)
-        out_of_memory();
+        qmpi_out_of_memory();
     return memory;
 }
 
@@ -70,22 +69,19 @@ char *qmpi_copy(const char *text)
     return qmpi_copy_part(text, strlen(text));
 }
 
-static char *format_list(const char *format, va_list list)
-{
-    char *text;
-    if (vasprintf(&text, format, list) < 0)
-        out_of_memory();
-    return text;
-}
-
 char *qmpi_format(const char *format, ...)
 {
+    char *text;
     va_list list;
     va_start(list, format);
-    char *text = format_list(format, list);
+    if (vasprintf(&text, format, list) < 0)
+        qmpi_out_of_memory();
     va_end(list);
     return text;
 }
+
+/* ---- Writing ------------------------------------------------------------------------------------
+ */
 
 /* Writes all of it: a message must not be cut by a signal or a slow pipe. */
 static void write_all(const char *text, size_t length)
@@ -101,20 +97,23 @@ static void write_all(const char *text, size_t length)
     }
 }
 
+/* Whatever the text is made of, no control character of it gets out. */
 static void say_with(const char *prefix, const char *text)
 {
     char *all;
     size_t length;
     FILE *stream = open_memstream(&all, &length);
     if (!stream)
-        out_of_memory();
+        qmpi_out_of_memory();
     while (*text) {
         const size_t line = strcspn(text, "\n");
-        fprintf(stream, "%s%.*s\n", prefix, (int)line, text);
+        char *shown = qmpi_message("%.*s", (int)line, text);
+        fprintf(stream, "%s%s\n", prefix, shown);
+        free(shown);
         text += line + (text[line] == '\n');
     }
     if (fclose(stream))
-        out_of_memory();
+        qmpi_out_of_memory();
     write_all(all, length);
     free(all);
 }
@@ -128,7 +127,7 @@ void qmpi_sayf(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    char *text = format_list(format, list);
+    char *text = qmpi_message_list(format, list);
     va_end(list);
     qmpi_say(text);
     free(text);
@@ -181,7 +180,7 @@ void qmpi_debug(enum qmpi_topic topic, const char *format, ...)
         return;
     va_list list;
     va_start(list, format);
-    char *text = format_list(format, list);
+    char *text = qmpi_message_list(format, list);
     va_end(list);
     const int rank = qmpi_launcher_rank();
     char *prefix = rank < 0 ? qmpi_format("qmpi: %s: ", topics[topic])
@@ -189,15 +188,4 @@ void qmpi_debug(enum qmpi_topic topic, const char *format, ...)
     say_with(prefix, text);
     free(prefix);
     free(text);
-}
-
-char *qmpi_shorten(const char *text)
-{
-    enum { SHOWN = 120 };
-    if (strlen(text) <= SHOWN)
-        return qmpi_copy(text);
-    int shown = SHOWN;
-    while (shown && ((unsigned char)text[shown] & 0xc0) == 0x80) /* not inside a UTF-8 character */
-        shown--;
-    return qmpi_format("%.*s… (%zu characters)", shown, text, strlen(text));
 }

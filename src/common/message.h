@@ -3,10 +3,14 @@
  * What libqmpi says: errors and warnings, always with the prefix `qmpi:`, on stderr; and the traces
  * that QMPI_DEBUG asks for, by topic. Nothing here runs on the path of an MPI call. Also the one
  * way in which the library reads its environment.
+ *
+ * Names, paths and values come from outside: a message shows control characters in them as \n or
+ * \x1b, and bytes that are no UTF-8 as \xff. The lines of a message are those of its format.
  */
 #ifndef QMPI_MESSAGE_H
 #define QMPI_MESSAGE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -32,7 +36,14 @@ bool qmpi_speaks(void);
 /* Writes `text` to stderr in one piece, every line with the prefix. */
 void qmpi_say(const char *text);
 
-/* As qmpi_say, formatted. */
+/*
+ * A message's text, formatted as by asprintf, but that %s shows its argument as above, in one line.
+ * %-s takes one that is a text of this kind already and keeps its lines. To be freed.
+ */
+char *qmpi_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *qmpi_message_list(const char *format, va_list list) __attribute__((format(printf, 1, 0)));
+
+/* As qmpi_say of what qmpi_message makes. */
 void qmpi_sayf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Traces the topics of a comma list (NULL: none) and reports those that it does not know. */
@@ -48,11 +59,14 @@ bool qmpi_debugs(enum qmpi_topic topic);
 void qmpi_debug(enum qmpi_topic topic, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* `text`, shortened with `…` to what fits a message; the caller frees it. */
+/* `text` as a message shows it, shortened with `…` to what fits there; the caller frees it. */
 char *qmpi_shorten(const char *text);
 
 /* As asprintf, but ends the process with a message where memory is out. */
 char *qmpi_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Says so and ends the process. */
+_Noreturn void qmpi_out_of_memory(void);
 
 /* calloc, strdup and strndup that end the process with a message where memory is out. */
 void *qmpi_allocate(size_t count, size_t size);

@@ -77,7 +77,7 @@ static char *change_symbol(const struct qmpi_elf_loaded *object, const ElfW(Sym)
     if (object->base + symbol->st_value == (ElfW(Addr))target)
         return NULL;
     if (mprotect((void *)start, size, before | PROT_WRITE) != 0)
-        return qmpi_format("%s: its symbols cannot be changed: %s", object->name, strerror(errno));
+        return qmpi_message("%s: its symbols cannot be changed: %s", object->name, strerror(errno));
     ((ElfW(Sym) *)(uintptr_t)symbol)->st_value = (ElfW(Addr))target - object->base;
     mprotect((void *)start, size, before);
     return NULL;
@@ -140,6 +140,6 @@ void qmpi_dialect_claim(void)
     find_ours();
     dl_iterate_phdr(claim, &problem);
     if (problem && qmpi_speaks())
-        qmpi_sayf("tools of MPICH's QMPI dialect may not be heard: %s", problem);
+        qmpi_sayf("tools of MPICH's QMPI dialect may not be heard: %-s", problem);
     free(problem);
 }

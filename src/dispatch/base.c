@@ -87,18 +87,19 @@ static void note_family(void)
 {
     const bool open_mpi = qmpi_elf_loaded_find(&library, "ompi_mpi_comm_world") != NULL;
     if (!open_mpi && !is_mpich()) {
-        mismatch = qmpi_format("the program runs on %s, which is neither MPICH nor Open MPI\n"
-                               "mend: run it without tools, or with a build of it for one of these",
-                               qmpi_base_path());
+        mismatch =
+            qmpi_message("the program runs on %s, which is neither MPICH nor Open MPI\n"
+                         "mend: run it without tools, or with a build of it for one of these",
+                         qmpi_base_path());
         return;
     }
     const char *family = open_mpi ? "openmpi" : "mpich";
     if (strcmp(family, QMPI_MPI) != 0)
-        mismatch = qmpi_format("the program runs on %s (%s), but this libqmpi was built for %s\n"
-                               "mend: build and install qmpi for it, too: meson setup -Dmpi=%s; "
-                               "`qmpi run` finds it, or takes --mpi=%s",
-                               open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, family,
-                               family);
+        mismatch = qmpi_message("the program runs on %s (%s), but this libqmpi was built for %s\n"
+                                "mend: build and install qmpi for it, too: meson setup -Dmpi=%s; "
+                                "`qmpi run` finds it, or takes --mpi=%s",
+                                open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, family,
+                                family);
 }
 
 static void find(void)

@@ -26,7 +26,7 @@ static int bind_own(struct dl_phdr_info *info, size_t size, void *data)
         return 0;
     char *problem = qmpi_elf_rewrite(&object, target_of, data);
     if (problem)
-        qmpi_sayf("MPI's predefined handles are not known to the observers: %s", problem);
+        qmpi_sayf("MPI's predefined handles are not known to the observers: %-s", problem);
     free(problem);
     return 1;
 }

@@ -38,9 +38,9 @@ static void check_height(int *count)
 {
     if (*count <= QMPI_LAYERS_MAX)
         return;
-    char *problem = qmpi_format("%d entries, but a stack has at most %d layers\nmend: list fewer "
-                                "tools",
-                                *count, QMPI_LAYERS_MAX);
+    char *problem = qmpi_message("%d entries, but a stack has at most %d layers\nmend: list fewer "
+                                 "tools",
+                                 *count, QMPI_LAYERS_MAX);
     qmpi_problem_report(source, problem, "the layers after the 255th");
     *count = QMPI_LAYERS_MAX;
 }

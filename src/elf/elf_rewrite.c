@@ -79,16 +79,16 @@ char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *ta
 {
     const struct qmpi_elf_image *image = &object->image;
     if (!is_readable(image))
-        return qmpi_format("%s has relocations of a kind that this processor does not use",
-                           object->name);
+        return qmpi_message("%s has relocations of a kind that this processor does not use",
+                            object->name);
     if (qmpi_elf_tag(image, DT_TEXTREL, 0) || (qmpi_elf_tag(image, DT_FLAGS, 0) & DF_TEXTREL))
-        return qmpi_format("%s has relocations in its code\nmend: build it with -fPIC",
-                           object->name);
+        return qmpi_message("%s has relocations in its code\nmend: build it with -fPIC",
+                            object->name);
     struct rewriting rewriting = {target, data};
     const struct qmpi_elf_pages relro = qmpi_elf_relro(object);
     if (relro.size && mprotect(relro.start, relro.size, PROT_READ | PROT_WRITE) != 0)
-        return qmpi_format("%s: its references cannot be changed: %s", object->name,
-                           strerror(errno));
+        return qmpi_message("%s: its references cannot be changed: %s", object->name,
+                            strerror(errno));
     qmpi_elf_references(object, rewrite, &rewriting);
     if (relro.size)
         mprotect(relro.start, relro.size, PROT_READ);

@@ -287,10 +287,11 @@ static bool write_file(int descriptor, const char *data, size_t size)
 
 static char *cannot_be_renamed(const char *library, const char *name, const char *place)
 {
-    return qmpi_format("%s cannot be loaded twice: its name '%s' cannot be replaced in %s\n"
-                       "mend: link it with another soname, of six characters or more, and then the "
-                       "tool with it",
-                       library, name, place);
+    return qmpi_message(
+        "%s cannot be loaded twice: its name '%s' cannot be replaced in %s\n"
+        "mend: link it with another soname, of six characters or more, and then the "
+        "tool with it",
+        library, name, place);
 }
 
 static char *copy_library(const char *path, const char *soname, char **problem);
@@ -346,9 +347,9 @@ static char *copy_dependencies(const struct qmpi_elf_file *file, const char *req
             continue;
         struct made *one = find_made(path, needed);
         if (one && !one->loaded)
-            problem = qmpi_format("%s cannot be loaded twice: it and %s need each other\nmend: "
-                                  "link them as one library, or list the tools with it once",
-                                  path, requirer);
+            problem = qmpi_message("%s cannot be loaded twice: it and %s need each other\nmend: "
+                                   "link them as one library, or list the tools with it once",
+                                   path, requirer);
         if (!one) {
             one = note_made(path, needed);
             copy = copy_library(path, one->other, &problem);
@@ -357,10 +358,10 @@ static char *copy_dependencies(const struct qmpi_elf_file *file, const char *req
             problem = cannot_be_renamed(path, needed, requirer);
         if (!problem && copy && !dlopen(copy, RTLD_LAZY | RTLD_LOCAL))
             problem =
-                qmpi_format("a copy of its dependency cannot be loaded: %s\nmend: install what "
-                            "it needs, or set TMPDIR to a folder from which libraries can be "
-                            "loaded",
-                            dlerror());
+                qmpi_message("a copy of its dependency cannot be loaded: %s\nmend: install what "
+                             "it needs, or set TMPDIR to a folder from which libraries can be "
+                             "loaded",
+                             dlerror());
         one->loaded = !problem;
         free(copy);
         free(path);
@@ -374,29 +375,29 @@ static char *copy_library(const char *path, const char *soname, char **problem)
     struct qmpi_elf_file file;
     const char *reason = qmpi_elf_file_open(path, &file);
     if (reason) {
-        *problem = qmpi_format("%s: %s\nmend: install it again", path, reason);
+        *problem = qmpi_message("%s: %s\nmend: install it again", path, reason);
         return NULL;
     }
     int descriptor;
     char *copy = qmpi_temporary_file(file_part(path), &descriptor, problem);
     if (copy && !write_file(descriptor, file.map, file.size))
-        *problem = qmpi_format("%s cannot be written: %s\nmend: set TMPDIR to a folder with room",
-                               copy, strerror(errno));
+        *problem = qmpi_message("%s cannot be written: %s\nmend: set TMPDIR to a folder with room",
+                                copy, strerror(errno));
     if (copy && !*problem && soname) {
         const char *own = qmpi_elf_soname(&file.image);
         if (!own)
             *problem =
-                qmpi_format("%s cannot be loaded twice: it has no soname\nmend: link it with "
-                            "-Wl,-soname,%s, and then the tool with it",
-                            path, file_part(path));
+                qmpi_message("%s cannot be loaded twice: it has no soname\nmend: link it with "
+                             "-Wl,-soname,%s, and then the tool with it",
+                             path, file_part(path));
         else if (strlen(own) != strlen(soname) || !rename_in_copy(&file, descriptor, own, soname))
             *problem = cannot_be_renamed(path, own, path);
     }
     if (copy && !*problem && !bind_to_itself(&file, descriptor))
         *problem =
-            qmpi_format("%s cannot be loaded twice: its dynamic section has no room\nmend: link "
-                        "it with -Bsymbolic",
-                        path);
+            qmpi_message("%s cannot be loaded twice: its dynamic section has no room\nmend: link "
+                         "it with -Bsymbolic",
+                         path);
     if (copy && !*problem)
         *problem = copy_dependencies(&file, path, descriptor);
     if (copy)

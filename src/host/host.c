@@ -70,9 +70,9 @@ static char *check_options(const struct qmpi_layer *layer)
             continue;
         char *shown = qmpi_shorten(layer->entry->options[i].key);
         char *problem =
-            qmpi_format("a PMPI tool has no option '%s'\nmend: its only options are "
-                        "env.NAME=value, which set an environment variable for it alone",
-                        shown);
+            qmpi_message("a PMPI tool has no option '%s'\nmend: its only options are "
+                         "env.NAME=value, which set an environment variable for it alone",
+                         shown);
         free(shown);
         return problem;
     }
@@ -112,10 +112,10 @@ static char *load_library(struct qmpi_layer *layer)
         dlinfo(handle, RTLD_DI_LINKMAP, &map);
     else if (path)
         problem =
-            qmpi_format("%s cannot be loaded: %s\nmend: install what it needs%s", path, dlerror(),
-                        strcmp(path, layer->path) ? ", or set TMPDIR to a folder from which "
-                                                    "libraries can be loaded"
-                                                  : "");
+            qmpi_message("%s cannot be loaded: %s\nmend: install what it needs%s", path, dlerror(),
+                         strcmp(path, layer->path) ? ", or set TMPDIR to a folder from which "
+                                                     "libraries can be loaded"
+                                                   : "");
     qmpi_tool_getenv_leave(saved);
     free(path);
     layer->group = problem ? NULL : qmpi_group_make(layer, &now->before, map ? map->l_addr : 0);

@@ -86,9 +86,9 @@ static bool make_folder(char **problem)
     const int janitor = start_janitor(); /* first: a process can be killed at any moment */
     char *made = qmpi_format("%s/qmpi-XXXXXX", root && *root ? root : "/tmp");
     if (!mkdtemp(made)) {
-        *problem = qmpi_format("a second layer of a PMPI tool needs a copy of its library, but no "
-                               "folder can be made in %s: %s\nmend: set TMPDIR",
-                               root && *root ? root : "/tmp", strerror(errno));
+        *problem = qmpi_message("a second layer of a PMPI tool needs a copy of its library, but no "
+                                "folder can be made in %s: %s\nmend: set TMPDIR",
+                                root && *root ? root : "/tmp", strerror(errno));
         free(made);
         return false;
     }
@@ -109,8 +109,8 @@ char *qmpi_temporary_file(const char *name, int *descriptor, char **problem)
     if (mkdir(own, 0700) == 0)
         *descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
     if (*descriptor < 0) {
-        *problem = qmpi_format("%s cannot be made: %s\nmend: set TMPDIR to a folder with room",
-                               path, strerror(errno));
+        *problem = qmpi_message("%s cannot be made: %s\nmend: set TMPDIR to a folder with room",
+                                path, strerror(errno));
         free(path);
         path = NULL;
     }

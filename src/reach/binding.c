@@ -208,6 +208,6 @@ void qmpi_binding_redirect(const struct qmpi_elf_loaded *object)
         note_own_ranges(object, &helpers[i]);
     char *problem = qmpi_elf_rewrite(object, target_of, NULL);
     if (problem && qmpi_speaks())
-        qmpi_sayf("Fortran calls may pass by the tools: %s", problem);
+        qmpi_sayf("Fortran calls may pass by the tools: %-s", problem);
     free(problem);
 }

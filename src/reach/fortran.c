@@ -51,7 +51,7 @@ static int lead(struct dl_phdr_info *info, size_t size, void *data)
         return 0;
     char *problem = qmpi_elf_rewrite(&object, target_of, data);
     if (problem)
-        qmpi_debug(QMPI_TOPIC_LOAD, "Fortran calls of %s stay as they are: %s", object.name,
+        qmpi_debug(QMPI_TOPIC_LOAD, "Fortran calls of %s stay as they are: %-s", object.name,
                    problem);
     free(problem);
     return 0;

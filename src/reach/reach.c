@@ -146,7 +146,7 @@ static void redirect(const struct qmpi_elf_loaded *object, bool passed_by)
     else if (passed_by && !qmpi_resident_holds(object->image.dynamic))
         problem = qmpi_elf_rewrite(object, program_target, NULL);
     if (problem && qmpi_speaks())
-        qmpi_sayf("some MPI calls may pass by the tools, or be seen twice: %s", problem);
+        qmpi_sayf("some MPI calls may pass by the tools, or be seen twice: %-s", problem);
     free(problem);
 }
 

@@ -150,20 +150,20 @@ static char *set(struct reader *reader, const char *key, char *value)
     if (setting < 0) {
         char *shown = qmpi_shorten(key), *known = list_settings();
         problem =
-            qmpi_format("'%s' is no setting; the settings are %s\n"
-                        "mend: correct the name; a tool stands alone on its line, its options "
-                        "indented below it",
-                        shown, known);
+            qmpi_message("'%s' is no setting; the settings are %s\n"
+                         "mend: correct the name; a tool stands alone on its line, its options "
+                         "indented below it",
+                         shown, known);
         free(shown);
         free(known);
     } else if (reader->lines_set[setting]) {
-        problem = qmpi_format("'%s' is set twice, first in line %d\nmend: keep one of them", key,
-                              reader->lines_set[setting]);
+        problem = qmpi_message("'%s' is set twice, first in line %d\nmend: keep one of them", key,
+                               reader->lines_set[setting]);
     } else if (!is_choice(setting, value)) {
         const char *const *choices = value_choices[setting];
         char *shown = qmpi_shorten(value);
-        problem = qmpi_format("'%s' cannot be '%s'\nmend: set it to %s or %s", key, shown,
-                              choices[0], choices[1]);
+        problem = qmpi_message("'%s' cannot be '%s'\nmend: set it to %s or %s", key, shown,
+                               choices[0], choices[1]);
         free(shown);
     } else {
         reader->lines_set[setting] = reader->line;
@@ -222,7 +222,7 @@ static char *add_option(struct reader *reader, char *key, char *value)
         if (!strcmp(tool->options[i].key, key)) {
             char *shown = qmpi_shorten(key);
             char *problem =
-                qmpi_format("option '%s' is given twice\nmend: keep one of them", shown);
+                qmpi_message("option '%s' is given twice\nmend: keep one of them", shown);
             free(shown);
             free(key);
             free(value);

@@ -77,9 +77,9 @@ static void read_file(void)
         close(descriptor);
     if (reason) {
         char *shown = qmpi_shorten(path);
-        unreadable = qmpi_format("the file '%s' cannot be read: %s\n"
-                                 "mend: name a configuration file in QMPI_CONFIG, or unset it",
-                                 shown, reason);
+        unreadable = qmpi_message("the file '%s' cannot be read: %s\n"
+                                  "mend: name a configuration file in QMPI_CONFIG, or unset it",
+                                  shown, reason);
         free(shown);
         text_size = 0;
         return;

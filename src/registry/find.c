@@ -25,7 +25,7 @@ static void note_place(struct places *places, const char *path, const char *reas
     enum { SHOWN = 40 };
     if (++places->count <= SHOWN) {
         char *shown = qmpi_shorten(path);
-        char *longer = qmpi_format("%s  %s: %s\n", places->text, shown, reason);
+        char *longer = qmpi_message("%-s  %s: %s\n", places->text, shown, reason);
         free(shown);
         free(places->text);
         places->text = longer;
@@ -137,12 +137,12 @@ char *qmpi_find_library(const char *name, const char *installed, const char *ann
     if (path) {
         qmpi_debug(QMPI_TOPIC_FIND, "%s is %s", name, path);
     } else if (strchr(name, '/')) {
-        *problem = qmpi_format("no such library\n%smend: correct the path", places.text);
+        *problem = qmpi_message("no such library\n%-smend: correct the path", places.text);
     } else {
         char *mend = mend_name(name);
-        *problem =
-            qmpi_format("no such tool\n%s%s%s%smend: %s", *announced ? "  announced tools: " : "",
-                        announced, *announced ? "\n" : "", places.text, mend);
+        *problem = qmpi_message("no such tool\n%s%s%-s%-smend: %s",
+                                *announced ? "  announced tools: " : "", announced,
+                                *announced ? "\n" : "", places.text, mend);
         free(mend);
     }
     free(places.text);

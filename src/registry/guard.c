@@ -77,10 +77,10 @@ void qmpi_guard_start(void)
     speaks = qmpi_speaks();
     for (int i = 0; i < SIGNALS; i++)
         signal_parts[i] =
-            qmpi_format("ended by %s while it was loaded or initialised\n"
-                        "qmpi:   mend: build or copy it again; QMPI_DEBUG=load leaves the signal "
-                        "to a debugger\n",
-                        signals[i].name);
+            qmpi_message("ended by %s while it was loaded or initialised\n"
+                         "qmpi:   mend: build or copy it again; QMPI_DEBUG=load leaves the signal "
+                         "to a debugger\n",
+                         signals[i].name);
     guarding = true;
     for (int i = 0; i < SIGNALS; i++)
         sigaction(signals[i].number, &action, &previous[i]);
@@ -91,7 +91,7 @@ void qmpi_guard_entry(const struct qmpi_entry *entry)
     if (!guarding)
         return;
     char *where = qmpi_problem_where(entry), *last = entry_part;
-    entry_part = qmpi_format("qmpi: %s: ", where);
+    entry_part = qmpi_message("qmpi: %s: ", where);
     free(where);
     free(last);
 }

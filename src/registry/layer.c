@@ -76,10 +76,10 @@ static char *check_options(const struct qmpi_layer *layer)
         }
         char *shown = qmpi_shorten(layer->entry->options[i].key);
         char *problem = *known
-                            ? qmpi_format("tool %s has no option '%s'\nmend: its options are %s",
-                                          layer->name, shown, known)
-                            : qmpi_format("tool %s has no option '%s'\nmend: it takes no options",
-                                          layer->name, shown);
+                            ? qmpi_message("tool %s has no option '%s'\nmend: its options are %s",
+                                           layer->name, shown, known)
+                            : qmpi_message("tool %s has no option '%s'\nmend: it takes no options",
+                                           layer->name, shown);
         free(shown);
         free(known);
         return problem;
@@ -103,9 +103,9 @@ char *qmpi_layer_init(struct qmpi_layer *layer)
     if (!layer->failure)
         return NULL;
     const char *mend = strstr(layer->failure, "\nmend: ");
-    return qmpi_format("tool %s cannot work: %s%s", layer->name, layer->failure,
-                       mend ? ""
-                            : "\nmend: correct its options or what it asks for, or leave it out");
+    return qmpi_message("tool %s cannot work: %-s%-s", layer->name, layer->failure,
+                        mend ? ""
+                             : "\nmend: correct its options or what it asks for, or leave it out");
 }
 
 void qmpi_layer_leave_out(struct qmpi_layer *layer)

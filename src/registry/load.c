@@ -16,12 +16,12 @@ static char *explain_nothing_announced(const struct qmpi_layer *layer)
 {
     const struct qmpi_tool *taken = qmpi_announce_refused();
     if (taken)
-        return qmpi_format("%s announces a tool '%s', but %s has announced one of that name\n"
-                           "mend: list only one of the two",
-                           layer->path, taken->name, taken->path);
-    return qmpi_format("%s announces no tool when it is loaded\n"
-                       "mend: call QMPI_Register_tool_name from a constructor of the library",
-                       layer->path);
+        return qmpi_message("%s announces a tool '%s', but %s has announced one of that name\n"
+                            "mend: list only one of the two",
+                            layer->path, taken->name, taken->path);
+    return qmpi_message("%s announces no tool when it is loaded\n"
+                        "mend: call QMPI_Register_tool_name from a constructor of the library",
+                        layer->path);
 }
 
 /* Which of the tools that a library announced an entry means. */
@@ -34,9 +34,9 @@ static char *choose(struct qmpi_layer *layer, struct qmpi_tool *only, int count)
     if (layer->tool)
         return NULL;
     char *announced = qmpi_announce_list();
-    char *problem = qmpi_format("%s announces %d tools\nmend: preload it and name the tool in "
-                                "QMPI_TOOLS; announced are %s",
-                                layer->path, count, announced);
+    char *problem = qmpi_message("%s announces %d tools\nmend: preload it and name the tool in "
+                                 "QMPI_TOOLS; announced are %s",
+                                 layer->path, count, announced);
     free(announced);
     return problem;
 }
@@ -52,8 +52,8 @@ char *qmpi_load_native(struct qmpi_layer *layer)
         const int deep = has_own && qmpi_reach_is_passed_by() ? RTLD_DEEPBIND : 0;
         void *handle = dlopen(layer->path, RTLD_NOW | RTLD_LOCAL | deep);
         if (!handle)
-            return qmpi_format("%s cannot be loaded: %s\nmend: install or link what it needs",
-                               layer->path, dlerror());
+            return qmpi_message("%s cannot be loaded: %s\nmend: install or link what it needs",
+                                layer->path, dlerror());
         struct link_map *map = NULL;
         dlinfo(handle, RTLD_DI_LINKMAP, &map);
         int count;

@@ -111,7 +111,7 @@ static char *check_place(const struct qmpi_plan *plans, int index)
     if (!resident || !resident->in_front || index == 0 ||
         (plans[index - 1].resident && plans[index - 1].resident->in_front))
         return NULL;
-    return qmpi_format(
+    return qmpi_message(
         "%s stands in front of libqmpi, so the program's calls would pass by the layers "
         "above it\nmend: put libqmpi first in LD_PRELOAD, or list this tool first",
         resident->path);

@@ -52,7 +52,7 @@ void qmpi_problem_report(const char *where, char *problem, const char *without)
 {
     if (qmpi_speaks()) {
         char *text = indent(problem);
-        qmpi_sayf("%s: %s", where, text);
+        qmpi_sayf("%s: %-s", where, text);
         free(text);
         if (skips())
             qmpi_sayf("  the run goes on without %s (QMPI_ON_ERROR=skip)", without);
@@ -71,7 +71,7 @@ void qmpi_problem_report_config(void)
         const struct qmpi_config_problem *wrong = &config->problems[i];
         char *shown = qmpi_shorten(wrong->text);
         char *where = wrong->line
-                          ? qmpi_format("%s, line %d '%s'", qmpi_config_path(), wrong->line, shown)
+                          ? qmpi_message("%s, line %d '%s'", qmpi_config_path(), wrong->line, shown)
                           : qmpi_copy(qmpi_config_path());
         qmpi_problem_report(where, qmpi_copy(wrong->problem), wrong->line ? "this line" : "it");
         free(where);
@@ -82,9 +82,10 @@ void qmpi_problem_report_config(void)
 char *qmpi_problem_where(const struct qmpi_entry *entry)
 {
     char *shown = qmpi_shorten(entry->text);
-    char *where = entry->line       ? qmpi_format("%s, line %d '%s'", list, entry->line, shown)
-                  : entry->position ? qmpi_format("%s, entry %d '%s'", list, entry->position, shown)
-                                    : qmpi_format("'%s', which is not in %s", shown, list);
+    char *where = entry->line ? qmpi_message("%s, line %d '%s'", list, entry->line, shown)
+                  : entry->position
+                      ? qmpi_message("%s, entry %d '%s'", list, entry->position, shown)
+                      : qmpi_message("'%s', which is not in %s", shown, list);
     free(shown);
     return where;
 }

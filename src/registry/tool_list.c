@@ -42,9 +42,10 @@ static char *check_escapes(const char *text)
             return qmpi_copy("it ends in a backslash that escapes nothing\n"
                              "mend: remove it, or write \\\\ for a backslash");
         if (!strchr(":,=\\", *text))
-            return qmpi_format("\\%c is no escape\nmend: only : , = and \\ are escaped; write \\\\ "
-                               "for a backslash",
-                               *text);
+            return qmpi_message(
+                "\\%c is no escape\nmend: only : , = and \\ are escaped; write \\\\ "
+                "for a backslash",
+                *text);
     }
     return NULL;
 }
@@ -55,10 +56,11 @@ static char *parse_option(struct qmpi_entry *entry, const char *text, size_t len
     if (key_length == length || key_length == 0) {
         char *option = qmpi_copy_part(text, length);
         char *shown = qmpi_shorten(option);
-        char *problem = qmpi_format("option '%s' is not of the form key=value\n"
-                                    "mend: write NAME,key=value; a comma inside a value is written "
-                                    "\\,",
-                                    shown);
+        char *problem =
+            qmpi_message("option '%s' is not of the form key=value\n"
+                         "mend: write NAME,key=value; a comma inside a value is written "
+                         "\\,",
+                         shown);
         free(shown);
         free(option);
         return problem;
@@ -69,7 +71,7 @@ static char *parse_option(struct qmpi_entry *entry, const char *text, size_t len
         if (!strcmp(entry->options[i].key, option.key)) {
             char *shown = qmpi_shorten(option.key);
             char *problem =
-                qmpi_format("option '%s' is given twice\nmend: keep one of them", shown);
+                qmpi_message("option '%s' is given twice\nmend: keep one of them", shown);
             free(shown);
             free(option.key);
             free(option.value);

@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import struct
+import subprocess
 
 import pytest
 from support import ASAN, BUILD, MPI_SONAME, QMPI, SOURCE, clean_environment, run_command
@@ -45,6 +46,81 @@ BAD_STACKS = [
     ("nonesuch:empty", "entry 1 'nonesuch'"), ("empty\ncount", "empty"), ("empty\tcount", "empty"),
     ("count,output=", "output="), ("\x1b[31mred", "red"), (":".join(["empty"] * 256), "255"),
 ]
+
+# What a terminal would act upon, a line that looks like ours, and what is no text.
+RAW = "a\nmend: b\x1b[31m\r\u009b2J"
+SHOWN = "a\\nmend: b\\x1b[31m\\r\\xc2\\x9b2J"
+IN_STACK = RAW.replace(":", "\\:")
+
+
+def raw_configuration(folder, content):
+    (folder / RAW).mkdir()
+    (folder / RAW / "qmpi.conf").write_bytes(content)
+    return str(folder / RAW / "qmpi.conf")
+
+
+RAW_INPUTS = {  # a function of a folder that returns a command's arguments and variables
+    "name": lambda folder: (["check", "-t", IN_STACK], {}),
+    "path": lambda folder: (["check", "-t", f"/none/{IN_STACK}/x.so"], {}),
+    "path of a file": lambda folder: (folder / f"{RAW}.so").write_text("") and None or (
+        ["check", "-t", folder / f"{IN_STACK}.so"], {}),
+    "option": lambda folder: (["check", "-t", f"empty,{IN_STACK}=1"], {}),
+    "option without a value": lambda folder: (["check", "-t", f"empty,{IN_STACK}"], {}),
+    "value": lambda folder: (["check", "-t", f"profile,top={IN_STACK}"], {}),
+    "value of another tool": lambda folder: (["check", "-t", f"delay,functions={IN_STACK}"], {}),
+    "QMPI_TOOL_PATH": lambda folder: (["check", "-t", "nonesuch"], {"QMPI_TOOL_PATH": RAW}),
+    "QMPI_ON_ERROR": lambda folder: (["check", "-t", "nonesuch"], {"QMPI_ON_ERROR": RAW}),
+    "QMPI_DEBUG": lambda folder: (["check", "-t", "nonesuch"], {"QMPI_DEBUG": RAW}),
+    "traces": lambda folder: (["check", "-t", f"/none/{IN_STACK}"], {"QMPI_DEBUG": "all"}),
+    "QMPI_CONFIG": lambda folder: (["check"], {"QMPI_CONFIG": f"/none/{RAW}"}),
+    "-c": lambda folder: (["check", "-c", f"/none/{RAW}"], {}),
+    "a line of a file": lambda folder: (
+        ["check", "-c", raw_configuration(folder, b"none\x1b[31m")], {}),
+    "a setting of a file": lambda folder: (
+        ["check", "-c", raw_configuration(folder, b"colour\x1b[31m = red")], {}),
+    "the program": lambda folder: (["run", "-t", "", "--", f"/none/{RAW}"], {}),
+    "a program in PATH": lambda folder: (["run", "-t", "", "--", RAW], {}),
+    "a function": lambda folder: (["check", "--function", RAW], {}),
+    "a file to report": lambda folder: (["report", f"/none/{RAW}"], {}),
+    "a file to write": lambda folder: (["report", "--top", RAW, "none"], {}),
+    "a command": lambda folder: ([RAW], {}),
+    "an argument": lambda folder: (["check", RAW], {}),
+}
+
+
+@pytest.mark.parametrize("case", RAW_INPUTS)
+def test_no_message_hands_control_characters_on(case, tmp_path):
+    arguments, variables = RAW_INPUTS[case](tmp_path)
+    result = qmpi(*arguments, **variables)
+    assert result.returncode != 0 and result.stdout == ""
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", result.stderr), result.stderr
+    assert "\\x1b[31m" in result.stderr
+    lines = result.stderr.splitlines()
+    assert not [line for line in lines if re.match(r"(qmpi: +)?mend: b", line)], lines
+    assert all(re.match(r"(\S*/)?qmpi(-openmpi)?( \w+)?: |Try ", line) for line in lines), lines
+
+
+def test_bytes_that_are_no_text_are_written_out_in_messages():
+    process = subprocess.run([QMPI, "check", "-t", b"n\xff\xfe"], env=clean_environment(),
+                             capture_output=True, timeout=60)
+    assert process.returncode == 2
+    assert b"entry 1 'n\\xff\\xfe'" in process.stderr and b"\xff" not in process.stderr
+
+
+def test_lists_and_findings_hand_no_control_characters_on(tmp_path):
+    raw, shown = (text.replace(":", "") for text in (RAW, SHOWN))  # a list of folders has colons
+    folder = tmp_path / raw
+    folder.mkdir()
+    shutil.copy(TOOL, folder / "tool.so")
+    (folder / "bad.so").write_text("")
+    for arguments, variables in ((["list"], {"QMPI_TOOL_PATH": str(folder)}),
+                                 (["check", "-t", folder / "tool.so"], {}),
+                                 (["doctor", "-t", folder / "tool.so", "--", folder / "none"], {}),
+                                 (["doctor"], {"QMPI_TOOLS": raw, "QMPI_DEBUG": raw})):
+        result = qmpi(*arguments, **variables)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", result.stdout + result.stderr)
+        assert shown in result.stdout
+
 
 # (text, the layers that there are)
 GOOD_STACKS = [

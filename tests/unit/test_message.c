@@ -90,6 +90,88 @@ static void a_very_long_message_is_written_whole(void **state)
     assert_int_equal(strlen(released()), strlen("qmpi: ") + 100000 + 1);
 }
 
+/* ---- what comes from outside
+ * ----------------------------------------------------------------------
+ */
+
+static void check_shown(const char *text, const char *expected)
+{
+    char *shown = qmpi_message("%s", text);
+    assert_string_equal(shown, expected);
+    char *again = qmpi_message("%s", shown); /* what is shown already stays as it is */
+    assert_string_equal(again, expected);
+    free(again);
+    free(shown);
+}
+
+static void control_characters_are_written_out(void **state)
+{
+    (void)state;
+    check_shown("a\nb\tc\rd", "a\\nb\\tc\\rd");
+    check_shown("\a\b\v\f", "\\a\\b\\v\\f");
+    check_shown("\x1b[31mred\x7f\x01", "\\x1b[31mred\\x7f\\x01");
+    check_shown("\xc2\x9b"
+                "31m",
+                "\\xc2\\x9b31m"); /* U+009B begins what ESC [ begins */
+}
+
+static void text_of_every_language_stays(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",     "plain \\n",        "é",       "…",
+                                        "日本", "\xf0\x9f\x98\x80", "\xc2\xa0"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        check_shown(texts[i], texts[i]);
+}
+
+static void bytes_that_are_no_text_are_written_out(void **state)
+{
+    (void)state;
+    check_shown("\xff\xfe", "\\xff\\xfe");
+    check_shown("a\x80z", "a\\x80z");               /* a continuation alone */
+    check_shown("\xc3", "\\xc3");                   /* cut at the end */
+    check_shown("\xe2\x80", "\\xe2\\x80");          /* likewise */
+    check_shown("\xc0\xaf", "\\xc0\\xaf");          /* longer than needed */
+    check_shown("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* a surrogate */
+    check_shown("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80");
+}
+
+static void lines_are_those_of_the_format(void **state)
+{
+    (void)state;
+    char *problem = qmpi_message("no tool '%s'\nmend: %s", "a\nmend: b", "c");
+    assert_string_equal(problem, "no tool 'a\\nmend: b'\nmend: c");
+    capture();
+    qmpi_sayf("%s: %-s", "\x1b", problem);
+    assert_string_equal(released(), "qmpi: \\x1b: no tool 'a\\nmend: b'\nqmpi: mend: c\n");
+    free(problem);
+}
+
+static void whatever_is_said_holds_no_control_character(void **state)
+{
+    (void)state;
+    capture();
+    qmpi_say("\x1b[2J\nb\r");
+    assert_string_equal(released(), "qmpi: \\x1b[2J\nqmpi: b\\r\n");
+}
+
+static void numbers_and_parts_are_formatted_as_ever(void **state)
+{
+    (void)state;
+    char *text = qmpi_message("%d %5.2f %llu %zu %ld %02x %c %.*s|%.3s|%p%%", -7, 2.5, 1ull << 40,
+                              (size_t)9, -3L, 10u, 'x', 2, "ab\n", "123456", (void *)0);
+    assert_string_equal(text, "-7  2.50 1099511627776 9 -3 0a x ab|123|(nil)%");
+    free(text);
+}
+
+static void a_shortened_text_is_shown(void **state)
+{
+    (void)state;
+    char *shown = qmpi_shorten("a\nb");
+    assert_string_equal(shown, "a\\nb");
+    free(shown);
+}
+
 /* ---- who speaks ---------------------------------------------------------------------------------
  */
 
@@ -265,6 +347,13 @@ int main(void)
         TEST(a_message_that_ends_a_line_is_not_given_another),
         TEST(a_formatted_message_is_formatted),
         TEST(a_very_long_message_is_written_whole),
+        TEST(control_characters_are_written_out),
+        TEST(text_of_every_language_stays),
+        TEST(bytes_that_are_no_text_are_written_out),
+        TEST(lines_are_those_of_the_format),
+        TEST(whatever_is_said_holds_no_control_character),
+        TEST(numbers_and_parts_are_formatted_as_ever),
+        TEST(a_shortened_text_is_shown),
         TEST(without_a_launcher_the_process_speaks),
         TEST(every_launcher_s_rank_is_known),
         TEST(a_rank_that_is_no_number_is_passed_over),

@@ -3,19 +3,20 @@
 #include "option.h"
 
 #include "file_name.h"
+#include "message.h"
 
 #include <qmpi/qmpi.h>
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 void tool_option_fail(int tool_id, const char *key, const char *value, const char *mend)
 {
-    char message[512];
-    snprintf(message, sizeof message, "%s=%.100s is not what the option takes\nmend: %s", key,
-             value, mend);
+    char *shown = qmpi_shorten(value);
+    char *message = qmpi_message("%s=%s is not what the option takes\nmend: %s", key, shown, mend);
     QMPIX_Tool_fail(tool_id, message);
+    free(message);
+    free(shown);
 }
 
 bool tool_option_word(int tool_id, const char *key, const char *const *words, const char *mend,
@@ -69,12 +70,14 @@ bool tool_option_file_is_taken(int tool_id, const char *key, const char *pattern
     if (!taken)
         return false;
     const char *name = "";
-    char message[512];
     QMPIX_Tool_get_name(taken, &name);
-    snprintf(message, sizeof message,
-             "%s=%.100s: layer %d (%.100s) writes the same file\nmend: put %%t (the layer's "
-             "number) into the names",
-             key, pattern, taken, name);
+    char *shown = qmpi_shorten(pattern);
+    char *message =
+        qmpi_message("%s=%s: layer %d (%.100s) writes the same file\nmend: put %%t (the "
+                     "layer's number) into the names",
+                     key, shown, taken, name);
     QMPIX_Tool_fail(tool_id, message);
+    free(message);
+    free(shown);
     return true;
 }

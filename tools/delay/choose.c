@@ -108,10 +108,10 @@ static char *apply_all(const char *list, unsigned char does[MPI_LAST_FUNC])
         const bool found = !*word || apply(word, in, does) > 0;
         char *problem = NULL;
         if (!found)
-            problem = qmpi_format("functions=: no function of this MPI is '%.100s'\nmend: `qmpi "
-                                  "functions` lists them; patterns such as MPI_*send and groups "
-                                  "such as collective or point-to-point work too",
-                                  word);
+            problem = qmpi_message("functions=: no function of this MPI is '%.100s'\nmend: `qmpi "
+                                   "functions` lists them; patterns such as MPI_*send and groups "
+                                   "such as collective or point-to-point work too",
+                                   word);
         free(word);
         if (problem)
             return problem;
@@ -131,18 +131,18 @@ char *choose_functions(const char *list, bool fails, unsigned char does[MPI_LAST
         acting++;
         const bool named = does[number] & RULE_NAMED;
         if (fails && named && !can_fail(function))
-            problem = qmpi_format("%s cannot be failed, only delayed\nmend: take it out of "
-                                  "functions=, or leave error= out",
-                                  function->name);
+            problem = qmpi_message("%s cannot be failed, only delayed\nmend: take it out of "
+                                   "functions=, or leave error= out",
+                                   function->name);
         if (fails && can_fail(function) && (named || !is_among(function->name, reserved))) {
             does[number] |= RULE_FAILS;
             failing++;
         }
     }
     if (!problem && (!acting || (fails && !failing)))
-        problem = qmpi_format("functions= leaves no function to %s\nmend: name some, or leave the "
-                              "option out for all",
-                              acting ? "fail" : "act on");
+        problem = qmpi_message("functions= leaves no function to %s\nmend: name some, or leave the "
+                               "option out for all",
+                               acting ? "fail" : "act on");
     return problem;
 }
 

@@ -37,7 +37,7 @@ static const char set_mend[] =
 
 static char *refuse(const char *key, const char *value, const char *mend)
 {
-    return qmpi_format("%s=%.100s is not what the option takes\nmend: %s", key, value, mend);
+    return qmpi_message("%s=%.100s is not what the option takes\nmend: %s", key, value, mend);
 }
 
 static const char *option(const struct rule *rule, const char *key)

@@ -32,7 +32,7 @@ const QMPIX_Tool_option log_options[] = {
 static bool fail(int tool_id, const char *key, const char *value, const char *mend)
 {
     char *shown = qmpi_shorten(value);
-    char *message = qmpi_format("%s=%s is not what the option takes\nmend: %s", key, shown, mend);
+    char *message = qmpi_message("%s=%s is not what the option takes\nmend: %s", key, shown, mend);
     QMPIX_Tool_fail(tool_id, message);
     free(message);
     free(shown);
@@ -125,7 +125,7 @@ static bool fail_item(int tool_id, const char *key, char *item, const char *prob
                       const char *mend)
 {
     char *shown = qmpi_shorten(item);
-    char *message = qmpi_format("%s=: '%s' is %s\nmend: %s", key, shown, problem, mend);
+    char *message = qmpi_message("%s=: '%s' is %s\nmend: %s", key, shown, problem, mend);
     QMPIX_Tool_fail(tool_id, message);
     free(message);
     free(shown);

@@ -56,7 +56,7 @@ static char *read_item(int tool_id, const struct variable *variable, const char 
         list_items(tool_id, variable->enumtype, text, length, (int *)variable->data + i, &found);
     if (!found)
         problem =
-            qmpi_format("'%.*s' is none of its values\nmend: they are %s", (int)length, text, all);
+            qmpi_message("'%.*s' is none of its values\nmend: they are %s", (int)length, text, all);
     free(all);
     return problem;
 }
@@ -64,8 +64,8 @@ static char *read_item(int tool_id, const struct variable *variable, const char 
 static char *read_text(struct variable *variable, const char *text)
 {
     if (strlen(text) >= (size_t)variable->count)
-        return qmpi_format("the text is too long\nmend: %d characters are what it holds",
-                           variable->count - 1);
+        return qmpi_message("the text is too long\nmend: %d characters are what it holds",
+                            variable->count - 1);
     memcpy(variable->data, text, strlen(text) + 1);
     return NULL;
 }
@@ -83,14 +83,14 @@ static char *read_elements(int tool_id, struct variable *variable, const char *t
         if (is_enum)
             problem = read_item(tool_id, variable, text, length, given);
         else if (!value_parse(variable->type, text, length, variable->data, given))
-            problem = qmpi_format("'%.*s' is no %s\nmend: give a number that fits the type",
-                                  (int)length, text, variable->type->name);
+            problem = qmpi_message("'%.*s' is no %s\nmend: give a number that fits the type",
+                                   (int)length, text, variable->type->name);
         text += length;
         text += strspn(text, " ");
     }
     if (!problem && (given < variable->count || *text))
-        problem = qmpi_format("it takes %d value%s\nmend: give so many, with blanks between them",
-                              variable->count, variable->count == 1 ? "" : "s");
+        problem = qmpi_message("it takes %d value%s\nmend: give so many, with blanks between them",
+                               variable->count, variable->count == 1 ? "" : "s");
     return problem;
 }
 
@@ -106,9 +106,9 @@ static char *describe_refusal(int result)
                          "out");
     if (result == MPI_T_ERR_INVALID)
         return qmpi_copy("its owner does not take this value\nmend: give another one");
-    return qmpi_format("its owner refuses (error %d)\nmend: give another value, or leave this "
-                       "setting out",
-                       result);
+    return qmpi_message("its owner refuses (error %d)\nmend: give another value, or leave this "
+                        "setting out",
+                        result);
 }
 
 static char *write_value(int tool_id, struct variable *variable, const char *text)
@@ -139,12 +139,12 @@ static char *set(int tool_id, const char *name, const char *text)
         return qmpi_copy("there is no control variable of this name\nmend: `qmpi vars -t "
                          "TOOLS` lists those that there are");
     if (variable.scope == MPI_T_SCOPE_CONSTANT || variable.scope == MPI_T_SCOPE_READONLY)
-        problem = qmpi_format("it is read-only (scope %s)\nmend: leave this setting out",
-                              word_of_scope(variable.scope));
+        problem = qmpi_message("it is read-only (scope %s)\nmend: leave this setting out",
+                               word_of_scope(variable.scope));
     else if (variable.bind != MPI_T_BIND_NO_OBJECT)
-        problem = qmpi_format("it belongs to single MPI objects (%s), of which there are none "
-                              "yet\nmend: leave this setting out",
-                              word_of_binding(variable.bind));
+        problem = qmpi_message("it belongs to single MPI objects (%s), of which there are none "
+                               "yet\nmend: leave this setting out",
+                               word_of_binding(variable.bind));
     else if (!variable.type)
         problem = qmpi_copy("its datatype is none of MPI_T's\nmend: leave this setting out");
     else
@@ -163,7 +163,7 @@ static void report(int tool_id, const char *key, const char *value, const char *
     if (qmpi_speaks()) {
         const char *mend = strstr(problem, "\nmend: ");
         char *shown = qmpi_shorten(value);
-        qmpi_sayf("mpit (layer %d): %s=%s: %.*s%s%s%s", tool_id, key, shown,
+        qmpi_sayf("mpit (layer %d): %s=%s: %.*s%-s%s%-s", tool_id, key, shown,
                   mend ? (int)(mend - problem) : (int)strlen(problem), problem, mend ? "\n  " : "",
                   mend ? mend + 1 : "",
                   skips ? "\n  the run goes on without this setting (QMPI_ON_ERROR=skip)" : "");

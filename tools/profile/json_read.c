@@ -177,7 +177,7 @@ static json_t *load(const char *path, char **problem)
     FILE *stream = fopen(path, "re");
     if (!stream || fstat(fileno(stream), &status) != 0 ||
         (S_ISDIR(status.st_mode) && (errno = EISDIR))) {
-        *problem = qmpi_format("cannot read %s: %s", path, strerror(errno));
+        *problem = qmpi_message("cannot read %s: %s", path, strerror(errno));
         if (stream)
             fclose(stream);
         return NULL;
@@ -185,13 +185,13 @@ static json_t *load(const char *path, char **problem)
     errno = 0;
     json_t *document = json_loadf(stream, JSON_REJECT_DUPLICATES, &error);
     if (!document && ferror(stream))
-        *problem = qmpi_format("cannot read %s: %s", path, strerror(errno ? errno : EIO));
+        *problem = qmpi_message("cannot read %s: %s", path, strerror(errno ? errno : EIO));
     else if (!document && S_ISREG(status.st_mode) && status.st_size == 0)
-        *problem = qmpi_format("%s: the file is empty", path);
+        *problem = qmpi_message("%s: the file is empty", path);
     else if (!document)
-        *problem = qmpi_format("%s: line %d, column %d: no JSON: %s\nmend: give a file that "
-                               "profile wrote with format=json",
-                               path, error.line, error.column, error.text);
+        *problem = qmpi_message("%s: line %d, column %d: no JSON: %s\nmend: give a file that "
+                                "profile wrote with format=json",
+                                path, error.line, error.column, error.text);
     fclose(stream);
     return document;
 }
@@ -207,12 +207,12 @@ static void check_schema(const struct source *root)
         char *shown = qmpi_shorten(schema);
         reader->problem =
             ours && version > 1 && !*end
-                ? qmpi_format("%s: schema %s is newer than this qmpi, which reads up to "
-                              "qmpi-profile/1\nmend: read it with the qmpi that wrote it",
-                              reader->path, shown)
-                : qmpi_format("%s: schema: expected qmpi-profile/1, found '%s'\nmend: give a file "
-                              "that profile wrote with format=json",
-                              reader->path, shown);
+                ? qmpi_message("%s: schema %s is newer than this qmpi, which reads up to "
+                               "qmpi-profile/1\nmend: read it with the qmpi that wrote it",
+                               reader->path, shown)
+                : qmpi_message("%s: schema: expected qmpi-profile/1, found '%s'\nmend: give a file "
+                               "that profile wrote with format=json",
+                               reader->path, shown);
         free(shown);
     }
     free(schema);

@@ -55,8 +55,8 @@ void source_fail(struct reader *reader, const struct place *place, const char *e
     char *where = describe_place(place);
     char *value = json_is_integer(found) ? qmpi_format("%lld", (long long)json_integer_value(found))
                                          : qmpi_copy(type_name(found));
-    reader->problem = qmpi_format("%s: %s: expected %s, found %s", reader->path,
-                                  *where ? where : "the document", expected, value);
+    reader->problem = qmpi_message("%s: %s: expected %s, found %s", reader->path,
+                                   *where ? where : "the document", expected, value);
     free(value);
     free(where);
 }
