@@ -9,8 +9,13 @@
 #include "publish.h"
 #include "variables.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The least that the stack's name is said to hold. Clients that write to every variable and read it
+ * again take strings of their own size for such as hold what they write (MPICH's tests do). */
+enum { STACK_COUNT = 512 };
 
 static void publish_cvar(int tool_id, struct qmpi_mpit_category *category, const QMPIX_Cvar *cvar)
 {
@@ -25,9 +30,13 @@ static int layer_of(const void *user)
     return (int)(intptr_t)user;
 }
 
+/* What a client wrote last to switch the layer on: it reads the same number again. */
+static _Atomic int on_values[QMPI_LAYERS_MAX + 1];
+
 static int read_enabled(void *user, const void *object, void *buffer, int count)
 {
-    const int enabled = qmpi_chain_is_enabled(layer_of(user));
+    const int on = atomic_load(&on_values[layer_of(user)]);
+    const int enabled = !qmpi_chain_is_enabled(layer_of(user)) ? 0 : on ? on : 1;
     (void)object;
     (void)count;
     memcpy(buffer, &enabled, sizeof enabled);
@@ -40,11 +49,11 @@ static int write_enabled(void *user, const void *object, const void *buffer, int
     (void)object;
     (void)count;
     memcpy(&enabled, buffer, sizeof enabled);
-    if (enabled != 0 && enabled != 1)
-        return MPI_T_ERR_INVALID;
-    const int result = qmpi_chain_set_enabled(layer_of(user), enabled);
-    if (result == MPI_SUCCESS)
+    const int result = qmpi_chain_set_enabled(layer_of(user), enabled != 0);
+    if (result == MPI_SUCCESS) {
+        atomic_store(&on_values[layer_of(user)], enabled);
         return MPI_SUCCESS;
+    }
     return result == MPI_ERR_OTHER ? MPI_T_ERR_CVAR_SET_NOT_NOW : MPI_T_ERR_CVAR_SET_NEVER;
 }
 
@@ -52,7 +61,8 @@ void qmpi_mpit_publish_layer(int tool_id, struct qmpi_mpit_category *category)
 {
     const QMPIX_Cvar enabled = {.size = sizeof enabled,
                                 .name = "enabled",
-                                .description = "1: the layer is called; 0: it is switched off",
+                                .description =
+                                    "0: the layer is switched off; any other value: it is called",
                                 .datatype = MPI_INT,
                                 .scope = MPI_T_SCOPE_LOCAL,
                                 .read = read_enabled,
@@ -76,19 +86,30 @@ static char *describe_stack(void)
     return text;
 }
 
+/* No more than the text: whoever has less room than was told has room for that. */
+static int read_stack(void *user, const void *object, void *buffer, int count)
+{
+    (void)object;
+    (void)count;
+    memcpy(buffer, user, strlen(user) + 1);
+    return MPI_SUCCESS;
+}
+
 void qmpi_mpit_publish_stack(void)
 {
     if (!qmpi_layer_get(1))
         return;
     char *text = describe_stack();
+    const size_t length = strlen(text) + 1;
     struct qmpi_mpit_category *root = qmpi_mpit_category_for(0, NULL);
     const QMPIX_Cvar stack = {.size = sizeof stack,
                               .name = "stack",
                               .description = "The layers, from the application down",
                               .datatype = MPI_CHAR,
-                              .count = (int)strlen(text) + 1,
+                              .count = length < STACK_COUNT ? STACK_COUNT : (int)length,
                               .scope = MPI_T_SCOPE_CONSTANT,
-                              .address = text};
+                              .read = read_stack,
+                              .user = text};
     publish_cvar(0, root, &stack);
     for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++)
         qmpi_mpit_category_for(tool_id, NULL);

@@ -310,7 +310,7 @@ def test_a_control_variable_is_set_before_mpi_is_initialised(tmp_path, setting, 
     ("qmpi.publisher.text=sixteen letters.", "the text is too long"),
     ("qmpi.publisher.raw.state=asleep", "'asleep' is none of its values"),
     ("qmpi.publisher.raw.state=1", "'1' is none of its values"),
-    ("qmpi.mpit.enabled=7", "its owner does not take this value"),
+    ("qmpi.publisher.raw.level=9223372036854775807", "its owner does not take this value"),
 ])
 def test_what_cannot_be_set_is_said_once_and_the_run_stops(setting, message):
     result = run(f"mpit,at=never,set.{setting}:publisher", ranks=2)

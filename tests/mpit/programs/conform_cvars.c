@@ -229,7 +229,7 @@ static void the_stack_is_a_constant_string(void)
     SUCCEEDS(T(cvar_get_index)("qmpi.stack", &index));
     SUCCEEDS(T(cvar_handle_alloc)(index, NULL, &handle, &count));
     SUCCEEDS(T(cvar_read)(handle, text));
-    IS(count, strlen(text) + 1);
+    IS(count > (int)strlen(text), true);
     IS(strstr(text, "publisher") != NULL, true);
     IS(T(cvar_write)(handle, text), MPI_T_ERR_CVAR_SET_NEVER);
     close_cvar(&handle);
@@ -238,16 +238,63 @@ static void the_stack_is_a_constant_string(void)
 static void a_layer_is_switched_off_and_on_by_its_cvar(void)
 {
     MPI_T_cvar_handle handle = open_cvar("enabled", 1);
-    int value = -1, two = 2;
+    int value = -1;
     SUCCEEDS(T(cvar_read)(handle, &value));
     IS(value, 1);
-    IS(T(cvar_write)(handle, &two), MPI_T_ERR_INVALID);
     for (int enabled = 0; enabled <= 1; enabled++) {
         SUCCEEDS(T(cvar_write)(handle, &enabled));
         SUCCEEDS(T(cvar_read)(handle, &value));
         IS(value, enabled);
     }
     close_cvar(&handle);
+}
+
+static void a_layer_is_on_with_any_value_but_0_which_is_read_again(void)
+{
+    const int values[] = {123, -1, 0, 123, 1, 0, 1};
+    MPI_T_cvar_handle handle = open_cvar("enabled", 1);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        int value = 456;
+        SUCCEEDS(T(cvar_write)(handle, &values[i]));
+        SUCCEEDS(T(cvar_read)(handle, &value));
+        IS(value, values[i]);
+    }
+    close_cvar(&handle);
+}
+
+/* As MPICH's own tests do with every variable that belongs to no object and whose string they have
+ * room for: what is written is read again, and the old value put back. */
+static void what_is_written_to_any_variable_of_the_dispatchers_is_read_again(void)
+{
+    enum { ROOM = 512 };
+    int num = 0, checked = 0;
+    SUCCEEDS(T(cvar_get_num)(&num));
+    for (int i = 0; i < num; i++) {
+        char name[300], old[ROOM], in[ROOM] = "something else", out[ROOM] = "";
+        int length = sizeof name, bind = -1, count = 0;
+        const int number = 123;
+        MPI_Datatype datatype;
+        MPI_T_cvar_handle handle;
+        if (!EXISTS(
+                T(cvar_get_info)(i, name, &length, NULL, &datatype, NULL, NULL, NULL, &bind, NULL)))
+            continue;
+        const bool switches = strlen(name) > 8 && !strcmp(name + strlen(name) - 8, ".enabled");
+        if (strncmp(name, "qmpi.", 5) != 0 || (!switches && strcmp(name, "qmpi.stack") != 0))
+            continue;
+        IS(bind, MPI_T_BIND_NO_OBJECT);
+        SUCCEEDS(T(cvar_handle_alloc)(i, NULL, &handle, &count));
+        if (count == 1 || (datatype == MPI_CHAR && count < ROOM)) {
+            const size_t size = datatype == MPI_CHAR ? strlen(in) + 1 : sizeof number;
+            T(cvar_read)(handle, old);
+            T(cvar_write)(handle, datatype == MPI_CHAR ? (const void *)in : &number);
+            T(cvar_read)(handle, out);
+            T(cvar_write)(handle, old);
+            IS(memcmp(out, datatype == MPI_CHAR ? (const void *)in : &number, size), 0);
+            checked++;
+        }
+        close_cvar(&handle);
+    }
+    IS(checked > 0, true);
 }
 
 const struct conform_case conform_cvars[] = {
@@ -268,5 +315,7 @@ const struct conform_case conform_cvars[] = {
     CASE(a_cvar_handle_is_no_handle_once_it_is_freed, PUBLISHER),
     CASE(the_stack_is_a_constant_string, PUBLISHER),
     CASE(a_layer_is_switched_off_and_on_by_its_cvar, PUBLISHER),
+    CASE(a_layer_is_on_with_any_value_but_0_which_is_read_again, PUBLISHER),
+    CASE(what_is_written_to_any_variable_of_the_dispatchers_is_read_again, PUBLISHER),
     {NULL, NULL, LIBRARY},
 };

@@ -117,12 +117,19 @@ static int read_comm(void *user, const void *object, void *buffer, int count)
 }
 
 /* The level of the watermarks is set: they are told. */
+/* A publisher may refuse a value. */
+#define LEVEL_MAX (1ULL << 62)
+
 static int write_level(void *user, const void *object, const void *buffer, int count)
 {
     struct layer *layer = user;
+    unsigned long long level;
     (void)object;
     (void)count;
-    memcpy(&layer->level, buffer, sizeof layer->level);
+    memcpy(&level, buffer, sizeof level);
+    if (level > LEVEL_MAX)
+        return MPI_T_ERR_INVALID;
+    layer->level = level;
     check("high", QMPIX_Pvar_sample(layer->high));
     check("low", QMPIX_Pvar_sample(layer->low));
     check("wide", QMPIX_Pvar_sample(layer->wide));
