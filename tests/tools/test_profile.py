@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """profile: options, exact figures over ranks and threads, regions, waiting, and several layers."""
+import csv
+import io
+
 import pytest
 from profile_support import (JSON, SLOWER, calls, functions, load, named, names, profile, profile_between,
                              report, run_steps)
@@ -35,6 +38,22 @@ def test_format_says_what_the_file_holds(tmp_path, form, begin):
     assert result.messages == []
     assert names(tmp_path) == ["out"]
     assert (tmp_path / "out").read_text().lstrip("# ").startswith(begin)
+
+
+def test_names_that_are_no_utf8_are_utf8_in_csv_and_json(tmp_path):
+    """A program gives any bytes: of those that are no UTF-8 each is replaced, in both alike."""
+    for form in ("csv", "json"):
+        result = run_steps("init", "odd_names", "finalize", cwd=tmp_path, ranks=1,
+                           tools=f"profile,output=out.{form},format={form}")
+        assert result.returncode == 0
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_bytes().decode(), newline="")))
+    document = load(tmp_path / "out.json")
+    files, regions, comms = ([row[column] for row in rows if row["table"] == table] for table, column in
+                             (("file", "name"), ("region", "region"), ("communicator", "name")))
+    assert files == [file["name"] for file in document["files"]] == ["\ufffd, é"]
+    assert regions == [region["name"] for region in document["regions"]] == ["r\ufffdgion \ufffd\ufffd"]
+    odd, = (name for name in comms if name.startswith("c"))
+    assert odd.strip("c") == "\ufffd" and odd in named(document["communicators"])
 
 
 def test_names_of_files_take_rank_layer_and_host(tmp_path):

@@ -5,6 +5,7 @@
 
 #include "json.h"
 #include "profile_sample.h"
+#include "utf8.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -124,6 +125,28 @@ static void bytes_that_are_no_utf8_are_replaced_one_by_one(void **state)
                         "\xef\xbf\xbd\xef\xbf\xbd");
     json_decref(document);
     profile_result_free(result);
+}
+
+/* One character of every form, and each that is nearly one: jansson is the judge. */
+static void utf8_is_what_jansson_takes(void **state)
+{
+    static const char edges[] = "\x01z\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed"
+                                "\xee\xef\xf0\xf1\xf3\xf4\xf5\xff";
+    enum { EDGES = sizeof edges }; /* with the end of a text */
+    (void)state;
+    for (size_t i = 0; i < (size_t)EDGES * EDGES * EDGES * EDGES; i++) {
+        const char text[] = {edges[i % EDGES], edges[i / EDGES % EDGES],
+                             edges[i / EDGES / EDGES % EDGES], edges[i / EDGES / EDGES / EDGES],
+                             '\0'};
+        size_t length = *text ? 1 : 5;
+        json_t *taken = NULL;
+        for (; length <= strlen(text) && !taken; length++)
+            taken = json_stringn(text, length);
+        if (utf8_length(text) != (taken ? length - 1 : 0))
+            fail_msg("%02x %02x %02x %02x: %zu", text[0] & 255, text[1] & 255, text[2] & 255,
+                     text[3] & 255, utf8_length(text));
+        json_decref(taken);
+    }
 }
 
 static void figures_that_json_cannot_hold_become_the_nearest(void **state)
@@ -275,6 +298,7 @@ int main(void)
         cmocka_unit_test(every_member_is_written_and_read_back),
         cmocka_unit_test(a_single_process_keeps_its_rank_and_ending),
         cmocka_unit_test(bytes_that_are_no_utf8_are_replaced_one_by_one),
+        cmocka_unit_test(utf8_is_what_jansson_takes),
         cmocka_unit_test(figures_that_json_cannot_hold_become_the_nearest),
         cmocka_unit_test(unknown_members_are_passed_over),
         cmocka_unit_test(what_is_missing_or_wrong_is_named_with_its_place),

@@ -4,6 +4,7 @@
 #include "csv.h"
 
 #include "output.h"
+#include "utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,17 +56,21 @@ static void set_real(struct row *row, enum column column, double value)
 /* RFC 4180, 2.6 and 2.7. */
 static void put_quoted(FILE *stream, const char *text)
 {
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        fputs(text, stream);
-        return;
-    }
-    putc('"', stream);
-    for (; *text; text++) {
+    const bool quotes = text[strcspn(text, ",\"\r\n")];
+    if (quotes)
+        putc('"', stream);
+    while (*text) {
+        const size_t length = utf8_length(text);
         if (*text == '"')
             putc('"', stream);
-        putc(*text, stream);
+        if (length)
+            fwrite(text, 1, length, stream);
+        else
+            fputs(UTF8_REPLACEMENT, stream);
+        text += length ? length : 1;
     }
-    putc('"', stream);
+    if (quotes)
+        putc('"', stream);
 }
 
 static void put_row(struct row *row, const char *table)

@@ -7,6 +7,7 @@
 #include "json.h"
 
 #include "output.h"
+#include "utf8.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -18,20 +19,7 @@ enum { FORMAT = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15) };
 /* ---- Values: NULL where memory is out, which jansson's containers refuse ------------------------
  */
 
-/* How many bytes the UTF-8 character at `text` has that jansson takes; 0: it is none. */
-static size_t character_length(const char *text)
-{
-    for (size_t length = 1; length <= strnlen(text, 4); length++) {
-        json_t *value = json_stringn(text, length);
-        if (value) {
-            json_decref(value);
-            return length;
-        }
-    }
-    return 0;
-}
-
-/* Every byte that does not belong becomes U+FFFD, the replacement character. */
+/* jansson takes UTF-8 alone. */
 static json_t *repaired(const char *text)
 {
     json_t *value = NULL;
@@ -39,8 +27,8 @@ static json_t *repaired(const char *text)
     if (!copy)
         return NULL;
     while (*text) {
-        const size_t length = character_length(text);
-        end = mempcpy(end, length ? text : "\xef\xbf\xbd", length ? length : 3);
+        const size_t length = utf8_length(text);
+        end = mempcpy(end, length ? text : UTF8_REPLACEMENT, length ? length : 3);
         text += length ? length : 1;
     }
     *end = '\0';

@@ -127,6 +127,27 @@ static void jump(void)
     MPI_Errhandler_free(&handler);
 }
 
+/* ---- Names that are no UTF-8 --------------------------------------------------------------------
+ */
+
+/* In Latin-1, or cut in the middle of a character: of what may be a communicator's name. */
+static void use_odd_names(void)
+{
+    char cut[MPI_MAX_OBJECT_NAME + 2] = "";
+    for (int i = 0; i < MPI_MAX_OBJECT_NAME - 2; i++)
+        cut[i] = 'c';
+    cut[MPI_MAX_OBJECT_NAME - 2] = '\xc3';
+    expect(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    expect(MPI_Comm_set_name(comm, cut));
+    MPI_Pcontrol(1, "r\xe9gion \xe2\x82");
+    expect(MPI_Barrier(comm));
+    MPI_Pcontrol(-1, "r\xe9gion \xe2\x82");
+    expect(MPI_File_open(comm, "\xff, \xc3\xa9", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                         &file));
+    expect(MPI_File_close(&file));
+    expect(MPI_Comm_free(&comm));
+}
+
 /* ---- Others -------------------------------------------------------------------------------------
  */
 
@@ -181,6 +202,8 @@ int handle_step(const char *step, const char *value)
         expect(MPI_File_close(&file));
     else if (!strcmp(step, "jump"))
         jump();
+    else if (!strcmp(step, "odd_names"))
+        use_odd_names();
     else if (!strcmp(step, "await"))
         await_file(value);
     else if (!strcmp(step, "touch"))
