@@ -2,7 +2,7 @@
 """count and profile bring all ranks together, also where a rank is switched off alone or has MPI
 Sessions of its own: nobody waits for a rank that does not come."""
 import pytest
-from profile_support import (JSON, SLOWER, calls, functions, load, named, names, profile,
+from profile_support import (JSON, SLOWER, calls, functions, load, named, names, profile, report,
                              run_steps)
 from support import needs_sessions
 
@@ -102,7 +102,7 @@ def test_a_communicator_that_is_only_freed_is_enough(tmp_path):
 def alone(tmp_path, *steps):
     """Each process has a file of its own then: nobody waits for anybody."""
     result = run_steps(*steps, cwd=tmp_path, tools=BOTH)
-    assert result.returncode == 0
+    assert result.returncode == 0 and result.messages == []
     assert names(tmp_path) == ["count.json.0", "count.json.1", "out.json.0", "out.json.1"]
     return [calls(load(tmp_path / f"out.json.{rank}")) for rank in (0, 1)]
 
@@ -148,7 +148,7 @@ def test_what_comes_after_is_saved_too(tmp_path):
     """Rank 1 has a second session open when that of all ends."""
     result = run_steps("session_init", "session_comm", "only=1", "session_init=1", "only=-1",
                        "session_finalize", "only=1", "session_finalize=1", cwd=tmp_path, tools=BOTH)
-    assert result.returncode == 0
+    assert result.returncode == 0 and result.messages == []
     assert names(tmp_path) == ["count.json", "count.json.1", "out.json", "out.json.1"]
     assert calls(load(tmp_path / "out.json"))["MPI_Session_finalize"] == 2
     assert calls(load(tmp_path / "out.json.1"))["MPI_Session_finalize"] == 2
@@ -159,6 +159,36 @@ def test_a_session_is_brought_together_where_a_rank_is_off(tmp_path):
     profiled, counted = both(tmp_path, "session_init", "only=1", "off=profile", "off=count",
                              "only=-1", "session_comm", "session_barrier", "session_finalize")
     assert profiled["MPI_Barrier"] == counted["MPI_Barrier"] == 1
+
+
+@needs_sessions
+def test_a_process_whose_sessions_are_finalized_reports_for_itself_without_complaint(tmp_path):
+    result = run_steps("session_init", "session_finalize", "sleep=300", cwd=tmp_path, ranks=1, tools=BOTH)
+    assert result.returncode == 0 and result.stderr == ""
+    assert load(tmp_path / "count.json.0")["functions"]["MPI_Session_finalize"]["calls"] == 1
+    own = load(tmp_path / "out.json.0")
+    assert own["ending"] == "MPI_Session_finalize" and calls(own)["MPI_Session_finalize"] == 1
+    assert own["application"]["sum"] < 0.3  # what comes after MPI is not in it
+    assert "rank 0 alone, which reported for itself" in report(tmp_path / "out.json.0")
+
+
+@needs_sessions
+def test_where_no_file_is_named_it_says_only_what_it_has_and_where(tmp_path):
+    result = run_steps("session_init", "session_init=1", "session_finalize", "session_finalize=1",
+                       cwd=tmp_path, ranks=1, tools="count:profile")
+    assert result.returncode == 0 and names(tmp_path) == ["qmpi-profile.0.json"]
+    heads = [line for line in result.messages if "(layer" in line]
+    assert sorted(heads) == ["count (layer 1): MPI calls of rank 0 alone",
+                             "profile (layer 2): rank 0: what it has is in qmpi-profile.0.json"]
+
+
+@needs_sessions
+@pytest.mark.parametrize("steps", [["session_init"], ["session_init", "session_init=1", "session_finalize=1"],
+                                   ["session_init", "init", "session_finalize"]])
+def test_what_is_not_finalized_is_still_said(tmp_path, steps):
+    result = run_steps(*steps, cwd=tmp_path, ranks=1, tools=BOTH)
+    assert sum("ended without MPI_Finalize" in line for line in result.messages) == 2
+    assert load(tmp_path / "out.json.0")["ending"] == "exit"
 
 
 # ---- Calls that are left by a jump ---------------------------------------------------------------

@@ -39,6 +39,7 @@ bool tool_sessions_begin(struct tool_sessions *sessions, MPI_Session session)
     const int size = sessions->size ? sessions->size : world_size(session);
     pthread_mutex_lock(&sessions->lock);
     sessions->size = size;
+    sessions->begun = true;
     const bool first = sessions->count++ == 0;
     MPI_Session *open = realloc(sessions->open, (size_t)sessions->count * sizeof *open);
     if (open) {
@@ -133,4 +134,15 @@ bool tool_sessions_end(struct tool_sessions *sessions, MPI_Session session, MPI_
     }
     pthread_mutex_unlock(&sessions->lock);
     return all;
+}
+
+bool tool_sessions_are_over(struct tool_sessions *sessions)
+{
+    int initialized = 0;
+    pthread_mutex_lock(&sessions->lock);
+    const bool over = sessions->begun && sessions->count == 0;
+    pthread_mutex_unlock(&sessions->lock);
+    if (over)
+        PMPI_Initialized(&initialized);
+    return over && !initialized;
 }

@@ -15,6 +15,7 @@
 
 struct tool_sessions {
     pthread_mutex_t lock;
+    bool begun;        /* a session was opened */
     MPI_Session *open; /* sessions */
     int count;
     int size;    /* processes in mpi://WORLD */
@@ -43,5 +44,9 @@ void tool_sessions_leave(struct tool_sessions *sessions, MPI_Comm comm, bool dis
  * processes come here, and `*comm` is of all of them; the caller frees it. */
 bool tool_sessions_end(struct tool_sessions *sessions, MPI_Session session, MPI_Comm *comm,
                        bool *last);
+
+/* Whether this process has used sessions alone and finalized each: it needs no MPI_Finalize. Any
+ * thread, at the exit too. */
+bool tool_sessions_are_over(struct tool_sessions *sessions);
 
 #endif

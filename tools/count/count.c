@@ -2,7 +2,8 @@
 /*
  * count: how often each MPI function is called. The ranks' numbers are brought together when
  * MPI_Finalize is called, or in a program without MPI_Init when a session of all processes is
- * finalized (sessions.h); a process that ends without either reports for itself.
+ * finalized (sessions.h); a process that ends without either reports for itself, and says that it
+ * did unless all its sessions were finalized.
  */
 #define _GNU_SOURCE
 #include "count_publish.h"
@@ -54,7 +55,7 @@ static void write_summary(const struct layer *layer, const struct count_summary 
     }
     if (!name || !count_report_json(summary, layer->tool_id, name))
         count_report_table(summary, layer->tool_id);
-    else if (summary->rank >= 0)
+    else if (summary->lost)
         qmpi_sayf("count (layer %d): rank %d ended without MPI_Finalize; its calls are in %s",
                   layer->tool_id, rank, name);
     free(name);
@@ -95,6 +96,7 @@ static void report_alone(struct layer *layer)
     summary->ranks = 1;
     const int rank = qmpi_launcher_rank();
     summary->rank = rank < 0 ? 0 : rank;
+    summary->lost = !tool_sessions_are_over(&layer->sessions);
     counters_sum(layer->tool_id, summary->calls);
     memcpy(summary->min, summary->calls, sizeof summary->min);
     memcpy(summary->max, summary->calls, sizeof summary->max);

@@ -46,9 +46,8 @@ static void print_table(FILE *stream, const struct count_summary *summary, int t
         fprintf(stream, "count (layer %d): MPI calls of %d rank%s\n", tool_id, summary->ranks,
                 summary->ranks == 1 ? "" : "s");
     else
-        fprintf(stream,
-                "count (layer %d): MPI calls of rank %d alone, which ended without MPI_Finalize\n",
-                tool_id, summary->rank);
+        fprintf(stream, "count (layer %d): MPI calls of rank %d alone%s\n", tool_id, summary->rank,
+                summary->lost ? ", which ended without MPI_Finalize" : "");
     fprintf(stream, "%-36s %14s %12s %14s %12s\n", "function", "calls", "min", "mean", "max");
     for (int i = 0; i < count; i++) {
         const int number = order[i];

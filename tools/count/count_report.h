@@ -9,8 +9,8 @@
 
 struct count_summary {
     int ranks; /* how many processes are in it */
-    int rank; /* the process that it is of, where it is one that ended without MPI_Finalize; else -1
-               */
+    int rank;  /* the process that it is of, where it is of one alone; else -1 */
+    bool lost; /* that one ended without MPI_Finalize, or with a session that was not finalized */
     unsigned long long calls[MPI_LAST_FUNC]; /* sum over ranks */
     unsigned long long min[MPI_LAST_FUNC];
     unsigned long long max[MPI_LAST_FUNC];

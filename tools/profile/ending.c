@@ -129,7 +129,10 @@ __attribute__((destructor)) static void leave(void)
         return; /* a forked child: the numbers are its parent's */
     for (struct layer *layer = profile_layers; layer; layer = layer->next) {
         checkpoint_stop(layer);
-        own_leave(layer, "exit", false);
+        if (tool_sessions_are_over(&layer->sessions))
+            own_end_sessions(layer);
+        else
+            own_leave(layer, "exit", false);
     }
     ending_unwatch();
 }

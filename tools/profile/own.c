@@ -179,6 +179,25 @@ void own_leave(struct layer *layer, const char *ending, bool crashed)
     free(path);
 }
 
+/* It has come to no MPI_Finalize, but needed none. */
+void own_end_sessions(struct layer *layer)
+{
+    char *problem;
+    if (atomic_exchange(&layer->reported, true))
+        return;
+    char *path = own_name(layer, 0);
+    if (!write_own(layer, path, PROFILE_SESSIONS_ENDED, IN_FULL, &problem))
+        qmpi_sayf(
+            "profile (layer %d): rank %d: what it has cannot be saved: %s\n  mend: name a file "
+            "that can be written with output=FILE",
+            layer->tool_id, layer->rank, problem ? problem : "out of memory");
+    else if (!layer->options.output)
+        qmpi_sayf("profile (layer %d): rank %d: what it has is in %s", layer->tool_id, layer->rank,
+                  path);
+    free(problem);
+    free(path);
+}
+
 void own_snapshot(struct layer *layer)
 {
     char *problem;

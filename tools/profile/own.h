@@ -14,6 +14,10 @@
  */
 void own_leave(struct layer *layer, const char *ending, bool crashed);
 
+/* This process ends as it should, its sessions finalized, and what it has is in no result of all
+ * ranks: writes that, once, and says where unless output= did. */
+void own_end_sessions(struct layer *layer);
+
 /* MPI_Pcontrol(2): writes what there is by now into a file of its own, and says where. */
 void own_snapshot(struct layer *layer);
 

@@ -38,6 +38,16 @@ void regions_begin(struct layer *layer)
     pthread_mutex_unlock(&layer->lock);
 }
 
+void regions_end(struct layer *layer)
+{
+    struct regions *regions = &layer->regions;
+    pthread_mutex_lock(&layer->lock);
+    regions->on_time = regions_time(regions);
+    regions->on_since = 0;
+    regions->begun = false;
+    pthread_mutex_unlock(&layer->lock);
+}
+
 void regions_switch(struct layer *layer, bool on)
 {
     struct regions *regions = &layer->regions;

@@ -48,6 +48,10 @@ bool regions_make(struct regions *regions);
 /* MPI_Init has ended: application time begins. */
 void regions_begin(struct layer *layer);
 
+/* The last session was finalized, and MPI_Init not called: application time stands still, until
+ * MPI begins again. */
+void regions_end(struct layer *layer);
+
 /* Application time up to now, in ticks. Under the layer's lock. */
 uint64_t regions_time(const struct regions *regions);
 

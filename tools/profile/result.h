@@ -101,6 +101,9 @@ struct profile_process {
     uint64_t memory; /* peak resident size, bytes */
 };
 
+/* The ending of a process that used sessions alone and has finalized each. */
+#define PROFILE_SESSIONS_ENDED "MPI_Session_finalize"
+
 struct profile_result {
     char *program; /* path */
     char *mpi;     /* first line of MPI_Get_library_version */
@@ -109,8 +112,8 @@ struct profile_result {
     int ranks; /* how many processes there are in it */
     /* Only in the file of one process that could not join the others, or of a checkpoint: */
     int rank;     /* that process's; -1: it is of all ranks */
-    char *ending; /* "exit", "MPI_Abort", "signal SIGTERM", "checkpoint", "MPI_Pcontrol"; NULL:
-                     MPI_Finalize */
+    char *ending; /* "exit", "MPI_Abort", "signal SIGTERM", "checkpoint", "MPI_Pcontrol",
+                     PROFILE_SESSIONS_ENDED; NULL: MPI_Finalize */
     struct profile_spread application, time; /* per rank; `time` is in MPI */
     struct profile_process *processes;
     size_t process_count;

@@ -197,8 +197,10 @@ static bool finalize_session(struct layer *layer, const QMPIX_Call *call)
         checkpoint_stop(layer);
         observe_at_once(layer, call);
     }
-    if (last)
+    if (last) {
+        regions_end(layer);
         comms_end(layer, false);
+    }
     if (gathers) {
         gather_on(layer, comm);
         if (!last) {

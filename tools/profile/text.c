@@ -27,24 +27,31 @@ void text_rest(FILE *stream, size_t count, int top, const char *what)
 /* ---- Head ---------------------------------------------------------------------------------------
  */
 
+/* How it came that these are not the figures of all ranks. */
+static const char *describe_ending(const struct profile_result *result)
+{
+    if (!strcmp(result->ending, PROFILE_SESSIONS_ENDED))
+        return result->rank >= 0 ? ", which reported for itself: "
+                                 : " that reported each for itself: ";
+    if (result->rank < 0)
+        return " that did not come to MPI_Finalize: ";
+    return strcmp(result->ending, "checkpoint") ? ", which ended without MPI_Finalize: "
+                                                : ", which was still running: a ";
+}
+
 /* Whose figures these are. */
 static bool print_subject(FILE *stream, const struct profile_result *result)
 {
-    const bool checkpoint = result->ending && !strcmp(result->ending, "checkpoint");
     struct columns lines;
     columns_start(&lines, "l");
+    const char *ending = result->ending ? result->ending : "";
+    const char *described = result->ending ? describe_ending(result) : "";
     if (result->rank >= 0)
-        columns_note(&lines, "profile (layer %d): rank %d alone%s%s%s", result->tool_id,
-                     result->rank, result->ending ? ", which " : "",
-                     !result->ending ? ""
-                     : checkpoint    ? "was still running: a "
-                                     : "ended without MPI_Finalize: ",
-                     result->ending ? result->ending : "");
+        columns_note(&lines, "profile (layer %d): rank %d alone%s%s", result->tool_id, result->rank,
+                     described, ending);
     else
         columns_note(&lines, "profile (layer %d): %d rank%s%s%s", result->tool_id, result->ranks,
-                     result->ranks == 1 ? "" : "s",
-                     result->ending ? " that did not come to MPI_Finalize: " : "",
-                     result->ending ? result->ending : "");
+                     result->ranks == 1 ? "" : "s", described, ending);
     columns_note(&lines, "program  %s", result->program ? result->program : "");
     columns_note(&lines, "begun    %s", result->begin ? result->begin : "");
     columns_note(&lines, "MPI      %s", result->mpi ? result->mpi : "");
