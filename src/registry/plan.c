@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The folder of the installed tools, beside libqmpi. */
-static const char *installed_folder(void)
+const char *qmpi_plan_installed_folder(void)
 {
     static char *folder;
     struct qmpi_elf_loaded own;      /* not by dladdr, which looks at all symbols there are */
@@ -69,7 +68,8 @@ static char *plan_entry(struct qmpi_plan *listed, int count, const struct qmpi_e
     struct qmpi_resident *resident = qmpi_resident_by_name(entry->name);
     if (!resident) {
         char *announced = qmpi_announce_list();
-        plan->path = qmpi_find_library(entry->name, installed_folder(), announced, &problem);
+        plan->path =
+            qmpi_find_library(entry->name, qmpi_plan_installed_folder(), announced, &problem);
         free(announced);
         if (plan->path)
             problem = qmpi_kind_read(plan->path, qmpi_base_soname(), &plan->kind);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An application that looks at its own process between MPI calls. Its command line names the steps;
- * each prints one line on stdout. MPI: init, comm_rank, barrier, pcontrol, finalize, abort_one. The
- * process: getenv=NAME, wait, fork, list=FOLDER, open=FILE, fopen=FILE, getppid, names, kill,
+ * each prints one line on stdout. MPI: initialized, init, comm_rank, barrier, pcontrol, finalize,
+ * abort_one. The process: getenv=NAME, wait, children (SIGCHLDs since the first such step), fork,
+ * list=FOLDER, replace=FOLDER (what lies in it by something else of that name), close (all
+ * descriptors but the standard ones), read (a line), open=FILE, fopen=FILE, getppid, names, kill,
  * leave (_exit). `trace: app STEP` on stderr goes before each.
  */
 #define _GNU_SOURCE
@@ -16,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +49,20 @@ static void wait_for_anybody(void)
     printf("wait: %s\n", child > 0 ? "a child" : errno == ECHILD ? "no child" : strerror(errno));
 }
 
+static volatile sig_atomic_t children;
+
+static void note_child(int number)
+{
+    (void)number;
+    children++;
+}
+
+static void count_children(void)
+{
+    signal(SIGCHLD, note_child);
+    printf("children: %d\n", (int)children);
+}
+
 /* The child ends as a program does, with all its exit handlers. */
 static void fork_and_wait(void)
 {
@@ -57,6 +74,29 @@ static void fork_and_wait(void)
     const pid_t ended = wait(&status);
     printf("fork: %s, status %d\n", ended == child ? "its own child" : "another child",
            WEXITSTATUS(status));
+}
+
+/* Moves each folder in `path` aside; in its place comes another with a file in it. */
+static void replace_entries(const char *path)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        char *made, *moved, *file;
+        if (entry->d_name[0] == '.' || !strncmp(entry->d_name, "moved-", 6))
+            continue;
+        if (asprintf(&made, "%s/%s", path, entry->d_name) < 0 ||
+            asprintf(&moved, "%s/moved-%s", path, entry->d_name) < 0 ||
+            asprintf(&file, "%s/kept", made) < 0)
+            exit(98);
+        const int result = rename(made, moved) ? 1 : mkdir(made, 0700) ? 2 : 0;
+        printf("replace: %d %d\n", result, close(open(file, O_WRONLY | O_CREAT, 0600)));
+        free(made);
+        free(moved);
+        free(file);
+    }
+    if (folder)
+        closedir(folder);
 }
 
 static void open_file(const char *path, int by_stream)
@@ -73,8 +113,10 @@ static void open_file(const char *path, int by_stream)
 
 static void run_mpi(const char *step)
 {
-    int rank = -1, result = MPI_SUCCESS;
-    if (!strcmp(step, "init"))
+    int rank = -1, flag, result = MPI_SUCCESS;
+    if (!strcmp(step, "initialized"))
+        result = MPI_Initialized(&flag);
+    else if (!strcmp(step, "init"))
         result = MPI_Init(NULL, NULL);
     else if (!strcmp(step, "comm_rank"))
         result = MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -115,6 +157,14 @@ static void run_step(const char *step)
         printf("%s: %s\n", value + 1, found ? found : "(none)");
     } else if (!strcmp(step, "wait")) {
         wait_for_anybody();
+    } else if (!strcmp(step, "children")) {
+        count_children();
+    } else if (!strncmp(step, "replace=", 8)) {
+        replace_entries(value + 1);
+    } else if (!strcmp(step, "close")) {
+        closefrom(3);
+    } else if (!strcmp(step, "read")) {
+        (void)!getchar();
     } else if (!strcmp(step, "fork")) {
         fork_and_wait();
     } else if (!strncmp(step, "list=", 5)) {
