@@ -268,6 +268,7 @@ static void init(int tool_id)
         return;
     }
     tool_file_name_start();
+    counters_start();
     owner = getpid();
     layer->next = layers;
     layers = layer;

@@ -3,26 +3,29 @@
  * Counters of calls by function and layer, exact with any number of threads and without a lock or
  * an atomic instruction on the path of a call: every thread counts in tables of its own. A thread
  * that ends leaves its tables to the next one that begins, so their number stays that of the
- * threads alive.
+ * threads alive. A signal may strike anywhere, and its handler call MPI: see own_thread.h. No call
+ * is at work long enough to need more than a thread's first level.
  */
 #ifndef QMPI_COUNTERS_H
 #define QMPI_COUNTERS_H
+
+#include "arch/add.h"
+#include "own_thread.h"
 
 #include <qmpi/qmpi.h>
 
 struct counters_table {
     unsigned long long calls[MPI_LAST_FUNC];
+    struct counters_table *next; /* of the same layer */
 };
 
 struct counters_thread {
+    struct own_thread level;
     struct counters_table *tables[256]; /* [tool_id] */
-    struct counters_thread *next;       /* among all threads */
-    struct counters_thread *next_free;
 };
 
-/* One pointer fits the room that the loader keeps for such variables. */
-extern _Thread_local struct counters_thread *counters_self
-    __attribute__((tls_model("initial-exec")));
+/* To be called in `init`. */
+void counters_start(void);
 
 /* Makes this thread's table for a layer; NULL where memory is out. */
 struct counters_table *counters_add_table(int tool_id);
@@ -30,14 +33,14 @@ struct counters_table *counters_add_table(int tool_id);
 /* Counts one call of function `number` in a layer. */
 static inline void counters_note(int tool_id, int number)
 {
-    struct counters_table *table = counters_self ? counters_self->tables[tool_id] : NULL;
+    const struct counters_thread *thread = (const struct counters_thread *)own_thread_level;
+    struct counters_table *table = thread ? thread->tables[tool_id] : NULL;
     if (__builtin_expect(!table, 0)) {
         table = counters_add_table(tool_id);
         if (!table)
             return;
     }
-    /* Only this thread writes; others may read at any time. */
-    __atomic_store_n(&table->calls[number], table->calls[number] + 1, __ATOMIC_RELAXED);
+    tool_add(&table->calls[number], 1); /* only this thread does; others may read at any time */
 }
 
 /* The calls of function `number` in a layer so far, summed over all threads. Any thread, at any

@@ -14,11 +14,29 @@ struct table_block {
     _Alignas(uint64_t) char rows[];
 };
 
+static void *take(const struct table *table, size_t size)
+{
+    return table->take ? table->take(size) : calloc(1, size);
+}
+
+static void give_back(const struct table *table, void *memory)
+{
+    if (!table->take)
+        free(memory);
+}
+
+bool table_make_in(struct table *table, size_t key_words, size_t row_size,
+                   void *(*take_from)(size_t size))
+{
+    *table = (struct table){
+        .key_words = key_words, .row_size = row_size, .shift = 64 - FIRST_BITS, .take = take_from};
+    table->index = take(table, sizeof *table->index << FIRST_BITS);
+    return table->index != NULL;
+}
+
 bool table_make(struct table *table, size_t key_words, size_t row_size)
 {
-    *table = (struct table){.key_words = key_words, .row_size = row_size, .shift = 64 - FIRST_BITS};
-    table->index = calloc((size_t)1 << FIRST_BITS, sizeof *table->index);
-    return table->index != NULL;
+    return table_make_in(table, key_words, row_size, NULL);
 }
 
 void table_free(struct table *table)
@@ -44,13 +62,13 @@ static void put(uint64_t **index, int shift, uint64_t *row, size_t words)
 static bool widen(struct table *table)
 {
     const int shift = table->shift - 1;
-    uint64_t **index = calloc((size_t)1 << (64 - shift), sizeof *index);
+    uint64_t **index = take(table, sizeof *index << (64 - shift));
     if (!index)
         return false;
     struct table_place place = {0};
     for (uint64_t *row; (row = table_next(table, &place));)
         put(index, shift, row, table->key_words);
-    free(table->index);
+    give_back(table, table->index);
     table->index = index;
     table->shift = shift;
     return true;
@@ -64,7 +82,7 @@ static struct table_block *room(struct table *table)
     size_t capacity = last ? 2 * last->capacity : 4;
     if (capacity > LARGEST_BLOCK)
         capacity = LARGEST_BLOCK;
-    struct table_block *block = calloc(1, sizeof *block + capacity * table->row_size);
+    struct table_block *block = take(table, sizeof *block + capacity * table->row_size);
     if (!block)
         return NULL;
     block->capacity = capacity;

@@ -20,12 +20,17 @@ struct table {
     int shift;        /* the upper 64 - shift bits of a hash are a place in the index */
     size_t count;
     struct table_block *first, *last;
+    void *(*take)(size_t size); /* see table_make_in; NULL: malloc */
 };
 
 /* Makes an empty table. False: memory is out. */
 bool table_make(struct table *table, size_t key_words, size_t row_size);
 
-/* Frees it and what it holds. */
+/* The same with memory from `take`, which gives zeroes, and which nothing is given back to. */
+bool table_make_in(struct table *table, size_t key_words, size_t row_size,
+                   void *(*take)(size_t size));
+
+/* Frees it and what it holds. For those of table_make. */
 void table_free(struct table *table);
 
 /* Adds a row that table_find did not find; NULL: memory is out. */

@@ -3,23 +3,29 @@
 #define _GNU_SOURCE
 #include "modules.h"
 
+#include "memory.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* The name is the loader's, made absolute; the path is what it leads to, found when it is asked
+ * for.
+ */
 struct module {
     uint64_t begin, end;
-    char *path;
+    const char *name;
+    _Atomic(char *) path;
     struct module *next;
 };
 
 /* The last one seen first: where one was unloaded another may lie in its place. Only added to. */
-static struct module *modules;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(struct module *) modules;
 
 const char *modules_program(void)
 {
@@ -56,44 +62,73 @@ static bool look_up(uint64_t address, struct module *module, const char **name)
     return true;
 }
 
-static const struct module *known(uint64_t address)
+static struct module *known(uint64_t address)
 {
-    const struct module *module = __atomic_load_n(&modules, __ATOMIC_ACQUIRE);
+    struct module *module = atomic_load(&modules);
     while (module && (address < module->begin || address >= module->end))
         module = module->next;
     return module;
 }
 
+/* The program may go to another folder before the path is asked for. */
+static const char *keep_name(const char *name)
+{
+    const size_t length = strlen(name) + 1, room = *name == '/' ? 0 : PATH_MAX;
+    char *copy = tool_memory_take(room + length);
+    if (!copy)
+        return NULL;
+    const bool has_folder = room && getcwd(copy, room);
+    const size_t at = has_folder ? strlen(copy) : 0;
+    if (has_folder)
+        copy[at] = '/';
+    memcpy(copy + at + has_folder, name, length);
+    return copy;
+}
+
+static bool is_same(const struct module *seen, const struct module *module, const char *name)
+{
+    const size_t length = strlen(seen->name), end = strlen(name);
+    return seen->begin == module->begin && seen->end == module->end && length >= end &&
+           !strcmp(seen->name + length - end, name);
+}
+
 void modules_note(uint64_t address)
 {
-    struct module module = {0};
+    struct module found = {0}, *module;
     const char *name;
-    if (!look_up(address, &module, &name))
+    if (!look_up(address, &found, &name))
         return;
-    const struct module *seen = known(address);
     if (!*name)
         name = modules_program();
-    char *path = realpath(name, NULL);
-    if (!path)
-        path = strdup(name);
-    struct module *copy = path ? malloc(sizeof *copy) : NULL;
-    if (!copy || (seen && seen->begin == module.begin && seen->end == module.end &&
-                  !strcmp(seen->path, path))) {
-        free(copy);
-        free(path);
+    const struct module *seen = known(address);
+    if (seen && is_same(seen, &found, name))
         return;
-    }
-    *copy = module;
-    copy->path = path;
-    pthread_mutex_lock(&lock);
-    copy->next = modules;
-    __atomic_store_n(&modules, copy, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&lock);
+    if (!(module = tool_memory_take(sizeof *module)) || !(name = keep_name(name)))
+        return;
+    module->begin = found.begin;
+    module->end = found.end;
+    module->name = name;
+    module->next = atomic_load(&modules);
+    while (!atomic_compare_exchange_weak(&modules, &module->next, module))
+        continue;
+}
+
+static const char *path_of(struct module *module)
+{
+    char *path = atomic_load(&module->path), *found;
+    if (path)
+        return path;
+    if (!(found = realpath(module->name, NULL)))
+        return module->name;
+    if (atomic_compare_exchange_strong(&module->path, &path, found))
+        return found;
+    free(found); /* another thread was faster */
+    return path;
 }
 
 const char *modules_find(uint64_t address, uint64_t *offset)
 {
-    const struct module *module = known(address);
+    struct module *module = known(address);
     *offset = module ? address - module->begin : address;
-    return module ? module->path : "";
+    return module ? path_of(module) : "";
 }

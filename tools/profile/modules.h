@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Remembers the module that the address lies in. Any thread. */
+/* Remembers the module that the address lies in. Any thread, in a signal handler too. */
 void modules_note(uint64_t address);
 
 /* The path of the module and the offset in it; "" and the address itself where there is none. The

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "facts.h"
+#include "safe_copy.h"
 #include "sites.h"
 #include "steer.h"
 
@@ -101,7 +102,8 @@ static struct stats *find_number(struct table *table, int number)
     return row ? &row->stats : NULL;
 }
 
-/* The communicator is looked at when it is first seen; a failed call may have been given any. */
+/* The communicator is looked at when it is first seen; a failed call may have been given any. Not
+ * by a call that interrupts us: that may have struck us with the lock. */
 static int comm_of(struct layer *layer, const QMPIX_Call *call, const struct facts *facts,
                    bool succeeded)
 {
@@ -111,7 +113,8 @@ static int comm_of(struct layer *layer, const QMPIX_Call *call, const struct fac
     else if (!facts->starts || !succeeded || QMPIX_Call_get_comm(call, &comm) != MPI_SUCCESS)
         return -1;
     const int number = comms_find(&layer->comms, comm);
-    return number >= 0 || !succeeded ? number : comms_meet(layer, comm);
+    const bool meets = number < 0 && succeeded && !own_thread_interrupts();
+    return meets ? comms_meet(layer, comm) : number;
 }
 
 /* A call from within a call is in the other one's time already. */
@@ -182,24 +185,18 @@ static void wait_for_others(struct thread *thread, const QMPIX_Call *call, const
     }
 }
 
-/* What lies on the stack where a call was that was left may be anybody's. */
-__attribute__((no_sanitize("address"))) static uint64_t number_in(const QMPIX_Word *word)
-{
-    return ((const volatile QMPIX_Word *)word)->number;
-}
-
 /*
  * Whether the outermost call is not under way any more: it was left by a jump, out of an error
  * handler for one. The stack grows downwards: then its word is below this one, or was written over;
- * that of a call under way is as it was.
+ * that of a call under way is as it was. It may also be on another stack, which may be gone.
  */
-static bool was_left(struct thread *thread, const QMPIX_Word *word)
+static bool was_left(const struct thread *thread, const QMPIX_Word *word)
 {
     const QMPIX_Word *outermost = thread->outermost;
-    if ((uintptr_t)outermost <= (uintptr_t)word)
-        return true;
-    return threads_have_on_stack(thread, outermost, word) &&
-           number_in(outermost) != thread->outermost_begin;
+    uint64_t number;
+    return (uintptr_t)outermost <= (uintptr_t)word ||
+           !tool_safe_copy(&number, &outermost->number, sizeof number) ||
+           number != thread->outermost_begin;
 }
 
 static bool is_counted(const struct layer *layer, const struct facts *facts)
@@ -209,9 +206,8 @@ static bool is_counted(const struct layer *layer, const struct facts *facts)
     return !facts_keep(facts, layer->options.sync) || profile_is_on(layer);
 }
 
-void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
+static void begin(struct layer *layer, const QMPIX_Call *call, QMPIX_Word *word)
 {
-    struct layer *layer = call->observer->data;
     const struct facts *facts = &facts_all[call->function->number];
     if (facts->is_steered && steer_before(layer, call, word))
         return;
@@ -234,15 +230,24 @@ void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
     }
 }
 
+void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    struct own_thread *level = own_thread_enter();
+    begin(call->observer->data, call, word);
+    own_thread_leave(level);
+}
+
 void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const uint64_t now = tool_clock_now();
+    struct own_thread *level = own_thread_enter();
     struct layer *layer = call->observer->data;
     const bool counted = word->number != 0;
     if (counted)
         note(layer, call, word, now);
     if (facts_all[call->function->number].is_steered)
         steer_after(layer, call, word, counted);
+    own_thread_leave(level);
 }
 
 void observe_at_once(struct layer *layer, const QMPIX_Call *call)

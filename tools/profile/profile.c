@@ -125,6 +125,7 @@ static void init(int tool_id)
     tool_clock_start();
     facts_find();
     sites_start();
+    threads_start();
     modules_program();
     if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS ||
         !publish_on_demand(tool_id)) {

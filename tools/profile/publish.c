@@ -9,7 +9,7 @@
 
 #include <qmpi/mpit.h>
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,21 +51,25 @@ READ_WORDS(calls)
 READ_WORDS(sent)
 READ_WORDS(received)
 
-static double tick;
-
-static void find_tick(void)
+/* A timer never goes back, so for its readers a tick has one length from the first one on. In a
+ * signal handler, too: there nobody may be waited for. */
+static double tick_of_readers(void)
 {
-    tick = tool_clock_tick();
+    static _Atomic double tick;
+    double known = atomic_load(&tick);
+    if (known == 0) {
+        const double mine = tool_clock_tick();
+        if (atomic_compare_exchange_strong(&tick, &known, mine))
+            known = mine;
+    }
+    return known;
 }
 
-/* A timer never goes back, so for its readers a tick has one length from the first one on. */
 static int read_time(void *user, const void *object, void *buffer, int count)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)object;
     (void)count;
-    pthread_once(&once, find_tick);
-    const double seconds = (double)sum_of(user).time * tick;
+    const double seconds = (double)sum_of(user).time * tick_of_readers();
     memcpy(buffer, &seconds, sizeof seconds);
     return MPI_SUCCESS;
 }

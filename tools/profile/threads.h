@@ -2,13 +2,15 @@
 /*
  * What each thread notes, for itself and for each layer, so that the path of a call has no lock and
  * no atomic instruction. A thread that ends leaves its notes, and the next one that begins goes on
- * in them. Times are in ticks (clock.h).
+ * in them. Calls that interrupt the noting of another one (a signal's handler made them) have notes
+ * of their own, as if they were another thread's. Times are in ticks (clock.h).
  */
 #ifndef QMPI_PROFILE_THREADS_H
 #define QMPI_PROFILE_THREADS_H
 
 #include "hash_table.h"
 #include "options.h"
+#include "own_thread.h"
 #include "result.h"
 
 struct layer;
@@ -62,38 +64,35 @@ struct thread {
     struct node_row *recent_node;
     const void *outermost;    /* the QMPIX_Word of the call under way, not of one from within it */
     uint64_t outermost_begin; /* and its number */
-    uintptr_t stack, stack_end; /* of this thread; 0: not asked for yet */
-    const void *waited;         /* the QMPIX_Word of the call that `wait` is of */
+    const void *waited;       /* the QMPIX_Word of the call that `wait` is of */
     uint64_t wait;
     struct leaving leaving[LEAVING_MAX];
     int leaving_count;
     struct thread *next; /* of the same layer */
 };
 
-/* The tables of one thread, by layer; see threads_self. */
+/* The notes of one level of one thread, by layer; see own_thread.h. */
 struct thread_row {
+    struct own_thread level;
     struct thread *by_layer[256];
-    struct thread_row *next_free;
 };
 
-/* One pointer fits the room that the loader keeps for such variables. */
-extern _Thread_local struct thread_row *threads_row __attribute__((tls_model("initial-exec")));
+/* To be called in `init`. */
+void threads_start(void);
 
 /* Says, once in a process, that calls are missing. */
 void threads_out_of_memory(int tool_id);
 
-/* Makes this thread's notes for a layer; NULL: memory is out, which is said once. */
+/* Makes the present level's notes for a layer; NULL: memory is out, which is said once. */
 struct thread *threads_add(int tool_id, int depth);
 
+/* Between own_thread_enter and own_thread_leave. */
 static inline struct thread *threads_self(int tool_id, int depth)
 {
-    struct thread *thread = threads_row ? threads_row->by_layer[tool_id] : NULL;
+    const struct thread_row *row = (const struct thread_row *)own_thread_level;
+    struct thread *thread = row ? row->by_layer[tool_id] : NULL;
     return __builtin_expect(thread != NULL, 1) ? thread : threads_add(tool_id, depth);
 }
-
-/* Whether both addresses lie on the stack of this thread, whose notes they are: the one that is
- * higher than a live one can be read then. */
-bool threads_have_on_stack(struct thread *thread, const void *one, const void *other);
 
 /* All threads' notes for a layer; follow `next`. Any thread, without a lock. */
 struct thread *threads_first(int tool_id);

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""A signal strikes behind every instruction of what a tool does for a call, and its handler makes the
+calls that docs/mpi_t.md allows: nothing hangs, and every call is counted."""
+import json
+import platform
+
+import pytest
+from support import BUILD, BUNDLED_TOOLS, run_mpi
+
+EVERY_STEP = BUILD / "tests" / "tools" / "programs" / "tools_every_step"
+READ = "MPI_T_pvar_read"
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="needs the trap flag")
+
+
+def run(tmp_path, tools, *steps):
+    """How often the handler has read."""
+    result = run_mpi(EVERY_STEP, "qmpi.count.calls.MPI_Comm_rank", *steps, ranks=1, cwd=tmp_path,
+                     tools=tools.replace("COUNT", "count,output=count.json"),
+                     env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
+    assert result.returncode == 0
+    words = result.stdout.split()
+    assert words[0] == "reads" and words[2:] == ["failures", "0"] and int(words[1]) > 100
+    return int(words[1])
+
+
+def calls(path):
+    functions = json.loads(path.read_text())["functions"]
+    if isinstance(functions, dict):
+        return functions[READ]["calls"]
+    return sum(row["calls"] for row in functions if row["name"] == READ)
+
+
+@pytest.mark.parametrize("steps", [["read"], ["rank", "rank"], ["thread"]])
+def test_count_loses_no_call(tmp_path, steps):
+    reads = run(tmp_path, "COUNT", *steps)
+    assert calls(tmp_path / "count.json") == reads + steps.count("read")
+
+
+@pytest.mark.parametrize("depth, steps", [
+    (1, ["read"]), (1, ["rank", "rank", "thread"]), (1, ["dup", "set_name", "of_dup", "get_name"]),
+    (4, ["thread"]), (4, ["dup", "of_dup"]),
+])
+def test_profile_loses_no_call(tmp_path, depth, steps):
+    reads = run(tmp_path, f"profile,depth={depth},output=profile.json,format=json:COUNT", *steps)
+    assert calls(tmp_path / "count.json") == reads + steps.count("read")
+    assert calls(tmp_path / "profile.json") == reads + steps.count("read")
+
+
+@pytest.mark.parametrize("tool", ["mpit", "delay,before=1ns,functions=MPI_Comm_rank"])
+def test_others_do_not_hang(tmp_path, tool):
+    reads = run(tmp_path, f"COUNT:{tool}", "read", "rank")
+    assert calls(tmp_path / "count.json") == reads + 1

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Adds to a word that one thread writes and others read: nothing that interrupts the thread comes
+ * between the reading and the writing. On x86-64 that is what one instruction is, without a lock;
+ * elsewhere an atomic addition.
+ */
+#ifndef QMPI_TOOL_ARCH_ADD_H
+#define QMPI_TOOL_ARCH_ADD_H
+
+static inline void tool_add(unsigned long long *word, unsigned long long more)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("addq %1, %0" : "+m"(*word) : "er"(more) : "cc");
+#else
+    __atomic_fetch_add(word, more, __ATOMIC_RELAXED);
+#endif
+}
+
+#endif
