@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""Plans: what one run does. A plan follows from its seed alone; see README.md for how to add to it."""
+from random import Random
+
+import stack
+from steps import CALM, THEMES
+
+
+class Plan:
+    def __init__(self, seed, mpi="mpich", theme=None):
+        self.seed, self.mpi = seed, mpi
+        self.random = Random(seed)
+        self.lines = []          # (phase, thread, action, numbers…)
+        self.phase = 0
+        self.ranks = 1
+        self.threads = 1
+        self.status = 0          # what the process must end with
+        self.ends_early = False
+        self.preload = []        # further libraries of LD_PRELOAD, behind libqmpi
+        self.program = "storm_c"
+        names = list(THEMES)
+        weights = [THEMES[name].weight for name in names]
+        self.theme = theme or self.random.choices(names, weights)[0]
+        chosen = THEMES[self.theme]
+        self.layers = stack.random_stack(self.random, mpi, chosen.layers(self.random))
+        chosen.fill(self)
+
+    # ---- what themes and steps use
+
+    def add(self, action, *numbers, thread=0):
+        self.lines.append((self.phase, thread, action, *numbers))
+
+    def next_phase(self):
+        self.phase += 1
+
+    def calm(self, thread, count=None):
+        """Some ordinary steps of one thread."""
+        for _ in range(count or self.random.randint(1, 6)):
+            action, *numbers = self.random.choice(CALM)
+            self.add(action, *(number(self.random) for number in numbers), thread=thread)
+
+    def all_threads(self, step):
+        for thread in range(self.threads):
+            step(thread)
+
+    def begin(self, beside=None):
+        """MPI_Init and the communicators; `beside`: what other threads do meanwhile."""
+        if self.random.random() < 0.3:
+            self.all_threads(lambda thread: self.add("outside", 0, self.random.randint(1, 3),
+                                                     thread=thread))
+            self.next_phase()
+        if self.threads > 1:
+            self.add("init", 1, 3)
+        else:
+            self.add("init", self.random.randrange(2), self.random.randrange(4))
+        if beside:
+            beside()
+        self.next_phase()
+        self.add("setup")
+        self.next_phase()
+
+    def end(self):
+        self.next_phase()
+        self.add("cleanup")
+        self.add("finalize")
+        if self.random.random() < 0.3:
+            self.next_phase()
+            self.all_threads(lambda thread: self.add("outside", 2, 1, thread=thread))
+
+    # ---- what the run and the judge use
+
+    @property
+    def step_count(self):
+        return len(self.lines)
+
+    def script(self, events):
+        lines = [f"threads {self.threads}"]
+        lines += [" ".join(map(str, (phase, thread, events.index(action), action, *numbers)))
+                  for phase, thread, action, *numbers in self.lines]
+        return "\n".join(lines) + "\n"
+
+    def tools(self, **places):
+        return ":".join(entry.text.format(n=number, **places)
+                        for number, entry in enumerate(self.layers, 1))

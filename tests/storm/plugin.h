@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What the program and its plugins agree upon. */
+#ifndef STORM_PLUGIN_H
+#define STORM_PLUGIN_H
+
+#include "ledger.h"
+
+#include <mpi.h>
+
+/* What a plugin is to do: `calls` rounds on `comm`, in which this process has `rank`. */
+struct storm_use {
+    struct storm_ledger *ledger;
+    MPI_Comm comm;
+    int rank, calls;
+};
+
+typedef void storm_plugin_function(const struct storm_use *use);
+#define STORM_PLUGIN "storm_plugin"
+
+#endif

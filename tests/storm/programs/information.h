@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The performance variable that signal handlers read: set by `watch`, while no signals come. */
+#ifndef STORM_INFORMATION_H
+#define STORM_INFORMATION_H
+
+#include <mpi.h>
+
+extern MPI_T_pvar_session storm_pvar_session;
+extern MPI_T_pvar_handle storm_pvar_handle;
+extern int storm_pvar_count; /* 0: there is none */
+
+#endif

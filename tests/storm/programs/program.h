@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The storm's program: an interpreter of a script, in which one line is one step of one thread in
+ * one phase. The threads meet between phases. Every MPI call is made by M(), which writes it into
+ * the ledger first: that is what the layers' counts are compared with.
+ */
+#ifndef STORM_PROGRAM_H
+#define STORM_PROGRAM_H
+
+#include "../ledger.h"
+#include "storm_numbers.h"
+
+#include <mpi.h>
+
+enum { STORM_THREADS = 8, STORM_ARGUMENTS = 4 };
+
+struct storm_thread {
+    int number;
+    MPI_Comm comm;    /* of its own: of this process alone, or of all processes of the run */
+    int fortran_comm; /* the same as Fortran names it */
+    uint64_t prime;   /* what it calls itself with in messages; grows with each */
+};
+
+struct storm_step {
+    int phase, thread;
+    const struct storm_action *action;
+    long a[STORM_ARGUMENTS];
+};
+
+/* What a step may do. The number of times that it was done goes to events[its place in the list of
+ * names in the script's head]. */
+struct storm_action {
+    const char *name;
+    void (*run)(struct storm_thread *thread, const long *a);
+};
+
+extern struct storm_ledger *storm; /* NULL at no time from main on */
+extern struct storm_thread storm_threads[STORM_THREADS];
+extern int storm_thread_count, storm_rank, storm_size;
+extern int storm_verbose;
+
+/* This thread's, async-signal-safe. */
+struct storm_caller *storm_caller(void);
+
+/* Tables of actions, each ended by a row without a name. */
+extern const struct storm_action storm_message_actions[], storm_collective_actions[],
+    storm_object_actions[], storm_callback_actions[], storm_memory_actions[],
+    storm_information_actions[], storm_course_actions[], storm_switch_actions[],
+    storm_plugin_actions[], storm_signal_actions[], storm_process_actions[],
+    storm_fortran_actions[];
+
+/* Reads the script that $STORM_SCRIPT names and carries it out. */
+int storm_run(void);
+
+#define M(X, ARGUMENTS) (storm_add(&storm->program[STORM_##X], 1), MPI_##X ARGUMENTS)
+
+/* A condition that must hold, else the run is a difference. */
+#define CHECK(condition)                                                                           \
+    ((condition) ? (void)0                                                                         \
+                 : storm_wrong(storm, "%s:%d: not so: %s", strrchr("/" __FILE__, '/') + 1,         \
+                               __LINE__, #condition))
+
+/* An MPI call that must succeed. */
+#define OK(X, ARGUMENTS)                                                                           \
+    do {                                                                                           \
+        const int storm_error = M(X, ARGUMENTS);                                                   \
+        if (storm_error != MPI_SUCCESS)                                                            \
+            storm_wrong(storm, "%s:%d: MPI_%s returned %d", strrchr("/" __FILE__, '/') + 1,        \
+                        __LINE__, #X, storm_error);                                                \
+    } while (0)
+
+#endif

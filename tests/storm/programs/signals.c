@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Steps in which signals come while MPI is being called. `timer` has a timer send them as fast as
+ * it can; `between` has one come between any two instructions of a call, by the processor's trap
+ * flag, so that no place is missed. What handlers call is what may be called in one, and is counted
+ * like any call. `jump` leaves a call from its n-th instruction by siglongjmp.
+ */
+#include "information.h"
+#include "program.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+
+enum { TRAP_FLAG = 0x100 };
+
+/* What the handler does in this thread; read and written by it and its handler alone. */
+static _Thread_local struct {
+    volatile long kind, count, jump_at;
+    volatile int stepping;
+    sigjmp_buf back;
+} now;
+
+static void call_in_handler(long kind)
+{
+    unsigned long long values[16] = {0};
+    int flag = -1;
+    switch (kind % 3) {
+    case 0:
+        CHECK(M(Wtime, ()) > 0);
+        break;
+    case 1:
+        OK(Initialized, (&flag));
+        CHECK(flag == 1);
+        break;
+    default:
+        if (storm_pvar_count > 0)
+            OK(T_pvar_read, (storm_pvar_session, storm_pvar_handle, values));
+    }
+}
+
+static void handle(int signal, siginfo_t *info, void *context)
+{
+    const int error = errno;
+    struct storm_caller *caller = storm_caller(), before = *caller;
+    (void)signal;
+    (void)info;
+    now.count++;
+#ifdef __x86_64__
+    if (signal == SIGTRAP && !now.stepping)
+        ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+#endif
+    (void)context;
+    *caller = (struct storm_caller){__ehdr_start, _end, 0};
+    if (now.kind >= 0)
+        call_in_handler(now.kind);
+    *caller = before;
+    errno = error;
+    if (now.jump_at > 0 && now.count == now.jump_at)
+        siglongjmp(now.back, 1);
+}
+
+static void install(int signal)
+{
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(signal, &action, NULL);
+}
+
+static void call_once(struct storm_thread *thread, long function)
+{
+    int number = -77;
+    switch (function % 4) {
+    case 0: {
+        const int error = M(Comm_rank, (thread->comm, &number));
+        CHECK(error == MPI_SUCCESS && number == storm_rank);
+        break;
+    }
+    case 1:
+        OK(Comm_size, (thread->comm, &number));
+        CHECK(number == storm_size);
+        break;
+    case 2:
+        CHECK(M(Wtime, ()) > 0);
+        break;
+    default:
+        OK(Initialized, (&number));
+        CHECK(number == 1);
+    }
+}
+
+/* timer MICROSECONDS CALLS KIND FUNCTION */
+static void timer(struct storm_thread *thread, const long *a)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
+    struct itimerspec every = {{0, a[0] * 1000}, {0, a[0] * 1000}};
+    timer_t id;
+    event._sigev_un._tid = (int)syscall(SYS_gettid);
+    now.kind = a[2];
+    now.jump_at = 0;
+    install(SIGPROF);
+    if (timer_create(CLOCK_MONOTONIC, &event, &id) != 0)
+        abort();
+    timer_settime(id, 0, &every, NULL);
+    for (long i = 0; i < a[1]; i++)
+        call_once(thread, a[3]);
+    timer_delete(id);
+}
+
+#ifdef __x86_64__
+/* Not inlined, and no red zone under what is pushed. */
+static void set_trap_flag(void)
+{
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
+                     "pushfq\n\t"
+                     "orq $0x100, (%%rsp)\n\t"
+                     "popfq\n\t"
+                     "lea 128(%%rsp), %%rsp" ::
+                         : "memory", "cc");
+}
+#define STEP_THROUGH(call)                                                                         \
+    do {                                                                                           \
+        now.stepping = 1;                                                                          \
+        set_trap_flag();                                                                           \
+        call;                                                                                      \
+        now.stepping = 0;                                                                          \
+        __asm__ volatile("nop\n\tnop" ::: "memory");                                               \
+    } while (0)
+#else
+#define STEP_THROUGH(call) call
+#endif
+
+/* between CALLS KIND FUNCTION */
+static void between(struct storm_thread *thread, const long *a)
+{
+    now.kind = a[1];
+    now.jump_at = 0;
+    install(SIGTRAP);
+    for (long i = 0; i < a[0]; i++)
+        STEP_THROUGH(call_once(thread, a[2]));
+}
+
+/* jump INSTRUCTION TIMES FUNCTION: the call that is left may have reached some layers and not
+ * others; what it calls is left out of the count of results. */
+static void jump(struct storm_thread *thread, const long *a)
+{
+    static const int functions[] = {STORM_Comm_rank, STORM_Comm_size, STORM_Wtime,
+                                    STORM_Initialized};
+    struct storm_caller *caller = storm_caller(), before = *caller;
+    install(SIGTRAP);
+    for (volatile long i = 0; i < a[1]; i++) {
+        now.kind = -1;
+        now.count = 0;
+        now.jump_at = 1 + (a[0] + i) % 400;
+        if (sigsetjmp(now.back, 1) == 0) {
+            STEP_THROUGH(call_once(thread, a[2]));
+        } else {
+            *caller = before;
+            now.stepping = 0;
+            storm_add(&storm->jumps, 1);
+            storm_add(&storm->slack[functions[a[2] % 4]], 1);
+        }
+        now.jump_at = 0;
+        call_once(thread, a[2] + 1);
+    }
+}
+
+/* raise KIND TIMES: a signal that the thread sends to itself, between calls. */
+static void raise_signal(struct storm_thread *thread, const long *a)
+{
+    (void)thread;
+    install(SIGUSR2);
+    now.kind = a[0];
+    now.jump_at = 0;
+    for (long i = 0; i < a[1]; i++)
+        raise(SIGUSR2);
+}
+
+const struct storm_action storm_signal_actions[] = {
+    {"timer", timer}, {"between", between}, {"jump", jump}, {"raise", raise_signal}, {0}};

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Steps that switch layers off and on. The program does not know libqmpi: it looks the call up.
+ * What a layer must see is known exactly while nobody calls MPI during a switch; in a race it is
+ * bounded, for the layers that are switched. The others must see every call all the same.
+ */
+#include "program.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+
+enum { OFF, ON, RACING };
+
+static int (*set_enabled(void))(int, int)
+{
+    static int (*function)(int, int);
+    if (!function)
+        function = (int (*)(int, int))(uintptr_t)dlsym(RTLD_DEFAULT, "QMPIX_Tool_set_enabled");
+    return function;
+}
+
+/* The calls that came to the place of the layer: the program's, and what layers called. */
+static uint64_t arrived(int layer, int function)
+{
+    uint64_t sum = storm->program[function];
+    for (int i = 1; i < STORM_LAYERS; i++)
+        sum += storm->layer[i].top[function] + (i < layer ? storm->layer[i].down[function] : 0);
+    return sum;
+}
+
+/* Books what came to the layer since it was last switched. */
+static void settle(int number)
+{
+    struct storm_layer *layer = &storm->layer[number];
+    for (int i = 0; i < STORM_FUNCTIONS; i++) {
+        const uint64_t now = arrived(number, i), more = now - layer->mark[i];
+        layer->low[i] += layer->on == ON ? more : 0;
+        layer->high[i] += layer->on != OFF ? more : 0;
+        layer->mark[i] = now;
+    }
+}
+
+static void switch_layer(struct storm_thread *thread, const long *a)
+{
+    const int layer = (int)a[0];
+    (void)thread;
+    if (!set_enabled())
+        return;
+    settle(layer);
+    CHECK(set_enabled()(layer, (int)a[1]) == MPI_SUCCESS);
+    storm->layer[layer].on = a[1] ? ON : OFF;
+}
+
+/* Before and after a phase in which layers of the set a[0] are switched; then all of them are on.
+ */
+static void race_begins(struct storm_thread *thread, const long *a)
+{
+    (void)thread;
+    storm->racing = 1;
+    for (int i = 1; i < STORM_LAYERS; i++) {
+        if (a[0] >> i & 1) {
+            settle(i);
+            storm->layer[i].on = RACING;
+        }
+    }
+}
+
+static void race_ends(struct storm_thread *thread, const long *a)
+{
+    (void)thread;
+    storm->racing = 0;
+    for (int i = 1; i < STORM_LAYERS; i++) {
+        if (a[0] >> i & 1) {
+            settle(i);
+            storm->layer[i].on = ON;
+        }
+    }
+}
+
+/* Switches the layers of the set a[0], a[1] times. */
+static void race(struct storm_thread *thread, const long *a)
+{
+    uint64_t state = thread->prime + (uint64_t)a[2];
+    int off = 0;
+    if (!set_enabled())
+        return;
+    for (long i = 0; i < a[1]; i++) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        const int layer = 1 + (int)(state >> 33) % (STORM_LAYERS - 1);
+        if (!(a[0] >> layer & 1))
+            continue;
+        off ^= 1 << layer;
+        CHECK(set_enabled()(layer, !(off >> layer & 1)) == MPI_SUCCESS);
+        if (i % 8 == 0)
+            sched_yield();
+    }
+    for (int i = 1; i < STORM_LAYERS; i++)
+        if (a[0] >> i & 1)
+            CHECK(set_enabled()(i, 1) == MPI_SUCCESS);
+}
+
+const struct storm_action storm_switch_actions[] = {{"switch", switch_layer},
+                                                    {"race_begins", race_begins},
+                                                    {"race_ends", race_ends},
+                                                    {"race", race},
+                                                    {0}};

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Carries out one plan and says how it differed from what must be."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import judge
+import ledger
+from steps import EVENTS
+
+UNWANTED = re.compile(r"(QMPI_|LD_|PMI|OMPI_|STORM_|ASAN_|UBSAN_)")
+
+
+@dataclass
+class Place:
+    """Where things are: the storm's own build folder, and that of the libqmpi under test."""
+    own: Path       # the build folder that holds the storm's programs and tools
+    build: Path     # the build folder that holds libqmpi and the bundled tools
+    mpi: str
+    names: list     # of functions, by number
+    timeout: float = 60
+
+
+@dataclass
+class Outcome:
+    plan: object
+    differences: list
+    events: dict = field(default_factory=dict)
+    calls: int = 0
+    output: str = ""
+
+
+def environment(plan, place, folder, bare):
+    storm = place.own / "tests/storm"
+    kept = {key: value for key, value in os.environ.items() if not UNWANTED.match(key)}
+    kept |= {"STORM_LEDGER": str(folder / "ledger"), "STORM_SCRIPT": str(folder / "script"),
+             "STORM_LIBRARIES": str(storm), "STORM_HELP": str(storm / "storm_help.so"),
+             "TMPDIR": str(folder / "tmp"), "UCX_HANDLE_ERRORS": "none"}
+    preload = list(plan.preload)
+    if not bare:
+        suffix = "" if place.mpi == "mpich" else f"-{place.mpi}"
+        preload.insert(0, place.build / f"src/libqmpi{suffix}.so")
+        kept |= {"QMPI_TOOLS": plan.tools(tools=storm, run=folder),
+                 "QMPI_TOOL_PATH": str(place.build / "tools"),
+                 "LD_LIBRARY_PATH": str(place.build / "src")}
+    if place.mpi == "openmpi":
+        kept |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                 "OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_pmix": "isolated",
+                 "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    if preload:
+        kept["LD_PRELOAD"] = ":".join(map(str, preload))
+    return kept
+
+
+def command(plan, place):
+    program = [str(place.own / "tests/storm" / plan.program)]
+    if plan.ranks == 1:
+        return program
+    return [f"mpiexec.{place.mpi}", "-n", str(plan.ranks), *program]
+
+
+def execute(words, env, folder, timeout):
+    """The status (negative: the signal; None: it did not end) and the output."""
+    process = subprocess.Popen(words, env=env, cwd=folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=timeout)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        status = None
+    return status, output.decode(errors="replace")
+
+
+def becomes_empty(folder, seconds=5):
+    """Whether nothing is left there; a process that was killed has somebody who tidies up."""
+    end = time.time() + seconds
+    while any(folder.glob("qmpi*")):
+        if time.time() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def differences(plan, place, folder, status, output, bare):
+    if status is None:
+        yield f"it did not end in {place.timeout} s"
+    elif status != plan.status:
+        yield f"status {status}, not {plan.status}"
+    yield from (line for line in output.splitlines() if line.startswith("qmpi:"))
+    for rank in range(plan.ranks):
+        book = ledger.Ledger(folder / f"ledger.{rank}")
+        if bare:
+            yield from book.messages
+        else:
+            yield from judge.differences(plan, book, place.names)
+    if not bare and not becomes_empty(folder / "tmp"):
+        yield "something was left in TMPDIR"
+
+
+def run(plan, place, verbose=False, bare=False, keep=False):
+    folder = Path(tempfile.mkdtemp(prefix="storm-"))
+    (folder / "tmp").mkdir()
+    (folder / "script").write_text(plan.script(EVENTS))
+    for rank in range(plan.ranks):
+        ledger.make(folder / f"ledger.{rank}")
+    env = environment(plan, place, folder, bare)
+    if verbose:
+        env["STORM_VERBOSE"] = "1"
+    try:
+        status, output = execute(command(plan, place), env, folder, place.timeout)
+        found = list(differences(plan, place, folder, status, output, bare))
+        book = ledger.Ledger(folder / "ledger.0")
+        events = {name: count for name, count in zip(EVENTS, book.events) if count}
+        return Outcome(plan, found, events, sum(book.program), output)
+    finally:
+        if keep:
+            print(f"kept: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)

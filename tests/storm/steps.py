@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""The catalogue: ordinary steps, and the themes that random runs are about."""
+from dataclasses import dataclass
+from typing import Callable
+
+import stack
+
+
+def number(most):
+    return lambda random: random.randrange(most)
+
+
+# Steps that any thread may make at any time between `setup` and `cleanup`: (action, its numbers).
+CALM = [
+    ("sendrecv", number(64), number(1000)), ("sendrecv_replace", number(64)),
+    ("isend_irecv", number(64), number(1000), number(5)),
+    ("probe_recv", number(64), number(3)), ("persistent", number(64), number(3)),
+    ("to_nobody", number(2)), ("cancel",), ("ask", number(30)),
+    ("barrier", number(3)), ("barrier", number(3)), ("bcast", number(8), number(1000)),
+    ("reduce", number(8)), ("allreduce", number(3)), ("scan",), ("gather", number(2), number(100)),
+    ("scatter", number(100)), ("alltoall", number(2)), ("look_up", number(3), number(5)),
+    ("variables", number(4), number(300)),
+]
+
+SPECIAL = ["init", "setup", "cleanup", "finalize", "outside", "switch", "race_begins", "race_ends",
+           "race", "open", "use", "close", "churn", "crowd", "open_list", "use_list", "timer",
+           "between", "jump", "raise", "watch", "unwatch"]
+EVENTS = list(dict.fromkeys([step[0] for step in CALM] + SPECIAL))
+
+
+@dataclass
+class Theme:
+    weight: int
+    fill: Callable
+    layers: Callable = lambda random: []
+
+
+def some_threads(plan):
+    plan.threads = plan.random.choice([2, 2, 3, 4, 8])
+
+
+def several_phases(plan):
+    for _ in range(plan.random.randint(1, 4)):
+        plan.all_threads(plan.calm)
+        plan.next_phase()
+
+
+def calm(plan):
+    plan.begin()
+    several_phases(plan)
+    plan.end()
+
+
+def threads(plan):
+    some_threads(plan)
+    calm(plan)
+
+
+def switchable(plan):
+    """The layers that may be switched: none below one that keeps its next functions."""
+    keepers = [i for i, entry in enumerate(plan.layers, 1) if entry.keeps]
+    return [i for i, entry in enumerate(plan.layers, 1) if not keepers or i < keepers[0]]
+
+
+def switches(plan):
+    if plan.random.random() < 0.5:
+        some_threads(plan)
+    plan.begin()
+    for _ in range(plan.random.randint(2, 6)):
+        for layer in plan.random.sample(switchable(plan), min(2, len(switchable(plan)))):
+            plan.add("switch", layer, plan.random.randrange(2))
+        plan.next_phase()
+        plan.all_threads(plan.calm)
+        plan.next_phase()
+    for layer in range(1, len(plan.layers) + 1):
+        plan.add("switch", layer, 1)
+    plan.end()
+
+
+def race(plan):
+    """Layers are switched while other threads call MPI and load libraries."""
+    some_threads(plan)
+    plan.begin()
+    layers = switchable(plan)
+    chosen = sum(1 << layer for layer in layers if plan.random.random() < 0.7)
+    for _ in range(plan.random.randint(1, 3)):
+        plan.add("race_begins", chosen)
+        plan.next_phase()
+        plan.add("race", chosen, plan.random.choice([50, 200, 500]), plan.random.randrange(1000),
+                 thread=plan.random.randrange(plan.threads))
+        for thread in range(plan.threads):
+            what = plan.random.randrange(3)
+            if what == 0:
+                plan.add("ask", plan.random.randrange(3000), thread=thread)
+            elif what == 1:
+                plan.calm(thread)
+            else:
+                plan.add("churn", plan.random.choice([0, 1, 2, 16, 24, 25, 26, 27]),
+                         plan.random.randint(3, 20), plan.random.randrange(4),
+                         plan.random.randrange(4), thread=thread)
+        plan.next_phase()
+        plan.add("race_ends", chosen)
+        plan.next_phase()
+        plan.all_threads(plan.calm)
+        plan.next_phase()
+    plan.end()
+
+
+def plugins(plan):
+    if plan.random.random() < 0.5:
+        some_threads(plan)
+    plan.begin()
+    for _ in range(plan.random.randint(1, 4)):
+        for thread in range(plan.threads):
+            for _ in range(plan.random.randint(1, 3)):
+                place = plan.random.randrange(4)
+                plan.add("open", plan.random.randrange(28), place, plan.random.randrange(4),
+                         thread=thread)
+                plan.add("use", place, plan.random.randint(1, 9), thread=thread)
+                if plan.random.random() < 0.5:
+                    plan.add("close", place, thread=thread)
+            plan.calm(thread)
+        plan.next_phase()
+    plan.end()
+
+
+def start(plan):
+    """Libraries are loaded by other threads while the stack is built."""
+    some_threads(plan)
+    per_thread = 32 // (plan.threads - 1)
+
+    def beside():
+        for thread in range(1, plan.threads):
+            plan.add("open_list", (thread - 1) * per_thread, per_thread,
+                     plan.random.choice([0, 10, 100, 300]), thread=thread)
+
+    plan.begin(beside)
+    for thread in range(1, plan.threads):
+        plan.add("use_list", (thread - 1) * per_thread, per_thread, plan.random.randint(1, 9))
+    several_phases(plan)
+    plan.end()
+
+
+def signals(plan):
+    plan.layers = [entry for entry in plan.layers if entry.signals] or [stack.native(plan.random)]
+    if plan.random.random() < 0.3:
+        some_threads(plan)
+    plan.begin()
+    plan.add("watch")
+    plan.next_phase()
+    for _ in range(plan.random.randint(1, 4)):
+        for thread in range(plan.threads):
+            plan.add("ask", 9, thread=thread)  # what binds at first is bound
+            what = plan.random.randrange(3)
+            if what == 0:
+                plan.add("timer", plan.random.choice([10, 20, 100]),
+                         plan.random.choice([1000, 10000]), plan.random.randrange(3),
+                         plan.random.randrange(4), thread=thread)
+            elif what == 1:
+                plan.add("between", plan.random.randint(1, 8), plan.random.randrange(3),
+                         plan.random.randrange(4), thread=thread)
+            else:
+                plan.add("raise", plan.random.randrange(3), plan.random.randint(1, 20),
+                         thread=thread)
+            plan.calm(thread, 2)
+        plan.next_phase()
+    plan.add("unwatch")
+    plan.end()
+
+
+def jumps(plan):
+    plan.layers = [entry for entry in plan.layers if entry.jumps] or [stack.native(plan.random)]
+    plan.begin()
+    for _ in range(plan.random.randint(1, 5)):
+        plan.add("ask", 9)
+        plan.add("jump", plan.random.randrange(400), plan.random.randint(1, 40),
+                 plan.random.randrange(4))
+        plan.calm(0)
+    plan.end()
+
+
+def crowd(plan):
+    plan.add("crowd", 0, plan.random.choice([100, 505, 520, 640]))
+    plan.next_phase()
+    calm(plan)
+
+
+THEMES = {
+    "calm": Theme(8, calm),
+    "threads": Theme(10, threads),
+    "switches": Theme(12, switches),
+    "race": Theme(14, race),
+    "plugins": Theme(14, plugins, lambda random: [stack.hosted]),
+    "start": Theme(10, start, lambda random: [stack.hosted, stack.hosted]),
+    "signals": Theme(14, signals, lambda random: [stack.hosted]),
+    "jumps": Theme(6, jumps),
+    "crowd": Theme(2, crowd),
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* A library without MPI calls that a hosted tool opens and closes. It has something to do at exit
+ * and when it is unloaded. */
+#include <stdlib.h>
+
+int storm_help(int number);
+
+static int used;
+
+static void at_exit(void)
+{
+    used = -1;
+}
+
+int storm_help(int number)
+{
+    if (!used++)
+        atexit(at_exit);
+    return number + 1;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    used = -2;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A native tool with an interceptor for every function. The next one is reached by QMPIX_NEXT, or
+ * asked for on each call (-DLOOK_UP). Options: `take`, how many of four functions it intercepts
+ * (4: all), `seed`, which ones; `talks=1`: it calls MPI itself, in init and in MPI_Barrier.
+ */
+#include "tool.h"
+
+#include <qmpi/qmpi.h>
+#include <qmpi/wrappers.h>
+
+struct layer {
+    int tool_id, talks;
+};
+static struct layer layers[256];
+static _Thread_local int inside;
+
+/* Calls below this layer, at the top, and below all layers. */
+static void talk(int tool_id)
+{
+    const struct storm_own_call own = storm_own_call_begin();
+    void (*function)(void) = NULL;
+    QMPI_Context next = NULL;
+    int number = -1, version = 0;
+    inside = 1;
+    if (QMPI_Get_function(tool_id, MPI_INITIALIZED_T, &function, &next) == MPI_SUCCESS) {
+        storm_add(&ledger->layer[tool_id].down[STORM_Initialized], 1);
+        ((QMPI_Initialized_t *)function)(next, &number);
+    }
+    storm_add(&ledger->layer[tool_id].top[STORM_Get_version], 1);
+    MPI_Get_version(&version, &number);
+    PMPI_Finalized(&number);
+    if (version != MPI_VERSION || number != 0)
+        storm_wrong(ledger, "layer %d: its own calls gave %d and %d", tool_id, version, number);
+    inside = 0;
+    storm_own_call_end(&own);
+}
+
+__attribute__((noinline)) static int note(QMPI_Context context, int number)
+{
+    int tool_id = 0;
+    void *storage = NULL, *address = NULL;
+    if (QMPIX_Context_get_tool_id(context, &tool_id) != MPI_SUCCESS || tool_id < 1 ||
+        tool_id >= STORM_LAYERS) {
+        storm_wrong(ledger, "function %d: a context of layer %d", number, tool_id);
+        return 1;
+    }
+    storm_seen(tool_id, number);
+    if (QMPI_Context_get_storage(context, tool_id, &storage) != MPI_SUCCESS ||
+        storage != &layers[tool_id] || context->function_id != number)
+        storm_wrong(ledger, "layer %d, function %d: storage %p, context of function %d", tool_id,
+                    number, storage, context->function_id);
+    QMPI_Context_get_calling_address(context, tool_id, &address);
+    storm_check_caller(tool_id, number, address);
+    if (number == MPI_BARRIER_T && layers[tool_id].talks && !inside)
+        talk(tool_id);
+    return tool_id;
+}
+
+#ifdef LOOK_UP
+#define NEXT(X, NUMBER)                                                                            \
+    void (*native_function)(void) = NULL;                                                          \
+    QMPI_Context native_next = NULL;                                                               \
+    QMPI_Get_function(native_id, NUMBER, &native_function, &native_next);
+#define FUNCTION(X) ((QMPI_##X##_t *)native_function)
+#undef QMPIX_NEXT_CONTEXT
+#define QMPIX_NEXT_CONTEXT(c) native_next
+#else
+#define NEXT(X, NUMBER) (void)native_id;
+#define FUNCTION(X) QMPIX_NEXT(context, X)
+#endif
+
+#define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                             \
+    static RESULT native_##X PARAMETERS                                                            \
+    {                                                                                              \
+        const int native_id = note(context, NUMBER);                                               \
+        NEXT(X, NUMBER)                                                                            \
+        return FUNCTION(X) ARGUMENTS;                                                              \
+    }
+QMPIX_FOR_EACH_FUNCTION(WRAP)
+
+static int option(int tool_id, const char *key, int otherwise)
+{
+    const char *value = NULL;
+    return QMPIX_Tool_get_option(tool_id, key, &value) == MPI_SUCCESS ? atoi(value) : otherwise;
+}
+
+static void init(int tool_id)
+{
+    const int take = option(tool_id, "take", 4), seed = option(tool_id, "seed", 0);
+    layers[tool_id] = (struct layer){tool_id, option(tool_id, "talks", 0)};
+    storm_add(&ledger->layer[tool_id].inits, 1);
+    QMPI_Register_tool_storage(tool_id, &layers[tool_id]);
+#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                         \
+    if (storm_chosen(NUMBER, take, seed)) {                                                        \
+        storm_takes(tool_id, NUMBER);                                                              \
+        QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))native_##X);                  \
+    }
+    QMPIX_FOR_EACH_FUNCTION(REGISTER)
+    if (layers[tool_id].talks) {
+        const struct storm_own_call own = storm_own_call_begin();
+        int flag = 0;
+        storm_add(&ledger->layer[tool_id].down[STORM_Initialized], 1);
+        MPI_Initialized(&flag);
+        storm_own_call_end(&own);
+    }
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    ledger = storm_open_ledger();
+    QMPI_Register_tool_name(TOOL, init);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* A hosted tool's own library without MPI calls: it holds whose it is. Two layers of the tool must
+ * not meet in it. */
+int storm_state_enter(int layer);
+
+static int owner;
+
+int storm_state_enter(int layer)
+{
+    int nobody = 0;
+    __atomic_compare_exchange_n(&owner, &nobody, layer, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return __atomic_load_n(&owner, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* What the storm's tools have in common: a layer writes down each call that comes to it, and
+ * compares the calling address with where the program said that the call is. */
+#ifndef STORM_TOOL_H
+#define STORM_TOOL_H
+
+#include "../ledger.h"
+#include "storm_numbers.h"
+
+static struct storm_ledger *ledger;
+
+static inline void storm_seen(int layer, int function)
+{
+    storm_add(&ledger->layer[layer].seen[function], 1);
+}
+
+static inline void storm_takes(int layer, int function)
+{
+    ledger->layer[layer].takes[function] = 1;
+}
+
+static inline void storm_check_caller(int layer, int function, const char *address)
+{
+    const struct storm_caller *caller = ledger->caller ? ledger->caller() : NULL;
+    if (!caller || caller->unknown || ledger->racing)
+        return;
+    if (address < (const char *)caller->from || address >= (const char *)caller->to)
+        storm_wrong(ledger, "layer %d, function %d: called from %p, not from %p … %p", layer,
+                    function, (const void *)address, caller->from, caller->to);
+}
+
+/* A call of the layer's own: its calling address is nothing that the program knows of. */
+struct storm_own_call {
+    struct storm_caller *caller, before;
+};
+
+static inline struct storm_own_call storm_own_call_begin(void)
+{
+    struct storm_own_call own = {ledger->caller ? ledger->caller() : NULL, {NULL, NULL, 0}};
+    if (own.caller) {
+        own.before = *own.caller;
+        own.caller->unknown = 1;
+    }
+    return own;
+}
+
+static inline void storm_own_call_end(const struct storm_own_call *own)
+{
+    if (own->caller)
+        *own->caller = own->before;
+}
+
+/* Every layer takes about so many of four functions, chosen by its option `take`. */
+static inline int storm_chosen(int function, int quarters, int seed)
+{
+    return (function * 7 + seed) % 4 < quarters;
+}
+
+#endif
