@@ -20,11 +20,18 @@ CALM = [
     ("reduce", number(8)), ("allreduce", number(3)), ("scan",), ("gather", number(2), number(100)),
     ("scatter", number(100)), ("alltoall", number(2)), ("look_up", number(3), number(5)),
     ("variables", number(4), number(300)),
+    ("communicators", number(3)), ("groups",), ("datatypes", number(9), number(1000)), ("infos",),
+    ("words", number(300)), ("grids",),
+    ("attributes", number(2)), ("errors", number(3)), ("operators", number(1000)),
+    ("general_requests", number(2)),
+    ("memory", number(9999)), ("buffered", number(1000)), ("windows", number(1000)),
+    ("files", number(1000)), ("shell", number(2)), ("fork", number(6), number(3)),
+    ("short_threads", number(4)),
 ]
 
 SPECIAL = ["init", "setup", "cleanup", "finalize", "outside", "switch", "race_begins", "race_ends",
            "race", "open", "use", "close", "churn", "crowd", "open_list", "use_list", "timer",
-           "between", "jump", "raise", "watch", "unwatch"]
+           "between", "jump", "raise", "watch", "unwatch", "leave"]
 EVENTS = list(dict.fromkeys([step[0] for step in CALM] + SPECIAL))
 
 
@@ -185,6 +192,18 @@ def crowd(plan):
     calm(plan)
 
 
+def leaving(plan):
+    """The process ends before its time, one way or another."""
+    if plan.random.random() < 0.4:
+        some_threads(plan)
+    plan.begin()
+    several_phases(plan)
+    kind = plan.random.randrange(6)
+    status = plan.random.randrange(1, 100)
+    plan.add("leave", kind, status)
+    plan.status = {3: -9, 4: 5}.get(kind, status)
+
+
 THEMES = {
     "calm": Theme(8, calm),
     "threads": Theme(10, threads),
@@ -195,4 +214,5 @@ THEMES = {
     "signals": Theme(14, signals, lambda random: [stack.hosted]),
     "jumps": Theme(6, jumps),
     "crowd": Theme(2, crowd),
+    "leaving": Theme(5, leaving),
 }
