@@ -15,6 +15,11 @@ FEW = {"Init", "Init_thread", "Finalize", "Comm_rank", "Comm_size", "Barrier", "
        "Initialized", "Isend", "Waitall", "T_pvar_read", "Comm_dup", "Allreduce"}
 
 
+# What Open MPI's mpi.h declares on demand only, or without a PMPI name.
+REMOVED = {"Address", "Errhandler_create", "Errhandler_get", "Errhandler_set", "Type_extent",
+           "Type_hindexed", "Type_hvector", "Type_lb", "Type_struct", "Type_ub"}
+
+
 def rows(path):
     for line in Path(path).read_text().splitlines():
         if match := ROW.match(line.strip()):
@@ -41,7 +46,7 @@ def hosted_header(found, _):
     for name, chosen in (("ALL", lambda x: True), ("HALF", in_half), ("FEW", FEW.__contains__)):
         yield f"#define STORM_HOSTED_{name}(W) \\"
         for row in found:
-            if chosen(row["x"]):
+            if chosen(row["x"]) and row["x"] not in REMOVED and not row["x"].startswith("X_"):
                 yield (f"    W({row['result']}, {row['x']}, {public_name(row['x'])}, "
                        f"({row['parameters'] or 'void'}), ({row['arguments']})) \\")
         yield ""

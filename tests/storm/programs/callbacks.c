@@ -19,7 +19,7 @@ static void nested_calls(void)
     OK(Comm_rank, (here->comm, &rank));
     CHECK(rank == storm_rank);
     OK(Initialized, (&flag));
-    CHECK(M(Wtime, ()) > 0);
+    CHECK(M(Wtime, ()) >= 0);
 }
 
 static int copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
