@@ -47,6 +47,17 @@ def test_profile_loses_no_call(tmp_path, depth, steps):
     assert calls(tmp_path / "profile.json") == reads + steps.count("read")
 
 
+@pytest.mark.parametrize("options", ["", ",caller=yes", ",enter=yes,time=clock"])
+@pytest.mark.parametrize("steps", [["read"], ["rank"], ["thread"], ["dup", "of_dup"]])
+def test_log_loses_no_line(tmp_path, options, steps):
+    reads = run(tmp_path, f"log,output=lines{options}:COUNT", *steps)
+    assert calls(tmp_path / "count.json") == reads + steps.count("read")
+    with open(tmp_path / "lines", encoding="utf-8") as file:
+        done = [line for line in file if f" {READ}(" in line and " = MPI_SUCCESS <" in line]
+    assert len(done) == reads + steps.count("read")
+    assert "caller" not in options or sum(" at strike (every_step.c:" in line for line in done) > 100
+
+
 @pytest.mark.parametrize("tool", ["mpit", "delay,before=1ns,functions=MPI_Comm_rank"])
 def test_others_do_not_hang(tmp_path, tool):
     reads = run(tmp_path, f"COUNT:{tool}", "read", "rank")

@@ -272,12 +272,31 @@ static size_t fill(struct text *text, const struct ending *ending, const struct 
     return hole->skip;
 }
 
-static void add_result(struct text *text, struct layer *layer, const QMPIX_Call *call,
+/* A signal's handler may call functions of MPI_T only, and may have interrupted MPI: that is not
+ * asked then. What they return is the class. */
+static bool may_ask(const struct frame *frame, const QMPIX_Call *call)
+{
+    return call->function->group != QMPIX_GROUP_TOOL_INFORMATION || !frames_parent(frame);
+}
+
+static void add_class(struct text *text, int class)
+{
+    const char *name = words_error(class);
+    if (name)
+        text_string(text, name);
+    else
+        text_number(text, class);
+}
+
+static void add_result(struct text *text, const struct frame *frame, const QMPIX_Call *call,
                        const struct shape *shape)
 {
+    struct layer *layer = frame->layer;
     text_string(text, " = ");
     if (!shape) {
         text_char(text, '?');
+    } else if (shape->has_error && !may_ask(frame, call)) {
+        add_class(text, *(const int *)call->result);
     } else if (shape->has_error) {
         values_add_error(text, layer, *(const int *)call->result, true);
     } else {
@@ -300,7 +319,8 @@ void arguments_end(struct text *text, const struct frame *frame, const QMPIX_Cal
     const struct ending ending = {
         frame,
         result == MPI_SUCCESS,
-        result != MPI_SUCCESS && values_error_class(layer, result) == MPI_ERR_IN_STATUS,
+        result != MPI_SUCCESS && may_ask(frame, call) &&
+            values_error_class(layer, result) == MPI_ERR_IN_STATUS,
     };
     size_t at = 0;
     for (int i = 0; i < frame->hole_count; i++) {
@@ -312,5 +332,5 @@ void arguments_end(struct text *text, const struct frame *frame, const QMPIX_Cal
         at = hole->place + fill(text, &ending, hole, &argument);
     }
     text_add(text, frame->text.data + at, frame->text.length - at);
-    add_result(text, layer, call, shape);
+    add_result(text, frame, call, shape);
 }

@@ -3,80 +3,48 @@
 #define _GNU_SOURCE
 #include "frames.h"
 
-#include <pthread.h>
-#include <stdlib.h>
+#include "memory.h"
+#include "own_stack.h"
+#include "own_thread.h"
 
 struct thread {
+    struct own_thread level;
     int number;            /* 1, 2, … in the order of their first calls */
     struct frame *current; /* the innermost call under way, at its turn */
     unsigned current_turn;
     struct frame *free;
     struct text line;
-    uintptr_t stack, stack_end;
-    struct thread *next_free;
+    struct own_stack stack;
 };
 
-/* One pointer fits the room that the loader keeps for such variables. */
-static _Thread_local struct thread *self __attribute__((tls_model("initial-exec")));
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key;
-static struct thread *free_threads;
 static atomic_int threads;
 static _Atomic(struct frame *) frames;
 
-static void leave(void *data)
+static void leave(struct own_thread *level)
 {
-    struct thread *thread = data;
-    self = NULL;
-    pthread_mutex_lock(&lock);
-    thread->next_free = free_threads;
-    free_threads = thread;
-    pthread_mutex_unlock(&lock);
+    struct thread *thread = (struct thread *)level;
+    thread->number = 0;
+    thread->current = NULL;
+    thread->stack = (struct own_stack){0, 0};
 }
 
-static void make_key(void)
+void frames_start(void)
 {
-    pthread_key_create(&key, leave);
-}
-
-static void find_stack(struct thread *thread)
-{
-    pthread_attr_t attributes;
-    void *begin = NULL;
-    size_t size = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes))
-        return;
-    pthread_attr_getstack(&attributes, &begin, &size);
-    pthread_attr_destroy(&attributes);
-    thread->stack = (uintptr_t)begin;
-    thread->stack_end = (uintptr_t)begin + size;
-}
-
-static struct thread *join(void)
-{
-    pthread_once(&once, make_key);
-    pthread_mutex_lock(&lock);
-    struct thread *thread = free_threads;
-    if (thread)
-        free_threads = thread->next_free;
-    pthread_mutex_unlock(&lock);
-    if (!thread)
-        thread = calloc(1, sizeof *thread);
-    if (thread) {
-        thread->number = atomic_fetch_add(&threads, 1) + 1;
-        thread->current = NULL;
-        find_stack(thread);
-        pthread_setspecific(key, thread);
-        self = thread;
-    }
-    return thread;
+    own_thread_start(sizeof(struct thread), leave);
 }
 
 static struct thread *get(void)
 {
-    return self ? self : join();
+    return (struct thread *)own_thread_level;
+}
+
+static int number_of(struct thread *thread)
+{
+    while (thread->level.outer)
+        thread = (struct thread *)thread->level.outer;
+    if (!thread->number)
+        thread->number = atomic_fetch_add(&threads, 1) + 1;
+    return thread->number;
 }
 
 int frames_threads(void)
@@ -96,10 +64,9 @@ struct text *frames_line(void)
 
 static struct frame *make_frame(void)
 {
-    struct frame *frame = calloc(1, sizeof *frame);
+    struct frame *frame = tool_memory_take(sizeof *frame);
     if (!frame)
         return NULL;
-    frame->text.is_shared = true;
     frame->next = atomic_load(&frames);
     while (!atomic_compare_exchange_weak(&frames, &frame->next, frame))
         continue;
@@ -118,9 +85,11 @@ struct frame *frames_parent(const struct frame *frame)
     return at_turn(frame->parent, frame->parent_turn);
 }
 
-static bool is_on_stack(const struct thread *thread, const void *word)
+static bool is_on_stack(struct thread *thread, const void *word)
 {
-    return (uintptr_t)word >= thread->stack && (uintptr_t)word < thread->stack_end;
+    if (!thread->stack.end)
+        thread->stack = own_stack_find();
+    return (uintptr_t)word >= thread->stack.begin && (uintptr_t)word < thread->stack.end;
 }
 
 static void set_current(struct thread *thread, struct frame *frame)
@@ -146,8 +115,8 @@ static void drop_left(struct thread *thread, const void *word, void (*left)(stru
 {
     struct frame *frame;
     while ((frame = at_turn(thread->current, thread->current_turn)) &&
-           is_on_stack(thread, frame->word) && is_on_stack(thread, word) &&
-           (uintptr_t)frame->word <= (uintptr_t)word) {
+           (uintptr_t)frame->word <= (uintptr_t)word && is_on_stack(thread, frame->word) &&
+           is_on_stack(thread, word)) {
         left(frame);
         release(thread, frame);
     }
@@ -166,7 +135,7 @@ struct frame *frames_take(struct layer *layer, const void *word, void (*left)(st
         return NULL;
     frame->layer = layer;
     frame->word = word;
-    frame->thread = thread->number;
+    frame->thread = number_of(thread);
     frame->hole_count = frame->request_count = 0;
     frame->caller = NULL;
     frame->text.length = 0;

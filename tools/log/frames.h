@@ -4,7 +4,8 @@
  * known when the call begins. Others read it: a handler of a signal, the end of the process, the
  * thread that looks for calls that are stuck; so no frame is ever freed, only used again, and a
  * frame's turn tells whether what was read is one call's. Threads keep what they had for the next
- * thread.
+ * thread. All but frames_next and frames_read is for between own_thread_enter and own_thread_leave
+ * (own_thread.h): a call that interrupts the log's own work has frames of its own, and no parent.
  */
 #ifndef QMPI_LOG_FRAMES_H
 #define QMPI_LOG_FRAMES_H
@@ -44,6 +45,9 @@ struct frame {
     int hole_count;
     struct hole holes[SHAPE_PARAMETERS];
 };
+
+/* To be called in `init`. */
+void frames_start(void);
 
 /* A frame for a call that begins; NULL: memory is out. Calls of this thread that were left by a
  * jump (longjmp, an exception) are given to `left` first, and their frames are free then. */

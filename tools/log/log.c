@@ -13,6 +13,7 @@
 #include "lengths.h"
 #include "line.h"
 #include "message.h"
+#include "own_thread.h"
 #include "requests.h"
 #include "sites.h"
 
@@ -64,11 +65,13 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct layer *layer = call->observer->data;
     const int error = errno;
+    struct own_thread *level = own_thread_enter();
     if (layer->options.chosen[call->function->number] && !atomic_load(&layer->is_quiet))
         word->pointer = begin(layer, call, word);
     course_before(layer, call); /* by now the line has the name of what is freed */
     if (call->function->number == MPI_ABORT_T)
         ending_say("MPI_Abort", word->pointer, true);
+    own_thread_leave(level);
     errno = error;
 }
 
@@ -106,6 +109,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     struct layer *layer = call->observer->data;
     struct frame *frame = word->pointer;
     const int error = errno;
+    struct own_thread *level = own_thread_enter();
     course_after(layer, call);
     if (frame) {
         if (!layer->judges || is_wanted(layer, call, now - frame->begin)) {
@@ -116,6 +120,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
             requests_follow(frame, call);
         frames_end(frame);
     }
+    own_thread_leave(level);
     errno = error;
 }
 
@@ -125,10 +130,12 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
 /* While layers are switched, names may be given and handles freed unseen. */
 static void stack_changed(int tool_id)
 {
+    struct own_thread *level = own_thread_enter();
     for (struct layer *layer = log_layers; layer; layer = layer->next) {
         if (layer->tool_id == tool_id)
             objects_forget_all(&layer->objects);
     }
+    own_thread_leave(level);
 }
 
 /* Two layers that write one file would write over each other's lines. */
@@ -192,6 +199,9 @@ static void init(int tool_id)
     atomic_store(&layer->is_quiet,
                  !choose_rank(&layer->options, rank < 0 ? 0 : rank) || qmpi_getenv("QMPI_CHECK"));
     start_clock();
+    frames_start();
+    if (layer->options.caller && !qmpi_getenv("QMPI_CHECK"))
+        sites_start();
     if (!observe(layer)) {
         QMPIX_Tool_fail(tool_id, "libqmpi takes no observer of this tool's kind\nmend: use the "
                                  "log.so that came with it");

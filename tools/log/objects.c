@@ -3,6 +3,9 @@
 #define _GNU_SOURCE
 #include "objects.h"
 
+#include "memory.h"
+#include "own_thread.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +23,18 @@ struct object {
 void objects_make(struct objects *objects)
 {
     pthread_mutex_init(&objects->lock, NULL);
+}
+
+/* What interrupts the log's own work may have struck it with the lock: it does without names. */
+static bool take_lock(struct objects *objects)
+{
+    return !(own_thread_interrupts() ? pthread_mutex_trylock(&objects->lock)
+                                     : pthread_mutex_lock(&objects->lock));
+}
+
+static void give_lock(struct objects *objects)
+{
+    pthread_mutex_unlock(&objects->lock);
 }
 
 static uint64_t number_of(const void *from, size_t size)
@@ -42,32 +57,39 @@ static struct object **find(struct objects *objects, QMPIX_Kind kind, uint64_t h
 static struct object *get(struct objects *objects, QMPIX_Kind kind, uint64_t handle)
 {
     struct object **place = find(objects, kind, handle);
-    if (!*place && (*place = calloc(1, sizeof **place))) {
-        (*place)->kind = kind;
-        (*place)->handle = handle;
-    }
-    return *place;
+    if (*place)
+        return *place;
+    struct object *object = objects->free;
+    if (object)
+        objects->free = object->next;
+    else
+        object = tool_memory_take(sizeof *object);
+    if (object)
+        *object = (struct object){.kind = kind, .handle = handle};
+    return *place = object;
 }
 
-static void drop(struct object **place)
+static void drop(struct objects *objects, struct object **place)
 {
     struct object *gone = *place;
     *place = gone->next;
     free(gone->name);
-    free(gone);
+    gone->next = objects->free;
+    objects->free = gone;
 }
 
 void objects_name(struct objects *objects, QMPIX_Kind kind, const void *from, size_t size,
                   const char *name)
 {
+    if (!take_lock(objects))
+        return;
     char *copy = *name ? strdup(name) : NULL;
-    pthread_mutex_lock(&objects->lock);
     struct object *object = get(objects, kind, number_of(from, size));
     if (object) {
         free(object->name);
         object->name = copy;
     }
-    pthread_mutex_unlock(&objects->lock);
+    give_lock(objects);
     if (!object)
         free(copy);
 }
@@ -75,38 +97,42 @@ void objects_name(struct objects *objects, QMPIX_Kind kind, const void *from, si
 void objects_made(struct objects *objects, QMPIX_Kind kind, const void *from, size_t size,
                   const char *maker)
 {
-    pthread_mutex_lock(&objects->lock);
+    if (!take_lock(objects))
+        return;
     struct object *object = get(objects, kind, number_of(from, size));
     if (object && object->maker && strcmp(object->maker, maker) != 0)
         object->is_shared = true;
     if (object)
         object->maker = maker;
-    pthread_mutex_unlock(&objects->lock);
+    give_lock(objects);
 }
 
 void objects_forget(struct objects *objects, QMPIX_Kind kind, const void *from, size_t size)
 {
-    pthread_mutex_lock(&objects->lock);
+    if (!take_lock(objects))
+        return;
     struct object **place = find(objects, kind, number_of(from, size));
     if (*place && !(*place)->is_shared)
-        drop(place);
-    pthread_mutex_unlock(&objects->lock);
+        drop(objects, place);
+    give_lock(objects);
 }
 
 void objects_forget_all(struct objects *objects)
 {
-    pthread_mutex_lock(&objects->lock);
+    if (!take_lock(objects))
+        return;
     for (size_t i = 0; i < sizeof objects->buckets / sizeof *objects->buckets; i++) {
         while (objects->buckets[i])
-            drop(&objects->buckets[i]);
+            drop(objects, &objects->buckets[i]);
     }
-    pthread_mutex_unlock(&objects->lock);
+    give_lock(objects);
 }
 
 void objects_add_name(struct objects *objects, struct text *text, QMPIX_Kind kind, const void *from,
                       size_t size)
 {
-    pthread_mutex_lock(&objects->lock);
+    if (!take_lock(objects))
+        return;
     const struct object *object = *find(objects, kind, number_of(from, size));
     if (object && object->name) {
         text_quoted(text, object->name, strlen(object->name), false);
@@ -115,7 +141,7 @@ void objects_add_name(struct objects *objects, struct text *text, QMPIX_Kind kin
         text_string(text, object->maker);
         text_char(text, '@');
     }
-    pthread_mutex_unlock(&objects->lock);
+    give_lock(objects);
 }
 
 /* ---- Communicators ------------------------------------------------------------------------------
@@ -158,22 +184,24 @@ void objects_meet(struct objects *objects, MPI_Comm comm)
     if (comm == MPI_COMM_NULL || objects_processes(objects, comm, &processes))
         return;
     ask(comm, &processes);
-    pthread_mutex_lock(&objects->lock);
+    if (!take_lock(objects))
+        return;
     struct object *object = get(objects, QMPIX_KIND_COMM, number_of(&comm, sizeof comm));
     if (object) {
         object->processes = processes;
         object->is_met = true;
     }
-    pthread_mutex_unlock(&objects->lock);
+    give_lock(objects);
 }
 
 bool objects_processes(struct objects *objects, MPI_Comm comm, struct processes *processes)
 {
-    pthread_mutex_lock(&objects->lock);
+    if (!take_lock(objects))
+        return false;
     const struct object *object = *find(objects, QMPIX_KIND_COMM, number_of(&comm, sizeof comm));
     const bool is_met = object && object->is_met;
     if (is_met)
         *processes = object->processes;
-    pthread_mutex_unlock(&objects->lock);
+    give_lock(objects);
     return is_met;
 }

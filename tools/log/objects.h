@@ -3,7 +3,8 @@
  * What a layer has learnt of the objects behind handles: names that the program gave them, the
  * names of files, how many processes a communicator has. Nothing is ever asked about a handle that
  * may be wrong: MPI would answer by the program's error handler, and the program would end in our
- * question instead of in its own call. Any thread.
+ * question instead of in its own call. Any thread; a call that interrupts the log's own work (see
+ * own_thread.h) does without, where the lock is taken.
  */
 #ifndef QMPI_LOG_OBJECTS_H
 #define QMPI_LOG_OBJECTS_H
@@ -17,6 +18,7 @@
 struct objects {
     pthread_mutex_t lock;
     struct object *buckets[256];
+    struct object *free;
 };
 
 /* Of a communicator. -1 where it has no such thing. */

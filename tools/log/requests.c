@@ -3,6 +3,7 @@
 #include "requests.h"
 
 #include "lengths.h"
+#include "memory.h"
 #include "safe_copy.h"
 #include "shape.h"
 
@@ -36,11 +37,12 @@ static bool make_room(struct frame *frame, int count)
 {
     if (count <= frame->request_room)
         return true;
-    MPI_Request *requests = realloc(frame->requests, (size_t)count * sizeof *requests);
+    const int room = count > 2 * frame->request_room ? count : 2 * frame->request_room;
+    MPI_Request *requests = tool_memory_take((size_t)room * sizeof *requests);
     if (!requests)
         return false;
     frame->requests = requests;
-    frame->request_room = count;
+    frame->request_room = room;
     return true;
 }
 

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "shape.h"
 
+#include "memory.h"
+
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,14 +247,11 @@ const struct shape *shape_of(const QMPIX_Function *function)
     struct shape *shape = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     if (shape)
         return shape;
-    shape = calloc(1, sizeof *shape);
+    shape = tool_memory_take(sizeof *shape);
     if (!shape)
         return NULL;
     describe(shape, function);
-    if (!__atomic_compare_exchange_n(place, &none, shape, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE)) {
-        free(shape); /* another thread was faster */
-        shape = none;
-    }
-    return shape;
+    const bool first =
+        __atomic_compare_exchange_n(place, &none, shape, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return first ? shape : none;
 }

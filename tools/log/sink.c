@@ -66,15 +66,21 @@ static void open_file(struct sink *sink, bool may_speak)
         !fstat(sink->descriptor, &status) && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
-/* False: in a signal handler that has struck a thread that is opening it. */
+/* False: in the handler of a fault in a thread that is opening it. Other signals wait meanwhile:
+ * their handlers may call MPI. */
 static bool is_open(struct sink *sink, bool may_speak)
 {
-    int state = CLOSED;
-    if (atomic_compare_exchange_strong(&sink->state, &state, OPENING)) {
-        open_file(sink, may_speak);
-        atomic_store(&sink->state, OPEN);
+    int state = atomic_load_explicit(&sink->state, memory_order_acquire);
+    if (state == OPEN)
         return true;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (state == CLOSED && atomic_compare_exchange_strong(&sink->state, &state, OPENING)) {
+        open_file(sink, may_speak);
+        atomic_store(&sink->state, state = OPEN);
     }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     while (state == OPENING && may_speak) {
         sched_yield();
         state = atomic_load(&sink->state);

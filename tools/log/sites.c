@@ -3,23 +3,42 @@
 #define _GNU_SOURCE
 #include "sites.h"
 
+#include "memory.h"
 #include "modules.h"
 #include "symbols.h"
+#include "text.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A lock that the reading of debug information needs may be held by who waits for it: one that
+ * calls from a library's constructor, or whose handler interrupted the dynamic loader. */
+enum { PATIENCE = 2 /* seconds */, STACK = 1024 * 1024 };
+enum { NEW, ASKED, LATE, KNOWN }; /* it is waited for while it is ASKED */
 
 struct site {
     const void *caller;
-    char *text;
-    struct site *next;
+    atomic_uint state;
+    const char *text; /* once it is known */
+    struct site *next, *next_asked;
+    char plain[120]; /* "app+0x1139" */
 };
 
 enum { BUCKETS = 1024 };
-static struct site *buckets[BUCKETS]; /* only added to: read without the lock */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(struct site *) buckets[BUCKETS]; /* only added to */
+static _Atomic(struct site *) asked;            /* the last one first */
+static sem_t work;                              /* as often as there is one more */
+static pid_t resolver;                          /* the process that has the thread */
 
 static const char *base_name(const char *path)
 {
@@ -27,11 +46,13 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* ---- The thread ---------------------------------------------------------------------------------
+ */
+
 static char *make_text(const void *caller)
 {
     char *text = NULL, *module = NULL;
     struct profile_frame frame = {0}, *frames[] = {&frame};
-    modules_note((uintptr_t)caller);
     module = strdup(modules_find((uintptr_t)caller, &frame.offset));
     if (!module)
         return NULL;
@@ -50,32 +71,123 @@ static char *make_text(const void *caller)
     return length < 0 ? NULL : text;
 }
 
-static struct site *find(const void *caller, struct site **bucket)
+static void futex(atomic_uint *word, int operation, unsigned value, const struct timespec *time)
 {
-    struct site *site = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+    syscall(SYS_futex, word, operation, value, time, NULL, 0);
+}
+
+static void resolve(struct site *site)
+{
+    const char *text = make_text(site->caller);
+    site->text = text ? text : site->plain;
+    atomic_store(&site->state, KNOWN);
+    futex(&site->state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
+}
+
+static void *run(void *data)
+{
+    for (;;) {
+        while (sem_wait(&work))
+            continue;
+        for (struct site *site = atomic_exchange(&asked, NULL), *next; site; site = next) {
+            next = site->next_asked;
+            resolve(site);
+        }
+    }
+    return data;
+}
+
+void sites_start(void)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (resolver)
+        return;
+    sem_init(&work, 0, 0);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK);
+    sigfillset(&all); /* signals are the program's */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (!pthread_create(&thread, &attributes, run, NULL))
+        resolver = getpid();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+/* ---- Asking -------------------------------------------------------------------------------------
+ */
+
+static void wait_for(struct site *site)
+{
+    struct timespec now, until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += PATIENCE;
+    while (atomic_load(&site->state) == ASKED) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        struct timespec left = {until.tv_sec - now.tv_sec, until.tv_nsec - now.tv_nsec};
+        if (left.tv_nsec < 0) {
+            left.tv_sec--;
+            left.tv_nsec += 1000000000;
+        }
+        unsigned state = ASKED;
+        if (left.tv_sec < 0)
+            atomic_compare_exchange_strong(&site->state, &state, LATE);
+        else
+            futex(&site->state, FUTEX_WAIT_PRIVATE, ASKED, &left);
+    }
+}
+
+static void describe(struct site *site)
+{
+    struct text text = {.data = site->plain, .size = sizeof site->plain - 1, .is_fixed = true};
+    uint64_t offset;
+    modules_note((uintptr_t)site->caller);
+    const char *name = base_name(modules_name((uintptr_t)site->caller, &offset));
+    text_add(&text, *name ? name : "?", *name ? strnlen(name, 96) : 1);
+    text_char(&text, '+');
+    text_hex(&text, offset, 0);
+}
+
+static struct site *find(const void *caller, struct site *site)
+{
     while (site && site->caller != caller)
         site = site->next;
     return site;
 }
 
+static struct site *add(const void *caller, _Atomic(struct site *) *bucket)
+{
+    struct site *site = tool_memory_take(sizeof *site), *known;
+    if (!site)
+        return NULL;
+    site->caller = caller;
+    describe(site);
+    site->next = atomic_load(bucket);
+    do {
+        if ((known = find(caller, site->next)))
+            return known; /* somebody was faster */
+    } while (!atomic_compare_exchange_weak(bucket, &site->next, site));
+    site->next_asked = atomic_load(&asked);
+    while (!atomic_compare_exchange_weak(&asked, &site->next_asked, site))
+        continue;
+    sem_post(&work);
+    unsigned state = NEW; /* unless it is KNOWN by now */
+    atomic_compare_exchange_strong(&site->state, &state, ASKED);
+    return site;
+}
+
 const char *sites_find(const void *caller)
 {
-    struct site **bucket = &buckets[((uintptr_t)caller ^ (uintptr_t)caller >> 10) % BUCKETS];
-    struct site *site = find(caller, bucket);
+    _Atomic(struct site *) *bucket =
+        &buckets[((uintptr_t)caller ^ (uintptr_t)caller >> 10) % BUCKETS];
     if (!caller)
         return "?";
-    if (site)
-        return site->text;
-    pthread_mutex_lock(&lock);
-    site = find(caller, bucket);
-    if (!site && (site = calloc(1, sizeof *site))) {
-        site->caller = caller;
-        site->text = make_text(caller);
-        if (!site->text)
-            site->text = (char *)(uintptr_t) "?";
-        site->next = *bucket;
-        __atomic_store_n(bucket, site, __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&lock);
-    return site ? site->text : "?";
+    struct site *site = find(caller, atomic_load_explicit(bucket, memory_order_acquire));
+    if (!site && !(site = add(caller, bucket)))
+        return "?";
+    if (atomic_load(&site->state) == ASKED && resolver == getpid())
+        wait_for(site);
+    return atomic_load(&site->state) == KNOWN ? site->text : site->plain;
 }

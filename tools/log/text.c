@@ -2,7 +2,8 @@
 /* See text.h. */
 #include "text.h"
 
-#include <stdlib.h>
+#include "memory.h"
+
 #include <string.h>
 
 static bool make_room(struct text *text, size_t length)
@@ -14,13 +15,11 @@ static bool make_room(struct text *text, size_t length)
         return false;
     while (size < text->length + length)
         size *= 2;
-    char *data = malloc(size);
+    char *data = tool_memory_take(size);
     if (!data)
         return false;
     if (text->length)
         memcpy(data, text->data, text->length);
-    if (!text->is_shared)
-        free(text->data);
     text->data = data;
     text->size = size;
     return true;

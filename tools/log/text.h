@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line while it is made. It grows with malloc, or is held in memory of the caller's and is then
- * cut where that ends, which is safe in a signal handler. Numbers look the same in every locale.
+ * A line while it is made. It grows in memory that is never given back (memory.h), for others may
+ * read it, or is held in memory of the caller's and is then cut where that ends. Both are safe in a
+ * signal handler. Numbers look the same in every locale.
  */
 #ifndef QMPI_LOG_TEXT_H
 #define QMPI_LOG_TEXT_H
@@ -13,8 +14,7 @@
 struct text {
     char *data; /* no NUL behind it */
     size_t length, size;
-    bool is_fixed;  /* `data` is the caller's */
-    bool is_shared; /* other threads may read `data`: what was outgrown is not freed */
+    bool is_fixed; /* `data` is the caller's */
 };
 
 void text_add(struct text *text, const char *bytes, size_t length);

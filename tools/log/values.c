@@ -4,6 +4,7 @@
 
 #include "handles.h"
 #include "lengths.h"
+#include "own_thread.h"
 #include "safe_copy.h"
 
 #include <ctype.h>
@@ -13,9 +14,10 @@
 /* ---- Errors -------------------------------------------------------------------------------------
  */
 
+/* Not where the log's own work was interrupted: that may be a question to MPI. */
 static bool can_ask(struct layer *layer)
 {
-    return atomic_load(&layer->begun) && !atomic_load(&layer->ended);
+    return atomic_load(&layer->begun) && !atomic_load(&layer->ended) && !own_thread_interrupts();
 }
 
 int values_error_class(struct layer *layer, int code)

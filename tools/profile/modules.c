@@ -132,3 +132,10 @@ const char *modules_find(uint64_t address, uint64_t *offset)
     *offset = module ? address - module->begin : address;
     return module ? path_of(module) : "";
 }
+
+const char *modules_name(uint64_t address, uint64_t *offset)
+{
+    const struct module *module = known(address);
+    *offset = module ? address - module->begin : address;
+    return module ? module->name : "";
+}

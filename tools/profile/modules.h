@@ -16,6 +16,9 @@ void modules_note(uint64_t address);
  * string lives for the whole run. Any thread, in the child of a struck process too. */
 const char *modules_find(uint64_t address, uint64_t *offset);
 
+/* The same with the name that the module was loaded by. In a signal handler too. */
+const char *modules_name(uint64_t address, uint64_t *offset);
+
 /* This program's path; "" where it cannot be had. */
 const char *modules_program(void);
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes calls of all kinds, each from two places, in a thread whose stack is as small as may be. */
+#include <mpi.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void communicate(int round)
+{
+    int sent = round, received = -1, length, flag;
+    char name[MPI_MAX_OBJECT_NAME];
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    MPI_Isend(&sent, 1, MPI_INT, 0, 7, MPI_COMM_SELF, &requests[0]);
+    MPI_Irecv(&received, 1, MPI_INT, 0, 7, MPI_COMM_SELF, &requests[1]);
+    MPI_Waitall(2, requests, statuses);
+    MPI_Iprobe(0, 8, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    MPI_Comm_get_name(MPI_COMM_WORLD, name, &length);
+    MPI_Barrier(MPI_COMM_SELF);
+    MPI_Wtime();
+    if (received != round)
+        exit(4);
+}
+
+static void *work(void *data)
+{
+    for (int round = 0; round < 20; round++) {
+        communicate(round);
+        MPI_Pcontrol(1, "rounds");
+        communicate(round);
+        MPI_Pcontrol(-1, "rounds");
+    }
+    MPI_Send(NULL, 0, MPI_INT, 99, 0, MPI_COMM_SELF); /* fails */
+    return data;
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    pthread_t thread;
+    pthread_attr_t attributes;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    pthread_attr_init(&attributes);
+    if (pthread_attr_setstacksize(&attributes, (size_t)atoi(argv[1]) * 1024) ||
+        pthread_create(&thread, &attributes, work, NULL))
+        return 3;
+    pthread_join(thread, NULL);
+    MPI_Finalize();
+    puts("done");
+    return 0;
+}
