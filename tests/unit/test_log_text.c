@@ -15,7 +15,6 @@
         call;                                                                                      \
         text_char(&text, '\0');                                                                    \
         assert_string_equal(text.data, expected);                                                  \
-        free(text.data);                                                                           \
     } while (0)
 
 static void numbers(void **state)
@@ -64,7 +63,6 @@ static void long_lines_grow(void **state)
         text_string(&text, "abc");
     assert_int_equal(text.length, 15000);
     assert_memory_equal(text.data + 14997, "abc", 3);
-    free(text.data);
 }
 
 static void fixed_lines_are_cut(void **state)
