@@ -3,7 +3,7 @@
 from random import Random
 
 import stack
-from steps import CALM, THEMES
+from steps import CALM, FORTRAN, THEMES
 
 
 class Plan:
@@ -17,7 +17,7 @@ class Plan:
         self.status = 0          # what the process must end with
         self.ends_early = False
         self.preload = []        # further libraries of LD_PRELOAD, behind libqmpi
-        self.program = "storm_c"
+        self.program = "storm_" + self.random.choice(["c"] * 6 + ["mpi", "f08", "f08"])
         names = list(THEMES)
         weights = [THEMES[name].weight for name in names]
         self.theme = theme or self.random.choices(names, weights)[0]
@@ -26,6 +26,14 @@ class Plan:
         chosen.fill(self)
 
     # ---- what themes and steps use
+
+    @property
+    def fortran(self):
+        return self.program != "storm_c"
+
+    def of_the_language(self, action):
+        """The step as it is called in the program's language, or in C at times."""
+        return f"f_{action}" if self.fortran and self.random.random() < 0.8 else action
 
     def add(self, action, *numbers, thread=0):
         self.lines.append((self.phase, thread, action, *numbers))
@@ -36,7 +44,8 @@ class Plan:
     def calm(self, thread, count=None):
         """Some ordinary steps of one thread."""
         for _ in range(count or self.random.randint(1, 6)):
-            action, *numbers = self.random.choice(CALM)
+            fortran = self.fortran and self.random.random() < 0.6
+            action, *numbers = self.random.choice(FORTRAN if fortran else CALM)
             self.add(action, *(number(self.random) for number in numbers), thread=thread)
 
     def all_threads(self, step):
@@ -46,13 +55,13 @@ class Plan:
     def begin(self, beside=None):
         """MPI_Init and the communicators; `beside`: what other threads do meanwhile."""
         if self.random.random() < 0.3:
-            self.all_threads(lambda thread: self.add("outside", 0, self.random.randint(1, 3),
+            self.all_threads(lambda thread: self.add(self.of_the_language("outside"), 0, self.random.randint(1, 3),
                                                      thread=thread))
             self.next_phase()
         if self.threads > 1:
-            self.add("init", 1, 3)
+            self.add(self.of_the_language("init"), 1, 3)
         else:
-            self.add("init", self.random.randrange(2), self.random.randrange(4))
+            self.add(self.of_the_language("init"), self.random.randrange(2), self.random.randrange(4))
         if beside:
             beside()
         self.next_phase()
@@ -62,7 +71,7 @@ class Plan:
     def end(self):
         self.next_phase()
         self.add("cleanup")
-        self.add("finalize")
+        self.add(self.of_the_language("finalize"))
         if self.random.random() < 0.3:
             self.next_phase()
             self.all_threads(lambda thread: self.add("outside", 2, 1, thread=thread))

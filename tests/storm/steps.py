@@ -29,10 +29,14 @@ CALM = [
     ("short_threads", number(4)),
 ]
 
-SPECIAL = ["init", "setup", "cleanup", "finalize", "outside", "switch", "race_begins", "race_ends",
+# Those of programs in Fortran, which make the others, too.
+FORTRAN = [("f_ask", number(30)), ("f_sendrecv", number(1000)), ("f_requests", number(1000)),
+           ("f_allreduce",), ("f_allreduce",), ("f_collectives", number(1000)), ("f_objects",)]
+
+SPECIAL = ["f_init", "f_finalize", "f_outside", "init", "setup", "cleanup", "finalize", "outside", "switch", "race_begins", "race_ends",
            "race", "open", "use", "close", "churn", "crowd", "open_list", "use_list", "timer",
            "between", "jump", "raise", "watch", "unwatch", "leave"]
-EVENTS = list(dict.fromkeys([step[0] for step in CALM] + SPECIAL))
+EVENTS = list(dict.fromkeys([step[0] for step in CALM + FORTRAN] + SPECIAL))
 
 
 @dataclass
@@ -187,8 +191,13 @@ def jumps(plan):
 
 
 def crowd(plan):
-    plan.add("crowd", 0, plan.random.choice([100, 505, 520, 640]))
-    plan.next_phase()
+    """Many objects are loaded, before libqmpi looks: preloaded, or opened by the program."""
+    count = plan.random.choice([100, 505, 520, 640])
+    if plan.random.random() < 0.6:
+        plan.preload += [f"{{tools}}/crowd/{number}.so" for number in range(count)]
+    else:
+        plan.add("crowd", 0, count)
+        plan.next_phase()
     calm(plan)
 
 
@@ -213,6 +222,6 @@ THEMES = {
     "start": Theme(10, start, lambda random: [stack.hosted, stack.hosted]),
     "signals": Theme(14, signals, lambda random: [stack.hosted]),
     "jumps": Theme(6, jumps),
-    "crowd": Theme(2, crowd),
+    "crowd": Theme(4, crowd),
     "leaving": Theme(5, leaving),
 }

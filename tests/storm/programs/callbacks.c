@@ -79,7 +79,7 @@ static void on_error(MPI_Comm *comm, int *code, ...)
 }
 
 /* a[0]: 0 raised by a wrong rank, 1 by MPI_Comm_call_errhandler, 2 the handler leaves by longjmp,
- * which only programs with one thread may do: MPI may hold a lock meanwhile. */
+ * unless the process has threads: MPI may hold a lock then. */
 static void errors(struct storm_thread *thread, const long *a)
 {
     MPI_Errhandler handler;
@@ -87,7 +87,7 @@ static void errors(struct storm_thread *thread, const long *a)
     int data = 1, error = MPI_SUCCESS;
     here = thread;
     raised = 0;
-    leaves = a[0] % 3 == 2 && storm_thread_count == 1;
+    leaves = a[0] % 3 == 2 && storm_level != MPI_THREAD_MULTIPLE;
     OK(Comm_create_errhandler, (on_error, &handler));
     OK(Comm_set_errhandler, (thread->comm, handler));
     if (sigsetjmp(back, 0) == 0) {

@@ -42,6 +42,7 @@ static void setup(struct storm_thread *thread, const long *a)
     OK(T_init_thread, (MPI_THREAD_MULTIPLE, &provided));
     OK(Comm_rank, (MPI_COMM_WORLD, &storm_rank));
     OK(Comm_size, (MPI_COMM_WORLD, &storm_size));
+    OK(Query_thread, (&storm_level));
     for (int i = 0; i < storm_thread_count; i++) {
         MPI_Comm *comm = &storm_threads[i].comm;
         OK(Comm_dup, (MPI_COMM_WORLD, comm));

@@ -16,7 +16,7 @@ struct numbered_step {
 
 struct storm_ledger *storm;
 struct storm_thread storm_threads[STORM_THREADS];
-int storm_thread_count = 1, storm_rank, storm_size = 1, storm_verbose;
+int storm_thread_count = 1, storm_rank, storm_size = 1, storm_level, storm_verbose;
 
 static struct numbered_step *steps;
 static int step_count, phase_count;

@@ -9,13 +9,17 @@
 
 enum { HUNG_AFTER = 20 };
 
-/* What a child does, which the MPI library knows nothing of. It may not hang. */
+static int (*set_enabled)(int, int);
+
+/* What a child does, which the MPI library knows nothing of. It may not hang. The loader's calls
+ * are for the children of processes with one thread: another thread may have held its lock. */
 static void be_child(long kind)
 {
-    int (*set_enabled)(int, int) = NULL;
     int flag = -1;
     alarm(HUNG_AFTER);
-    switch (kind % 6) {
+    if (kind > 3 && storm_thread_count > 1)
+        kind = 3;
+    switch (kind) {
     case 0:
         _exit(0);
     case 1:
@@ -25,7 +29,6 @@ static void be_child(long kind)
         execl("/bin/true", "true", (char *)NULL);
         _exit(1);
     case 3:
-        set_enabled = (int (*)(int, int))(uintptr_t)dlsym(RTLD_DEFAULT, "QMPIX_Tool_set_enabled");
         _exit(set_enabled && (set_enabled(1, 0) || set_enabled(1, 1)) ? 2 : 0);
     case 4:
         _exit(dlsym(RTLD_DEFAULT, "MPI_Send") ? 0 : 3);
@@ -38,11 +41,12 @@ static void be_child(long kind)
 static void fork_child(struct storm_thread *thread, const long *a)
 {
     (void)thread;
+    set_enabled = (int (*)(int, int))(uintptr_t)dlsym(RTLD_DEFAULT, "QMPIX_Tool_set_enabled");
     for (long i = 0; i < a[1]; i++) {
         int status = -1;
         const pid_t child = fork();
         if (child == 0)
-            be_child(a[0]);
+            be_child(a[0] % 6);
         CHECK(child > 0 && waitpid(child, &status, 0) == child);
         if (!WIFEXITED(status) || WEXITSTATUS(status))
             storm_wrong(storm, "a child of kind %ld ended with %#x", a[0] % 6, (unsigned)status);

@@ -37,6 +37,7 @@ struct storm_action {
 extern struct storm_ledger *storm; /* NULL at no time from main on */
 extern struct storm_thread storm_threads[STORM_THREADS];
 extern int storm_thread_count, storm_rank, storm_size;
+extern int storm_level; /* MPI_THREAD_… */
 extern int storm_verbose;
 
 /* This thread's, async-signal-safe. */
