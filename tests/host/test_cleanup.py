@@ -20,7 +20,7 @@ SURROUNDINGS = host_program("surroundings")
 TWICE = "now:alpha:now"
 
 
-def wait_until(is_so, seconds=20):
+def wait_until(is_so, seconds=60):
     """What another process does comes a moment later. Returns what `is_so` said last."""
     end = time.monotonic() + seconds
     while not (answer := is_so()) and time.monotonic() < end:

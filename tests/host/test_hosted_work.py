@@ -93,7 +93,7 @@ def test_mpi_calls_of_a_constructor_reach_the_layers_below_only(name, preload):
 
 @pytest.mark.parametrize("tools", ["threaded", "alpha:threaded:beta", "threaded:alpha:threaded"])
 def test_a_constructor_may_wait_for_a_thread_that_calls_mpi(tools):
-    result = succeed("calls", "init", "comm_rank", "finalize", tools=tools, timeout=20)
+    result = succeed("calls", "init", "comm_rank", "finalize", tools=tools)
     assert result.trace.count("threaded thread: 0 0") == tools.count("threaded")
     assert result.calls.count("threaded MPI_Comm_rank") == tools.count("threaded")
 

@@ -8,10 +8,11 @@ import signal
 import subprocess
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from job import Job, Rank
 
 BUILD = Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
 SOURCE = Path(os.environ.get("QMPI_SOURCE_ROOT", Path(__file__).parents[2])).resolve()
@@ -26,6 +27,7 @@ PROGRAMS = BUILD / "tests" / "mpi" / "programs"
 TOOLS = BUILD / "tests" / "mpi" / "tools"
 ASAN = os.environ.get("QMPI_TEST_ASAN", "")
 MPIEXEC = shutil.which("mpiexec." + MPI_NAME) or "mpiexec"
+RUN_RANK = PROGRAMS / "run_rank"
 MPICC = shutil.which("mpicc." + MPI_NAME) or "mpicc"
 
 MPI_VERSION = 3 if OPEN_MPI else 4
@@ -71,9 +73,12 @@ SANITIZER_REPORT = re.compile(r"AddressSanitizer|runtime error:|UndefinedBehavio
 
 @dataclass
 class Result:
+    """Of a command; or of a job's ranks, one after the other, and apart what the launcher itself said."""
     returncode: int
     stdout: str
     stderr: str
+    launcher: str = ""
+    ranks: list[Rank] = field(default_factory=list)
 
     @property
     def trace(self) -> list[str]:
@@ -139,20 +144,11 @@ def without_launcher(stderr) -> str:
     return re.sub(f"{rule}.*?{rule}", "", stderr, flags=re.S) if OPEN_MPI else stderr
 
 
-def launcher_crashed(stderr) -> bool:
-    """Open MPI's launcher does, also without us, when several processes report errors at once: in a
-    thread of PMIx, in orte_rml_oob_send_buffer_nb."""
-    return OPEN_MPI and "*** Process received signal ***" in stderr and "pmix_server_log_fn" in stderr
+def check_sanitizers(text):
+    assert not SANITIZER_REPORT.search(text), "a sanitizer found something"
 
 
-def aborted_with(result, code) -> bool:
-    """Whether a job ended as MPI_Abort asked. MPICH's launcher hangs up on a rank that has not ended
-    by itself when the others are cleaned up: the job's status is then that signal's, also without us."""
-    hung_up = "Hangup (signal 1)" in result.stdout and f"Abort({code})" in result.stderr
-    return result.returncode == code or hung_up
-
-
-def run_command(command, env, timeout=60, cwd=None) -> Result:
+def run_command(command, env, timeout=120, cwd=None) -> Result:
     """Runs `command` in a process group of its own, and ends all of it when time is up."""
     process = subprocess.Popen(
         [str(part) for part in command],
@@ -176,12 +172,51 @@ def run_command(command, env, timeout=60, cwd=None) -> Result:
     result = Result(process.returncode, stdout, without_launcher(stderr))
     print(f"$ {' '.join(map(str, command))[:2000]}\n-> {result.returncode}\n{stdout[:8000]}")
     print(f"stderr:\n{stderr[:8000]}")
-    assert not SANITIZER_REPORT.search(stdout + stderr), "a sanitizer found something"
+    check_sanitizers(stdout + stderr)
     return result
 
 
-def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), timeout=60, cwd=None,
-            wrapper=()) -> Result:
+# By which the MPI library tells, in a rank or through the launcher, what MPI_Abort was called with.
+ABORTED = re.compile(r"(?:^Abort\(|^with errorcode )(-?\d+)", re.MULTILINE)
+
+
+def status_of(ranks, launcher, launcher_status):
+    """What a job was aborted with, else how the first rank ended that did not end well. Open MPI says
+    nothing of fatal errors, and may kill all ranks then: so that its launcher's status is all there is."""
+    for text in (*(rank.stderr for rank in ranks), launcher):
+        if found := ABORTED.search(text):
+            return int(found[1]) & 0xff
+    bad = sorted((rank.returncode for rank in ranks if rank.returncode and not rank.killed),
+                 key=lambda status: status < 0)
+    return launcher_status if OPEN_MPI and bad and bad[0] == -signal.SIGTERM else bad[0] if bad else 0
+
+
+def run_job(command, env, *, ranks, ends=None, variables=None, timeout=120, cwd=None) -> Result:
+    """Runs `command` in each rank of a job; `ends` are those that end by themselves (None: all), after
+    which the others are killed; `variables` are set for the ranks only."""
+    variables = variables or {}
+    launcher = launch(ranks)
+    if OPEN_MPI:  # which then gives them to spawned processes too
+        launcher, variables = launch(ranks, **variables), {}
+    for _ in range(3):
+        with Job(RUN_RANK, launcher, command, ranks=ranks, ends=ends, variables=variables, env=env,
+                 cwd=cwd) as job:
+            done = job.wait(timeout)
+            said = job.launcher_output.decode(errors="replace")
+            print(f"$ {job.describe()}")
+        # Open MPI's crashes, also without us, when several processes report errors at once: in a thread
+        # of PMIx, in orte_rml_oob_send_buffer_nb.
+        if not (OPEN_MPI and job.launcher_died):
+            break
+    result = Result(status_of(done, said, job.process.returncode),
+                    *("".join(getattr(rank, name) for rank in done) for name in ("stdout", "stderr")),
+                    said, done)
+    check_sanitizers(result.stdout + result.stderr + said)
+    return result
+
+
+def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), timeout=120, cwd=None,
+            wrapper=(), ends=None) -> Result:
     """Runs a program of the build folder (or a path) as an MPI job.
 
     ranks    1: started directly, without a launcher; else by mpiexec
@@ -189,6 +224,7 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     env      further variables; a value None unsets
     preload  the libraries of LD_PRELOAD, for the ranks only; (): none
     wrapper  a command in front of the program, such as valgrind
+    ends     the ranks that end by themselves, where not all do: the others are killed then
     """
     environment = clean_environment()
     environment["QMPI_TOOL_PATH"] = str(TOOLS)
@@ -203,16 +239,14 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     command = [*wrapper, path, *args]
     libraries = ":".join(map(str, ([ASAN] if ASAN and preload else []) + list(preload)))
     if ranks > 1:
-        command = [*launch(ranks, **({"LD_PRELOAD": libraries} if libraries else {})), *command]
-    else:
-        if OPEN_MPI:  # no helper process, which LD_PRELOAD would reach too
-            environment.setdefault("OMPI_MCA_ess_singleton_isolated", "1")
-            # What it then takes; by itself too late where MPI_T was initialised before MPI. Its
-            # launcher does not survive that.
-            if not any("mpiexec" in str(part) for part in command):
-                environment.setdefault("OMPI_MCA_pmix", "isolated")
-        if libraries:
-            environment["LD_PRELOAD"] = libraries
-    result = run_command(command, environment, timeout, cwd)
-    again = ranks > 1 and launcher_crashed(result.stderr)
-    return run_command(command, environment, timeout, cwd) if again else result
+        return run_job(command, environment, ranks=ranks, ends=ends, timeout=timeout, cwd=cwd,
+                       variables={"LD_PRELOAD": libraries} if libraries else {})
+    if OPEN_MPI:  # no helper process, which LD_PRELOAD would reach too
+        environment.setdefault("OMPI_MCA_ess_singleton_isolated", "1")
+        # What it then takes; by itself too late where MPI_T was initialised before MPI. Its
+        # launcher does not survive that.
+        if not any("mpiexec" in str(part) for part in command):
+            environment.setdefault("OMPI_MCA_pmix", "isolated")
+    if libraries:
+        environment["LD_PRELOAD"] = libraries
+    return run_command(command, environment, timeout, cwd)

@@ -13,7 +13,7 @@ JSON = "profile,output=out.json,format=json"
 
 # The processor's cycle counter and CLOCK_MONOTONIC, which the kernel steers, go at the same rate but for this.
 SLOWER = 0.995
-Watched = collections.namedtuple("Watched", "seconds shortest")
+Watched = collections.namedtuple("Watched", "seconds shortest begin end")
 
 
 def run_steps(*steps, cwd, program=STEPS, tools="profile", ranks=2, **more):
@@ -32,21 +32,33 @@ def profile(tmp_path, *steps, options="", **more):
     return load(tmp_path / "out.json")
 
 
+def watched(result, rank):
+    """function -> what the layer `watch` noted in a rank: never less than what a layer below it did."""
+    notes = [line.split() for line in result.trace]
+    return {note[2]: Watched(float(note[3]) / SLOWER, float(note[4]) / SLOWER, float(note[5]), float(note[6]))
+            for note in notes if note[:2] == ["watch", str(rank)]}
+
+
 def profile_between(tmp_path, *steps, ms, of, **more):
     """The result of a run between two layers that measure too, so that what it says must lie between
     what they say, however busy the machine is: the seconds that `slow` spent below it in each rank,
     and each function's that `watch` measured above it in rank 0. Where the machine was busy with
-    something else for more than 5 % of the time of function `of`, the run is made again."""
+    something else for more than 4 % of the time of function `of`, the run is made again, for a closer look."""
     for _ in range(10):
         result = run_steps(*steps, cwd=tmp_path, tools=f"watch:{JSON}:slow,ms={ms}", **more)
         assert result.returncode == 0 and result.messages == []
         notes = [line.split() for line in result.trace]
         below = {int(note[1]): float(note[2]) * SLOWER for note in notes if note[0] == "slow"}
-        above = {note[2]: Watched(float(note[3]) / SLOWER, float(note[4]) / SLOWER)
-                 for note in notes if note[:2] == ["watch", "0"]}
+        above = watched(result, 0)
         if above[of].seconds <= 1.04 * below[0]:
             break
     return load(tmp_path / "out.json"), below, above
+
+
+def clocks(result):
+    """name -> when the step clock=NAME was taken."""
+    notes = [line.split() for line in result.stdout.splitlines()]
+    return {note[1]: float(note[2]) for note in notes if note[0] == "clock"}
 
 
 def functions(result):
@@ -73,5 +85,5 @@ def report(*files):
     return done.stdout
 
 
-__all__ = ["JSON", "LIBQMPI", "QMPI", "SLOWER", "STEPS", "calls", "functions", "load", "named", "names",
-           "profile", "profile_between", "report", "run_steps"]
+__all__ = ["JSON", "LIBQMPI", "QMPI", "SLOWER", "STEPS", "calls", "clocks", "functions", "load", "named", "names",
+           "profile", "profile_between", "report", "run_steps", "watched"]

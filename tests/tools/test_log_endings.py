@@ -2,13 +2,12 @@
 """log: calls that do not return, or not as usual, are visible however a process ends."""
 import os
 import signal
-import subprocess
-import time
 
 import pytest
+from job import Job
 from log_support import (FAULTS, STEPS, TOOL_PATH, WORDS, Line, endings_of, lines_of, matches,
                          names, read, run_log)
-from support import ASAN, LIBQMPI, OPEN_MPI, clean_environment, launch
+from support import ASAN, LIBQMPI, OPEN_MPI, RUN_RANK, clean_environment, launch
 
 BEGUN = ["init", "barrier"]
 
@@ -133,43 +132,29 @@ def test_the_calls_of_other_ranks_when_one_aborts(tmp_path):
 # ---- Hanging -------------------------------------------------------------------------------------
 
 
-class Hanging:
+class Hanging(Job):
     """Two ranks of which the first waits for ever for the other one."""
 
     def __init__(self, folder, options=""):
-        environment = {**clean_environment(), "QMPI_TOOL_PATH": TOOL_PATH,
-                       "QMPI_TOOLS": f"log,output=%r.%p{options}"}
-        self.folder = folder
         libraries = f"{ASAN}:{LIBQMPI}" if ASAN else str(LIBQMPI)
-        self.process = subprocess.Popen(
-            [*launch(2, LD_PRELOAD=libraries), STEPS, *BEGUN, "only=0", "shift=8", "finalize",
-             "only=1", "sleep=600000"],
-            cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True)
+        super().__init__(
+            RUN_RANK, launch(2), [STEPS, *BEGUN, "only=0", "shift=8", "finalize", "only=1", "sleep=600000"],
+            ranks=2, cwd=folder, variables={"LD_PRELOAD": libraries},
+            env={**clean_environment(), "QMPI_TOOL_PATH": TOOL_PATH, "QMPI_TOOLS": f"log,output=log.%r{options}"})
+        self.log = folder / "log.0"
 
-    def wait_for(self, words):
-        """Until they are in the first rank's log, which is returned."""
-        end, text = time.monotonic() + 120, "no file"
-        while time.monotonic() < end:
-            for path in self.folder.glob("0.*"):
-                text = path.read_text()
-                if words in text and text.endswith("\n"):
-                    return path
-            time.sleep(0.05)
-        raise AssertionError(f"{words} is not in:\n{text}")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+    def wait_for_line(self, words):
+        """Until they are in the first rank's log, whose lines are returned."""
+        def there():
+            text = self.log.read_text() if self.log.exists() else ""
+            return words in text and text.endswith("\n")
+        self.wait_for(there)
+        return read(self.log)
 
 
 def test_a_call_that_does_not_return_is_told_while_it_hangs(tmp_path):
     with Hanging(tmp_path, ",stuck=200ms,functions=MPI_Sendrecv,caller=yes") as run:
-        last = read(run.wait_for("<unfinished after"))[-1]
+        last = run.wait_for_line("<unfinished after")[-1]
     assert last.function == "MPI_Sendrecv" and "dest=1" in last.arguments
     assert last.result.startswith("<unfinished after")
     assert last.caller.startswith("send_to_next (steps.c:")
@@ -178,10 +163,11 @@ def test_a_call_that_does_not_return_is_told_while_it_hangs(tmp_path):
 @pytest.mark.parametrize("number, name", [(signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")])
 def test_a_call_that_hangs_is_told_when_the_process_is_ended(tmp_path, number, name):
     with Hanging(tmp_path, ",enter=yes,functions=MPI_Sendrecv") as run:
-        path = run.wait_for("MPI_Sendrecv(")
-        os.kill(int(path.suffix[1:]), number)
-        run.wait_for(f"+++ signal {name} +++")
-    begun, last = read(path)
+        run.wait_for_line("MPI_Sendrecv(")
+        os.kill(run.ranks[0].pid, number)
+        run.wait_for(lambda: run.ranks[0].returncode)
+        assert run.ranks[0].returncode == -number
+        begun, last = run.wait_for_line(f"+++ signal {name} +++")
     assert begun.result == "<unfinished ...>"
     assert (last.function, last.arguments) == (begun.function, begun.arguments)
     assert last.result.startswith("<unfinished after")

@@ -184,7 +184,7 @@ def test_a_killed_process_in_a_long_computation_has_its_checkpoint(tmp_path):
     process = start(*WORK, "sleep=60000", cwd=tmp_path, tools="profile,checkpoint=1")
     try:
         path = tmp_path / "qmpi-profile.0.json"
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while not path.exists() and time.monotonic() < end:
             time.sleep(0.05)
     finally:

@@ -382,7 +382,7 @@ static int do_wtime(void)
     return MPI_Wtime() > 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-/* By one rank; the others wait, so that the job's status is this one's. */
+/* By rank 0 and of its own communicator; the others wait until they are killed. */
 static int do_abort(void)
 {
     int rank = 0;

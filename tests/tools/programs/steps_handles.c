@@ -3,7 +3,8 @@
  * Steps of `steps` with handles that live from one to a later one, of layers that are switched, of
  * MPI Sessions, and of calls that are left by a jump. `dup` `drop`: a communicator; `open=FILE`
  * `close`: a file; `on=TOOL` `off=TOOL`: through MPI_T; `await=FILE`: until it is there;
- * `await_pid=BEGIN`: the same of BEGIN with this process's number behind it.
+ * `await_pid=BEGIN`: the same of BEGIN with this process's number behind it; `clock=NAME`: prints
+ * what time it is, on the clock that all processes share.
  */
 #define _GNU_SOURCE
 #include "steps.h"
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static MPI_Comm comm;
@@ -168,6 +170,14 @@ static void await_own(const char *begin)
     await_file(name);
 }
 
+static void print_time(const char *name)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    printf("clock %s %.9f\n", name, (double)time.tv_sec + (double)time.tv_nsec * 1e-9);
+    fflush(stdout);
+}
+
 static void touch_megabytes(int number)
 {
     const size_t size = (size_t)number << 20;
@@ -183,6 +193,8 @@ int handle_step(const char *step, const char *value)
         switch_tool(value, 0);
     else if (!strcmp(step, "on"))
         switch_tool(value, 1);
+    else if (!strcmp(step, "clock"))
+        print_time(value);
     else if (!strcmp(step, "dup"))
         expect(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm));
     else if (!strcmp(step, "dup_self"))

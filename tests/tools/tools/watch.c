@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measures every call as the layers below make it last, and notes in MPI_Finalize for each function
- * the seconds in all and the shortest call's: above another layer that measures, no call of its can
- * have taken longer. For programs of one thread.
+ * the seconds in all, the shortest call's, and when the first call began and the last one ended, on
+ * the clock that all processes share: above another layer that measures, no call of its can have
+ * taken longer. For programs of one thread.
  */
 #define _GNU_SOURCE
 #include <qmpi/observer.h>
@@ -12,7 +13,7 @@
 
 static struct times {
     const char *name;
-    double sum, shortest;
+    double sum, shortest, begin, end;
 } times[MPI_LAST_FUNC];
 
 static double now(void)
@@ -28,8 +29,8 @@ static void note(void)
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < MPI_LAST_FUNC; i++)
         if (times[i].name)
-            dprintf(2, "trace: watch %d %s %.9f %.9f\n", rank, times[i].name, times[i].sum,
-                    times[i].shortest);
+            dprintf(2, "trace: watch %d %s %.9f %.9f %.9f %.9f\n", rank, times[i].name,
+                    times[i].sum, times[i].shortest, times[i].begin, times[i].end);
 }
 
 static void before(const QMPIX_Call *call, QMPIX_Word *word)
@@ -42,11 +43,14 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
 static void after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct times *const its = &times[call->function->number];
-    const double taken = now() - word->real;
+    const double end = now(), taken = end - word->real;
+    if (!its->name)
+        its->begin = word->real;
     if (!its->name || taken < its->shortest)
         its->shortest = taken;
     its->name = call->function->name;
     its->sum += taken;
+    its->end = end;
 }
 
 static void init(int tool_id)
