@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""./check: its last line is the sum, whatever happens on the way, and nothing that went wrong is
+missing from it. It is run with a meson that leaves the log that a case gives."""
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from support import SOURCE
+
+STUBS = {
+    "dpkg-query": "echo 'install ok installed'",
+    "git": "echo some.c",
+    "clang-format": "exit ${FORMAT_STATUS:-0}",
+    "ninja": 'case " $BROKEN " in *" $2 "*) echo "it does not compile"; exit 1 ;; esac',
+    "meson": """
+case "$1" in
+setup) mkdir -p "$2/meson-logs"; : >"$2/build.ninja" ;;
+test)
+    case " $* " in
+    *" --list "*) cat listed ;;
+    *) [ -z "${SIGNAL:-}" ] || kill -$SIGNAL $PPID
+       cp log "$3/meson-logs/testlog.json" 2>/dev/null
+       exit ${TEST_STATUS:-0} ;;
+    esac ;;
+esac""",
+}
+
+
+def tap(name, *points, result="OK", announced=None):
+    text = "\n".join([f"1..{announced or len(points)}", *points, ""])
+    return {"name": f"qmpi:part / {name}", "stdout": text, "result": result}
+
+
+def plain(name, result):
+    return {"name": f"qmpi:part / {name}", "stdout": "some output\n", "result": result}
+
+
+def check(folder, *parts, log=(), listed=None, **env):
+    """What it ends with, and its last lines."""
+    (folder / "tests").mkdir()
+    shutil.copy(SOURCE / "check", folder)
+    shutil.copy(SOURCE / "tests" / "sum.py", folder / "tests")
+    for name, text in STUBS.items():
+        path = folder / "stubs" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+    if log is not None:
+        (folder / "log").write_text("".join(json.dumps(test) + "\n" for test in log))
+    names = [test["name"] for test in log or ()] if listed is None else listed
+    (folder / "listed").write_text("The Meson build system\n" + "".join(f"{name}\n" for name in names))
+    done = subprocess.run(["./check", *parts], cwd=folder, capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "PATH": f"{folder}/stubs:{os.environ['PATH']}", **env})
+    print(done.stdout, done.stderr)
+    lines = done.stdout.splitlines()
+    return done.returncode, [line for line in lines if line.startswith("not passed: ")], lines[-1]
+
+
+GOOD = [tap("a", "ok 1 - one", "ok 2 - two # SKIP no compiler"), plain("b", "OK")]
+
+
+def test_what_passed_and_what_was_skipped_is_counted(tmp_path):
+    assert check(tmp_path, "mpich", "sanitizers", log=GOOD) == (0, [], "5 passed, 0 failed, 2 skipped")
+
+
+@pytest.mark.parametrize("test, line, sums", [
+    (tap("x", "ok 1 - one", "not ok 2 - two", result="FAIL"), "x: two", "4 passed, 1 failed"),
+    (tap("x", "ok 1 - one", announced=9, result="ERROR"), "x: ERROR after 1 results", "4 passed, 1 failed"),
+    (tap("x", result="TIMEOUT"), "x: TIMEOUT after 0 results", "3 passed, 1 failed"),
+    (plain("x", "FAIL"), "x: FAIL after 0 results", "3 passed, 1 failed"),
+    ({"name": "qmpi:part / x", "result": "TIMEOUT"}, "x: TIMEOUT after 0 results", "3 passed, 1 failed"),
+])
+def test_a_suite_that_ends_badly_is_a_failure(test, line, sums, tmp_path):
+    status, bad, last = check(tmp_path, "mpich", log=[*GOOD, test], TEST_STATUS="1")
+    assert (status, last) == (1, f"{sums}, 1 skipped")
+    assert bad == [f"not passed: build-mpich: qmpi:part / {line}"]
+
+
+def test_a_suite_that_did_not_run_is_a_failure(tmp_path):
+    status, bad, last = check(tmp_path, "mpich", log=GOOD[:1], listed=[test["name"] for test in GOOD])
+    assert (status, last) == (1, "2 passed, 1 failed, 1 skipped")
+    assert bad == ["not passed: build-mpich: qmpi:part / b: did not run in build-mpich"]
+
+
+def test_a_meson_that_leaves_no_log_is_a_failure(tmp_path):
+    status, bad, last = check(tmp_path, "mpich", log=None, listed=["qmpi:part / a"], TEST_STATUS="1")
+    assert (status, last, len(bad)) == (1, "1 passed, 1 failed", 1)
+
+
+def test_what_an_earlier_run_left_is_not_taken_for_this_ones(tmp_path):
+    logs = tmp_path / "build-mpich" / "meson-logs"
+    logs.mkdir(parents=True)
+    (logs / "testlog.json").write_text(json.dumps(tap("a", "ok 1 - old")) + "\n")
+    status, _, last = check(tmp_path, "mpich", log=None, listed=["qmpi:part / a"])
+    assert (status, last) == (1, "1 passed, 1 failed")
+
+
+@pytest.mark.parametrize("broken, sums", [
+    ("build-mpich", "5 passed, 1 failed, 2 skipped"), ("build-sanitizers", "5 passed, 1 failed, 2 skipped"),
+    ("build-mpich build-openmpi build-sanitizers", "1 passed, 3 failed")])
+def test_a_part_that_cannot_be_built_is_a_failure_and_the_others_run(broken, sums, tmp_path):
+    status, bad, last = check(tmp_path, log=GOOD, BROKEN=broken)
+    assert (status, last) == (1, sums)
+    assert [f"not passed: {folder} cannot be built" for folder in broken.split()] == bad
+
+
+def test_a_wrong_format_is_a_failure(tmp_path):
+    status, bad, last = check(tmp_path, "mpich", log=GOOD, FORMAT_STATUS="123")
+    assert (status, bad, last) == (1, ["not passed: format"], "2 passed, 1 failed, 1 skipped")
+
+
+@pytest.mark.parametrize("name", ["HUP", "INT", "TERM"])
+def test_the_sum_is_there_when_it_is_interrupted(name, tmp_path):
+    status, bad, last = check(tmp_path, "mpich", log=GOOD, SIGNAL=name)
+    assert (status, last) == (1, "3 passed, 1 failed, 1 skipped")
+    assert bad == [f"not passed: ended by SIG{name}"]

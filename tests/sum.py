@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""The last lines of ./check: what did not pass, and `N passed, N failed[, N skipped]`.
+
+    sum.py passed|failed|'' BUILD-FOLDER... -- PROBLEM...
+
+Of the format's check, of what Meson logged of each folder's tests (testlog.json, and the names that
+it was to run in tests.list), and of what went wrong beside them, each of which is one failure. A
+test that crashed, ran out of time or reported less than it had announced is one, whatever passed
+before; so is one that was to run and did not.
+"""
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+GOOD = {"OK", "EXPECTEDFAIL", "SKIP"}
+PLAN = re.compile(r"^1\.\.\d+", re.MULTILINE)
+POINT = re.compile(r"^(not )?ok\b *\d* *(?:- )?([^#\n]*)(# *skip)?", re.MULTILINE | re.IGNORECASE)
+
+
+def lines_of(path):
+    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+
+
+def add_test(test, sums, bad):
+    """A TAP report counts point by point, another test as one."""
+    name, result = test["name"], test["result"]
+    output = test.get("stdout", "")
+    points = POINT.findall(output) if PLAN.search(output) else []
+    if not points and result in GOOD:
+        sums["skipped" if result == "SKIP" else "passed"] += 1
+    failed = 0
+    for failure, point, skip in points:
+        sums["failed" if failure else "skipped" if skip else "passed"] += 1
+        if failure:
+            failed += 1
+            bad.append(f"{name}: {point.strip()}")
+    if result not in GOOD and not failed:
+        sums["failed"] += 1
+        bad.append(f"{name}: {result} after {len(points)} results")
+
+
+def add_folder(folder, sums, bad):
+    ran = set()
+    for line in lines_of(folder / "meson-logs" / "testlog.json"):
+        try:
+            test = json.loads(line)
+        except ValueError:  # the last one, where Meson was killed
+            continue
+        ran.add(test["name"])
+        add_test(test, sums, bad)
+    wanted = {line.strip() for line in lines_of(folder / "tests.list") if re.match(r"[\w:+-]+ / ", line)}
+    if not wanted:
+        sums["failed"] += 1
+        bad.append(f"{folder}: it is not known which tests there are")
+    for name in sorted(wanted - ran):
+        sums["failed"] += 1
+        bad.append(f"{name}: did not run in {folder}")
+
+
+def main(format_result, *arguments):
+    split = arguments.index("--")
+    sums, bad = Counter(), []
+    if format_result:
+        sums[format_result] += 1
+        bad += ["format"] if format_result == "failed" else []
+    for folder in arguments[:split]:
+        in_folder = []
+        add_folder(Path(folder), sums, in_folder)
+        bad += [f"{folder}: {line}" for line in in_folder]
+    for problem in arguments[split + 1:]:
+        sums["failed"] += 1
+        bad.append(problem)
+    for line in bad:
+        print(f"not passed: {line}")
+    skipped = f", {sums['skipped']} skipped" if sums["skipped"] else ""
+    print(f"{sums['passed']} passed, {sums['failed']} failed{skipped}")
+    return sums["failed"] != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
