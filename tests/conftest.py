@@ -5,8 +5,10 @@ Every test function is one TAP line; what a failing one captured follows it as c
 Meson (QMPI_TEST_TAP not set) pytest reports as it always does.
 """
 import os
+import re
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,15 @@ sys.path.insert(0, str(Path(__file__).parent / "mpi"))
 for number in (signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
+
+
+# Where Meson ends this process, it still ends what it started, and removes what it made.
+signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+# Programs, libraries and prefixes lie in temporary folders, and some are preloaded: the dynamic loader
+# takes no path with a blank or a colon.
+if re.search(r"[\s:]", tempfile.gettempdir()):
+    os.environ["TMPDIR"] = tempfile.tempdir = "/tmp"
 
 
 class TapReport:

@@ -47,7 +47,7 @@ TOOLS_FOLDER = "qmpi-openmpi" if OPEN_MPI else "qmpi"
 def own_tmpdir() -> str:
     """Jobs of one user share a folder there, which one makes while another that ends removes it: this
     process has its own, whatever a test makes of TMPDIR, and one that any user may use."""
-    folder = tempfile.mkdtemp(prefix="qmpi-")
+    folder = tempfile.mkdtemp(prefix="qmpi-test-")
     os.chmod(folder, 0o1777)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -169,6 +169,10 @@ def run_command(command, env, timeout=120, cwd=None) -> Result:
         raise AssertionError(
             f"not done after {timeout} s: {command}\nstdout:\n{stdout}\nstderr:\n{stderr}"
         ) from None
+    except BaseException:  # this process is ended itself
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
     result = Result(process.returncode, stdout, without_launcher(stderr))
     print(f"$ {' '.join(map(str, command))[:2000]}\n-> {result.returncode}\n{stdout[:8000]}")
     print(f"stderr:\n{stderr[:8000]}")
