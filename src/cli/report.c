@@ -18,11 +18,13 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { DEFAULT_TOP = 20 };
 enum { KEY_COMPARE = 256, KEY_FILTER, KEY_TOP, KEY_SECTION };
@@ -281,6 +283,18 @@ static bool print(FILE *stream, const struct request *request, const struct load
                                   : profile_print_json(stream, loaded->result);
 }
 
+/* A FIFO that nobody reads would have us wait for ever. */
+static bool is_unread_fifo(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode))
+        return false;
+    const int descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor >= 0)
+        close(descriptor);
+    return descriptor < 0 && errno == ENXIO;
+}
+
 /* The exit status. */
 static int write_output(const struct request *request, const struct loaded *loaded, int count,
                         int left)
@@ -288,7 +302,10 @@ static int write_output(const struct request *request, const struct loaded *load
     struct profile_output output;
     char *problem = NULL;
     bool good;
-    if (request->output) {
+    if (request->output && is_unread_fifo(request->output)) {
+        good = false;
+        problem = qmpi_message("cannot write %s: it is a FIFO that nobody reads", request->output);
+    } else if (request->output) {
         good = profile_output_open(&output, request->output, &problem) &&
                profile_output_close(&output, print(output.stream, request, loaded, count, left),
                                     &problem);

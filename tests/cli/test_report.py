@@ -340,3 +340,57 @@ def test_every_example_of_the_documentation_is_what_the_command_prints(tmp_path)
         output = printed(*shlex.split(command)[1:], cwd=tmp_path)
         pattern = r"(?:.*\n)*?".join(re.escape(part) for part in wanted.split("...\n"))
         assert re.fullmatch(pattern, output), command
+
+
+# ---- Files that could be waited for -----------------------------------------------------------------
+
+
+def shell(command, cwd=REPORTS):
+    """A command of a shell that knows `<(…)`; $QMPI is ours."""
+    return run_command([shutil.which("bash") or pytest.skip("there is no bash"), "-c", command],
+                       {**clean_environment(), "QMPI": str(QMPI)}, cwd=cwd, timeout=30)
+
+
+def test_a_fifo_that_nobody_writes_to_is_said(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    result = report(tmp_path / "fifo", "heat.json")
+    assert result.returncode == 2 and "heat" in result.stdout
+    assert result.messages == [f"cannot read {tmp_path}/fifo: it is a FIFO that nobody writes to"]
+
+
+def test_a_fifo_that_somebody_has_written_to_is_read(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    result = shell(f'cat heat.json > {tmp_path}/fifo & exec 3< {tmp_path}/fifo; "$QMPI" report /dev/fd/3')
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == printed("heat.json")
+
+
+@pytest.mark.parametrize("command", [
+    'cat heat.json | "$QMPI" report /dev/stdin', '"$QMPI" report <(cat heat.json)',
+    '"$QMPI" report /dev/stdin < heat.json',
+    '"$QMPI" report <(read -r line < heat.json; cat heat.json)'])
+def test_what_a_process_writes_is_waited_for(command):
+    result = shell(command)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == printed("heat.json")
+
+
+def test_a_process_that_writes_nothing_is_said():
+    result = shell('"$QMPI" report <(true)')
+    assert result.returncode == 2 and re.search("nobody writes|no JSON", result.stderr)
+
+
+def test_a_fifo_that_nobody_reads_is_no_output(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    result = report("-o", tmp_path / "fifo", "heat.json")
+    assert result.returncode == 2
+    assert result.messages[0] == f"cannot write {tmp_path}/fifo: it is a FIFO that nobody reads"
+    result = shell(f'cat {tmp_path}/fifo & exec 3> {tmp_path}/fifo; "$QMPI" report -o {tmp_path}/fifo '
+                   "heat.json; exec 3>&-; wait")
+    assert (result.returncode, result.stdout) == (0, printed("heat.json"))
+
+
+def test_a_device_that_is_no_report_is_said():
+    for path, words in (("/dev/null", "no JSON"), ("/dev/zero", "no JSON")):
+        result = report(path)
+        assert result.returncode == 2 and words in result.stderr

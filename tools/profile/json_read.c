@@ -7,9 +7,11 @@
 #include "message.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void read_spread(const struct source *parent, const char *key, struct profile_spread *spread)
 {
@@ -169,17 +171,55 @@ static void read_result(const struct source *root, struct profile_result *result
 /* ---- The file -----------------------------------------------------------------------------------
  */
 
+/*
+ * Opening a FIFO waits for one who writes to it, which may be for ever. Here a FIFO must have a
+ * writer, as that of a shell's `<(command)` has, or hold something. What was read to see that is
+ * put back.
+ */
+static FILE *open_fifo(int descriptor, const char **reason)
+{
+    char first;
+    const ssize_t got = read(descriptor, &first, 1);
+    const bool waits = got < 0 && errno == EAGAIN; /* for a writer that is there */
+    FILE *stream = got > 0 || waits ? fdopen(descriptor, "r") : NULL;
+    if (got == 0)
+        *reason = "it is a FIFO that nobody writes to";
+    else if (!stream)
+        *reason = strerror(errno);
+    if (stream && got > 0)
+        ungetc((unsigned char)first, stream);
+    return stream;
+}
+
+/* NULL: *reason. */
+static FILE *open_source(const char *path, struct stat *status, const char **reason)
+{
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    FILE *stream = NULL;
+    *reason = NULL;
+    if (descriptor < 0 || fstat(descriptor, status) != 0 ||
+        (S_ISDIR(status->st_mode) && (errno = EISDIR)))
+        *reason = strerror(errno);
+    else if (S_ISFIFO(status->st_mode))
+        stream = open_fifo(descriptor, reason);
+    else if (!(stream = fdopen(descriptor, "r")))
+        *reason = strerror(errno);
+    if (stream) /* what is read from now on may be waited for */
+        fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+    else if (descriptor >= 0)
+        close(descriptor);
+    return stream;
+}
+
 /* NULL: *problem. */
 static json_t *load(const char *path, char **problem)
 {
     json_error_t error;
     struct stat status;
-    FILE *stream = fopen(path, "re");
-    if (!stream || fstat(fileno(stream), &status) != 0 ||
-        (S_ISDIR(status.st_mode) && (errno = EISDIR))) {
-        *problem = qmpi_message("cannot read %s: %s", path, strerror(errno));
-        if (stream)
-            fclose(stream);
+    const char *reason;
+    FILE *stream = open_source(path, &status, &reason);
+    if (!stream) {
+        *problem = qmpi_message("cannot read %s: %s", path, reason);
         return NULL;
     }
     errno = 0;
