@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * qmpi check: builds the stack in this process, exactly as a run would, and shows it. Errors are
- * therefore those of a run, in the same words and with the same exit status.
+ * qmpi check: builds the stack exactly as a run would, and shows it. Errors are therefore those of
+ * a run, in the same words and with the same exit status. That is done in a process that `qmpi run`
+ * starts, for what is preloaded must be there from its beginning; the first process waits for it,
+ * for a limited time.
  */
 #define _GNU_SOURCE
 #include "cli.h"
 
+#include "doctor.h"
+#include "elf_file.h"
 #include "message.h"
 #include "names.h"
+#include "replaces.h"
 
 #include <qmpi/qmpi.h>
 
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { KEY_FUNCTION = 256, KEY_TOOL_PATH };
+enum { KEY_FUNCTION = 256, KEY_TOOL_PATH, KEY_MPI, KEY_TIMEOUT, KEY_IN_PROCESS };
 
-/* The functions whose chains are asked for. */
 struct wish {
-    int *numbers;
+    const char **functions; /* whose chains are asked for */
     int count;
+    const char *mpi; /* NULL: the launcher's, else the command's own */
+    bool in_process; /* this is the process in which the stack is built */
 };
 
 static const struct argp_option options[] = {
@@ -31,6 +38,12 @@ static const struct argp_option options[] = {
      "folders in which tools are sought first (default: QMPI_TOOL_PATH)", 0},
     {"function", KEY_FUNCTION, "NAME", 0,
      "draw the chain of this MPI function instead; may be given several times", 0},
+    {"mpi", KEY_MPI, "mpich|openmpi", 0,
+     "the MPI for which the stack is checked (default: the launcher's, else this command's own)",
+     0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
+     "how long loading the stack may take (default: 10; 0: for ever)", 0},
+    {"in-process", KEY_IN_PROCESS, NULL, OPTION_HIDDEN, NULL, 0},
     {0},
 };
 
@@ -41,7 +54,7 @@ static const char doc[] = "Show what a stack of tools would do, without an MPI r
                           "a run would say it; the exit "
                           "status is then 2.";
 
-static void add_function(struct wish *wish, const char *name)
+static int find_function(const char *name)
 {
     int number = qmpi_name_find(name);
     if (number < 0) { /* `Send` will do */
@@ -55,11 +68,12 @@ static void add_function(struct wish *wish, const char *name)
                   number < 0 ? "no MPI function" : "a function that " QMPI_MPI " does not have");
         exit(2);
     }
-    wish->numbers[wish->count++] = number;
+    return number;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
+    struct wish *wish = state->input;
     switch (key) {
     case 't':
         cli_use_stack(argument);
@@ -71,7 +85,18 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         cli_set_variable("QMPI_TOOL_PATH", argument);
         return 0;
     case KEY_FUNCTION:
-        add_function(state->input, argument);
+        wish->functions[wish->count++] = argument;
+        return 0;
+    case KEY_MPI:
+        if (!cli_knows_mpi(argument))
+            cli_misuse(state, "--mpi is mpich or openmpi, not '%s'", argument);
+        wish->mpi = argument;
+        return 0;
+    case KEY_TIMEOUT:
+        doctor_set_patience(argument, state);
+        return 0;
+    case KEY_IN_PROCESS:
+        wish->in_process = true;
         return 0;
     case ARGP_KEY_ARG:
         cli_misuse(state, "'%s' is not expected: give the stack with -t", argument);
@@ -122,21 +147,70 @@ static void print_functions(int tool_id)
     printf("\n");
 }
 
+/* ---- What is preloaded, and what that leads to --------------------------------------------------
+ */
+
+static const char *library_of(int tool_id)
+{
+    const char *library = "";
+    QMPIX_Tool_get_library(tool_id, &library);
+    return library;
+}
+
+/* The first layer of a library that is preloaded is what is preloaded. */
+static void print_preloaded(int tool_id)
+{
+    const char *library = library_of(tool_id);
+    bool first = true;
+    for (int i = 1; i < tool_id; i++)
+        first &= strcmp(library_of(i), library) != 0;
+    if (!first || !doctor_is_preloaded(library))
+        return;
+    char *reason = cli_preload_reason(library);
+    cli_print("  preloaded   %s\n", reason ? reason : "as LD_PRELOAD or @preload=yes says");
+    free(reason);
+}
+
+/* Each calls the other's where both are preloaded: not all pairs of tools come to an end then. */
+static void print_shared(int one, int other)
+{
+    struct qmpi_elf_file first, second;
+    if (!strcmp(library_of(one), library_of(other)) || qmpi_elf_file_open(library_of(one), &first))
+        return;
+    if (!qmpi_elf_file_open(library_of(other), &second)) {
+        char *names = qmpi_replaces_both(&first.image, &second.image);
+        if (names)
+            cli_print("layers %d and %d both replace %s, outside MPI; where they do not bear each "
+                      "other, keep one from being preloaded: @preload=no\n",
+                      one, other, names);
+        free(names);
+        qmpi_elf_file_close(&second);
+    }
+    qmpi_elf_file_close(&first);
+}
+
+static void print_all_shared(int count)
+{
+    for (int one = 1; one <= count; one++) {
+        for (int other = one + 1; other <= count; other++)
+            print_shared(one, other);
+    }
+}
+
 static void print_layer(int tool_id)
 {
-    const char *name = "", *library = "";
-    const char *binding = "";
+    const char *name = "", *binding = "";
     const QMPIX_Tool_info *info = NULL;
     QMPIX_Tool_get_binding(tool_id, &binding);
     QMPIX_Tool_get_name(tool_id, &name);
-    QMPIX_Tool_get_library(tool_id, &library);
     QMPIX_Tool_get_info(tool_id, &info);
     cli_print("layer %d: %s%s%s\n", tool_id, name, info && info->version ? " " : "",
               info && info->version ? info->version : "");
     if (info && info->description)
         cli_print("  does        %s\n", info->description);
-    cli_print("  library     %s\n", library);
+    cli_print("  library     %s\n", library_of(tool_id));
     cli_print("  binding     %s\n", binding);
+    print_preloaded(tool_id);
     if (info)
         print_options(tool_id, info);
     print_functions(tool_id);
@@ -180,25 +254,88 @@ static void print_chain(int number, int layers)
         printf("%s\n", "no layer intercepts it: a call costs one jump more than without qmpi");
 }
 
-int cli_check(int argc, char **argv)
+static _Noreturn void check_here(const struct wish *wish)
 {
-    static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
-    struct wish wish = {qmpi_allocate((size_t)argc, sizeof *wish.numbers), 0};
-    argp_parse(&argp, argc, argv, 0, NULL, &wish);
-    cli_note_stack();
     int version, subversion, count;
+    int *numbers = qmpi_allocate((size_t)wish->count, sizeof *numbers);
+    for (int i = 0; i < wish->count; i++)
+        numbers[i] = find_function(wish->functions[i]);
     setenv("QMPI_CHECK", "1", 1); /* this is no run: tools that log calls keep silent */
     MPI_Get_version(&version, &subversion);
     QMPIX_Tool_count(&count);
-    for (int i = 0; i < wish.count; i++) {
+    for (int i = 0; i < wish->count; i++) {
         printf("%s", i ? "\n" : "");
-        print_chain(wish.numbers[i], count);
+        print_chain(numbers[i], count);
     }
-    if (!count && !wish.count)
+    if (!count && !wish->count)
         printf("no layers: every MPI call goes straight to the MPI library\n");
-    for (int tool_id = 1; tool_id <= count && !wish.count; tool_id++)
+    for (int tool_id = 1; tool_id <= count && !wish->count; tool_id++)
         print_layer(tool_id);
-    free(wish.numbers);
+    if (!wish->count)
+        print_all_shared(count);
+    free(numbers);
     fflush(stdout);
     _exit(0); /* the tools' exit handlers would report on a run that was none */
+}
+
+/* ---- The process that waits ---------------------------------------------------------------------
+ */
+
+static void say(const char *finding)
+{
+    qmpi_say(finding);
+}
+
+/* The command for the MPI that is chosen: it must be what its libqmpi was built with. */
+static char *choose_command(const char *mpi, char **option)
+{
+    struct cli_build build = cli_choose_build(mpi, NULL);
+    char *command = cli_command_path(build.mpi);
+    if (!command && mpi) {
+        qmpi_sayf("--mpi=%s: there is no command of qmpi for it beside this one\n"
+                  "mend: build and install qmpi for it: meson setup -Dmpi=%s",
+                  mpi, mpi);
+        exit(2);
+    }
+    *option = qmpi_format("--mpi=%s", command ? build.mpi : QMPI_MPI);
+    free(build.library);
+    free(build.tools_folder);
+    return command ? command : cli_command_path(QMPI_MPI);
+}
+
+static int check_elsewhere(const struct wish *wish)
+{
+    enum { WORDS = 6 };
+    char *option, *command = choose_command(wish->mpi, &option);
+    const char **words = qmpi_allocate(WORDS + 2 * (size_t)wish->count + 1, sizeof *words);
+    const char *const first[WORDS] = {command, "run", option, command, "check", "--in-process"};
+    const char *const variables[] = {cli_stack_is_given() ? NULL : "QMPI_TOOLS", "", NULL};
+    memcpy(words, first, sizeof first);
+    for (int i = 0; i < wish->count; i++) {
+        words[WORDS + 2 * i] = "--function";
+        words[WORDS + 2 * i + 1] = wish->functions[i];
+    }
+    struct doctor_child child = {.command = words, .variables = variables, .shown = true};
+    doctor_children_run(&child, 1);
+    doctor_child_free(&child);
+    const bool ended = child.status != -1 && WIFEXITED(child.status);
+    if (!ended)
+        trial_blame(child.status, say);
+    free(words);
+    free(command);
+    free(option);
+    return ended ? WEXITSTATUS(child.status) : 2;
+}
+
+int cli_check(int argc, char **argv)
+{
+    static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
+    struct wish wish = {.functions = qmpi_allocate((size_t)argc, sizeof *wish.functions)};
+    argp_parse(&argp, argc, argv, 0, NULL, &wish);
+    if (wish.in_process)
+        check_here(&wish);
+    cli_note_stack();
+    const int status = check_elsewhere(&wish);
+    free(wish.functions);
+    return status;
 }

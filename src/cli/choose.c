@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which libqmpi a program gets, where builds for several MPIs are installed side by side: that of
- * the program's MPI, as the libraries that it needs show. Nothing is refused here: where they show
- * none, as with scripts, launchers and programs that load MPI by dlopen, it is the command's own.
+ * the program's MPI, as the libraries that it needs show. Where they show none, as with scripts and
+ * programs that load MPI by dlopen, it is that of the launcher, and where there is none the
+ * command's own. Nothing is refused here.
  */
 #define _GNU_SOURCE
 #include "cli.h"
@@ -88,12 +89,39 @@ static const char *mpi_of_libraries(const char *path)
     return mpi;
 }
 
+/* Whose it is shows in the file that it is in the end. */
+const char *cli_mpi_of_launcher(const char *path)
+{
+    static const struct {
+        const char *part, *mpi;
+    } marks[] = {{"hydra", "mpich"},  {"mpich", "mpich"},  {"openmpi", "openmpi"},
+                 {"orte", "openmpi"}, {"prte", "openmpi"}, {"ompi", "openmpi"}};
+    const char *name = strrchr(path, '/');
+    name = name ? name + 1 : path;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (strstr(name, marks[i].part))
+            return marks[i].mpi;
+    }
+    return NULL;
+}
+
+/* A launcher needs no MPI library; the programs that it starts need its own. */
+static const char *mpi_of_started(const char *path)
+{
+    char *real = doctor_is_launcher(path) ? realpath(path, NULL) : NULL;
+    const char *mpi = real ? cli_mpi_of_launcher(real) : NULL;
+    free(real);
+    return mpi;
+}
+
 static const char *mpi_of_program(const char *name)
 {
     struct qmpi_elf_file file;
     const char *mpi = NULL;
     char *path = cli_program_find(name);
-    if (path && !qmpi_elf_program_open(path, &file)) {
+    if (path)
+        mpi = mpi_of_started(path);
+    if (path && !mpi && !qmpi_elf_program_open(path, &file)) {
         const bool needs_any = qmpi_elf_needed(&file.image, 0) != NULL;
         mpi = mpi_of_needs(&file.image);
         qmpi_elf_file_close(&file);
@@ -102,6 +130,36 @@ static const char *mpi_of_program(const char *name)
     }
     free(path);
     return mpi;
+}
+
+/* ---- What a launcher shows ----------------------------------------------------------------------
+ */
+
+/* By the environment that it gave this process. Where launchers of both are above it, nobody knows
+ * which is nearer. */
+static const char *mpi_of_environment(void)
+{
+    const bool mpich =
+        getenv("PMI_RANK") && (getenv("HYDI_CONTROL_FD") || getenv("MPI_LOCALNRANKS"));
+    const bool open_mpi = getenv("OMPI_COMM_WORLD_SIZE") != NULL;
+    return mpich == open_mpi ? NULL : mpich ? "mpich" : "openmpi";
+}
+
+/* ---- Which build it is --------------------------------------------------------------------------
+ */
+
+char *cli_command_path(const char *mpi)
+{
+    char *self = realpath("/proc/self/exe", NULL);
+    if (!self || !strcmp(mpi, QMPI_MPI))
+        return self;
+    char *path = qmpi_format("%.*s/qmpi%s", (int)(strrchr(self, '/') - self), self,
+                             builds[build_of(mpi)].suffix);
+    free(self);
+    if (access(path, X_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
 }
 
 struct cli_build cli_choose_build(const char *mpi, const char *program)
@@ -114,7 +172,9 @@ struct cli_build cli_choose_build(const char *mpi, const char *program)
         free(library);
     }
     if (!shown && !alone)
-        shown = mpi_of_program(program);
+        shown = program ? mpi_of_program(program) : NULL;
+    if (!shown && !alone)
+        shown = mpi_of_environment();
     const int build = build_of(shown ? shown : QMPI_MPI);
     char *library = find_library(build);
     if (!library && mpi) {
@@ -126,7 +186,7 @@ struct cli_build cli_choose_build(const char *mpi, const char *program)
     }
     const int chosen = library ? build : build_of(QMPI_MPI);
     library = library ? library : qmpi_copy(cli_library_path());
-    return (struct cli_build){library,
+    return (struct cli_build){builds[chosen].mpi, library,
                               qmpi_format("%.*s/qmpi%s", (int)(strrchr(library, '/') - library),
                                           library, builds[chosen].suffix)};
 }

@@ -52,8 +52,15 @@ void cli_program_warn(const char *name);
 
 /* The libqmpi to preload, and the folder of the tools that were built for the same MPI. */
 struct cli_build {
+    const char *mpi;
     char *library, *tools_folder; /* to be freed */
 };
+
+/* Puts libqmpi, and the tools of the stack that must be, into LD_PRELOAD. In preload.c. */
+void cli_set_preload(const struct cli_build *build);
+
+/* Why the tool at `path` must be preloaded, in words; NULL: it need not. To be freed. */
+char *cli_preload_reason(const char *path);
 
 /* Whether qmpi can be built for an MPI of this name. In choose.c, as the next two. */
 bool cli_knows_mpi(const char *mpi);
@@ -62,12 +69,21 @@ bool cli_knows_mpi(const char *mpi);
  */
 char *cli_find_library(const char *mpi);
 
-/* The build for `mpi`; NULL: for the MPI that the program's libraries show, else the command's own.
- * Ends the command where the MPI that was named has no build here. */
+/*
+ * The build for `mpi`; NULL: for the MPI that the program's libraries show (NULL: no program), else
+ * that of the launcher that started this process, else the command's own. Ends the command where
+ * the MPI that was named has no build here.
+ */
 struct cli_build cli_choose_build(const char *mpi, const char *program);
 
 /* The folder of the installed tools. */
 const char *cli_tools_folder(void);
+
+/* The MPI whose launcher a file is; NULL: it does not tell. In choose.c. */
+const char *cli_mpi_of_launcher(const char *path);
+
+/* This command, or NULL, as it is installed for another MPI; to be freed. In choose.c. */
+char *cli_command_path(const char *mpi);
 
 /* The path of the libqmpi.so that the command itself is linked with: the one to preload. */
 const char *cli_library_path(void);

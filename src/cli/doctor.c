@@ -7,11 +7,11 @@
 #include "doctor.h"
 
 #include "cli.h"
+#include "loadable.h"
 #include "message.h"
 
 #include <argp.h>
 #include <dlfcn.h>
-#include <libgen.h>
 #include <limits.h>
 #include <link.h>
 #include <mpi.h>
@@ -19,13 +19,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_TOOL_PATH = 256, STATUS_WRONG = 1 };
+enum { KEY_TOOL_PATH = 256, KEY_TIMEOUT, STATUS_WRONG = 1 };
 
 static const struct argp_option options[] = {
     {"tools", 't', "STACK", 0, "look at this stack (default: QMPI_TOOLS)", 0},
     {"config", 'c', "FILE", 0, "a file with a stack and settings (default: QMPI_CONFIG)", 0},
     {"tool-path", KEY_TOOL_PATH, "FOLDERS", 0,
      "folders in which tools are sought first (default: QMPI_TOOL_PATH)", 0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
+     "how long loading tools may take (default: 10; 0: for ever)", 0},
     {0},
 };
 
@@ -51,6 +53,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_TOOL_PATH:
         cli_set_variable("QMPI_TOOL_PATH", argument);
         return 0;
+    case KEY_TIMEOUT:
+        doctor_set_patience(argument, state);
+        return 0;
     case ARGP_KEY_ARG: /* the program; its arguments do not matter */
         *program = argument;
         state->next = state->argc;
@@ -67,10 +72,10 @@ static void look_at_library(void)
 {
     const char *library = cli_library_path();
     const char *tools = cli_tools_folder();
-    if (strpbrk(library, " :"))
-        doctor_wrong("%s cannot be preloaded: the dynamic loader takes no path with a space or "
-                     "colon\nmend: put it under another path",
-                     library);
+    if (qmpi_loadable_path_obstacle(library))
+        doctor_wrong("%s cannot be preloaded: the dynamic loader takes no path with %s\n"
+                     "mend: install qmpi under another path",
+                     library, qmpi_loadable_path_obstacle(library));
     else
         doctor_ok("libqmpi %s for %s: %s", QMPI_VERSION, QMPI_MPI, library);
     if (access(tools, R_OK | X_OK) == 0)
@@ -101,30 +106,22 @@ static void look_at_mpi(void)
     doctor_ok("%s: %s", *version ? version : "MPI library", map ? map->l_name : QMPI_MPI_SONAME);
 }
 
-/* Whose launcher `mpiexec` is: that shows in the file that it is in the end. */
+/* Whose launcher `mpiexec` is. */
 static void look_at_launcher(void)
 {
-    static const struct {
-        const char *part, *mpi, *name;
-    } marks[] = {{"hydra", "mpich", "MPICH's"},        {"mpich", "mpich", "MPICH's"},
-                 {"openmpi", "openmpi", "Open MPI's"}, {"orte", "openmpi", "Open MPI's"},
-                 {"prte", "openmpi", "Open MPI's"},    {"ompi", "openmpi", "Open MPI's"}};
     char *found = cli_program_find("mpiexec");
     char *path = found ? realpath(found, NULL) : NULL;
+    const char *mpi = path ? cli_mpi_of_launcher(path) : NULL;
+    const char *name = mpi && !strcmp(mpi, "mpich") ? "MPICH's" : "Open MPI's";
     if (!path)
         doctor_note("there is no mpiexec in PATH\nmend: add the folder of the MPI's launcher to "
                     "PATH, or launch by its full path");
-    for (size_t i = 0; path && i < sizeof marks / sizeof *marks; i++) {
-        if (!strstr(basename(path), marks[i].part))
-            continue;
-        if (!strcmp(marks[i].mpi, QMPI_MPI))
-            doctor_ok("mpiexec is %s: %s", marks[i].name, path);
-        else
-            doctor_note("mpiexec is %s (%s), but this qmpi is for %s: started by it, every process "
-                        "would be alone with rank 0\nmend: launch with mpiexec.%s",
-                        marks[i].name, path, QMPI_MPI, QMPI_MPI);
-        break;
-    }
+    else if (mpi && !strcmp(mpi, QMPI_MPI))
+        doctor_ok("mpiexec is %s: %s", name, path);
+    else if (mpi)
+        doctor_note("mpiexec is %s (%s), but this qmpi is for %s: started by it, every process "
+                    "would be alone with rank 0\nmend: launch with mpiexec.%s",
+                    name, path, QMPI_MPI, QMPI_MPI);
     free(path);
     free(found);
 }

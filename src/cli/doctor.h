@@ -6,7 +6,10 @@
 #ifndef QMPI_DOCTOR_H
 #define QMPI_DOCTOR_H
 
+#include <argp.h>
 #include <stdbool.h>
+#include <sys/types.h>
+#include <time.h>
 
 /* ---- Findings: in doctor_findings.c -------------------------------------------------------------
  */
@@ -32,6 +35,9 @@ bool doctor_look_at_environment(void);
 void doctor_look_at_stack(void);
 void doctor_look_at_program(const char *name);
 
+/* Whether a file is called as launchers are. In doctor_program.c. */
+bool doctor_is_launcher(const char *path);
+
 /* Whether the stack has an entry for this library. In doctor_stack.c. */
 bool doctor_is_listed(const char *path);
 
@@ -41,18 +47,50 @@ bool doctor_is_preloaded(const char *path);
 /* ---- Other processes: in doctor_child.c ---------------------------------------------------------
  */
 
+enum { DOCTOR_PATIENCE = 10 }; /* seconds */
+
+/* How long a process may take until it counts as one that hangs; 0: for ever. */
+extern int doctor_patience;
+
+/* What --timeout says; ends the command where it is no number of seconds. */
+void doctor_set_patience(const char *text, const struct argp_state *state);
+
 struct doctor_child {
-    char *output; /* what it wrote to stdout */
-    char *errors; /* and to stderr */
-    int status;   /* as of waitpid; -1: it did not end and was killed, or could not be started */
+    const char *const *command;   /* its path and its arguments, NULL */
+    const char *const *variables; /* name, value, …, NULL: set in its environment, which is ours */
+    bool shown;    /* it writes where we do, and what it leaves behind stays; else it is caught */
+    char *output;  /* what it wrote to stdout */
+    char *errors;  /* and to stderr */
+    int status;    /* as of waitpid; -1: it did not end and was killed, or could not be started */
+    pid_t process; /* while it runs; 0: not yet, or not any more */
+    int descriptors[2];
+    struct timespec deadline;
 };
 
 /*
- * Runs a command to its end; its environment is this one with `variables` (name, value, …, NULL)
- * set. To be freed with doctor_child_free.
+ * Runs commands to their ends, some at a time. To be freed with doctor_child_free. A process that
+ * does not end is killed, with all of its group, when its time is up.
  */
+void doctor_children_run(struct doctor_child *children, int count);
+
+/* The same for one, whose output is caught. */
 struct doctor_child doctor_child_run(const char *const *command, const char *const *variables);
 void doctor_child_free(struct doctor_child *child);
+
+/* ---- Trying stacks: in trial.c ------------------------------------------------------------------
+ */
+
+/* Builds a stack as a run would, and lists it, in another process; NULL: the stack in force. */
+struct doctor_child trial_run(const char *stack);
+
+/* Whether it was built, wherever tools had to be left out. */
+bool trial_is_good(const struct doctor_child *child);
+
+/*
+ * Finds out which tools of the stack in force are to blame where it `ended` so (as of waitpid; -1:
+ * it hung), and says each finding: what is wrong, and the mend.
+ */
+void trial_blame(int ended, void (*say)(const char *finding));
 
 /* ---- Libraries and programs: in doctor_object.c -------------------------------------------------
  */

@@ -21,11 +21,11 @@
 /* ---- What kind of file --------------------------------------------------------------------------
  */
 
-static bool is_launcher(const char *path)
+bool doctor_is_launcher(const char *path)
 {
     static const char *const launchers[] = {"mpiexec", "mpirun", "orterun", "prterun",
                                             "prun",    "srun",   "aprun",   "jsrun"};
-    const char *name = strrchr(path, '/') + 1;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const size_t length = strcspn(name, "."); /* mpiexec.hydra, mpirun.openmpi */
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         if (strlen(launchers[i]) == length && !strncmp(launchers[i], name, length))
@@ -250,7 +250,7 @@ void doctor_look_at_program(const char *name)
                      name);
     else if (!may_be_run(name, found) || !path)
         ; /* said */
-    else if (is_launcher(found[0] == '/' || strchr(found, '/') ? found : path))
+    else if (doctor_is_launcher(found[0] == '/' || strchr(found, '/') ? found : path))
         doctor_note("%s is a launcher: the programs that it starts inherit the stack\n"
                     "mend: to look at the program: qmpi doctor -- PROGRAM",
                     found);

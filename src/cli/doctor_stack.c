@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See doctor.h: the stack, tried as a run would build it, by `qmpi run -- qmpi check` in another
- * process. With QMPI_ON_ERROR=skip that tells of every tool that cannot be used. Where it does not
- * get that far, each tool is tried alone: one of them crashes or hangs.
+ * See doctor.h: what trying the stack in another process says of its layers. With
+ * QMPI_ON_ERROR=skip that tells of every tool that cannot be used; where it does not get that far,
+ * trial.c finds out whose fault it is.
  */
 #define _GNU_SOURCE
 #include "doctor.h"
@@ -61,27 +61,8 @@ bool doctor_is_listed(const char *path)
     return listed;
 }
 
-/* ---- Trying -------------------------------------------------------------------------------------
+/* ---- What trying it says ------------------------------------------------------------------------
  */
-
-static struct doctor_child try_stack(const char *stack)
-{
-    char *self = realpath("/proc/self/exe", NULL);
-    if (!stack && !cli_stack_is_given())
-        stack = "";
-    const char *const command[] = {self, "run", "--", self, "check", NULL};
-    /* A list without a topic: traces would look like messages. */
-    const char *const variables[] = {
-        "QMPI_ON_ERROR", "skip", "QMPI_DEBUG", ",", stack ? "QMPI_TOOLS" : NULL, stack, NULL};
-    struct doctor_child child = doctor_child_run(command, variables);
-    free(self);
-    return child;
-}
-
-static bool is_done(const struct doctor_child *child)
-{
-    return child->status != -1 && WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0;
-}
 
 /* By libqmpi itself, which says why. */
 static bool is_stopped(const struct doctor_child *child)
@@ -103,7 +84,9 @@ static int print_messages(const char *text)
         const char *line = ours ? text + sizeof prefix - 1 : text;
         const bool first = ours && *line != ' ' && strncmp(line, "mend: ", 6) != 0;
         if ((first || !*text) && message) {
-            if (!skipped)
+            if (strstr(message, " also replaces ")) /* nobody can mend that for all layers */
+                doctor_note("%-s", message);
+            else if (!skipped)
                 doctor_wrong("%-s", message);
             free(message);
             message = NULL;
@@ -128,12 +111,18 @@ static int print_messages(const char *text)
 /* From the listing of qmpi check: each layer's first line, its library, binding and functions. */
 static void print_layers(const char *text)
 {
-    char layer[256] = "", library[4096] = "", binding[256] = "";
+    char layer[256] = "", library[4096] = "", binding[256] = "", preloaded[256] = "";
     int count = 0, functions;
     for (; *text; text += strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n')) {
-        if (sscanf(text, "layer %255[^\n]", layer) == 1 ||
-            sscanf(text, "  library %4095[^\n]", library) == 1 ||
+        if (!strncmp(text, "layers ", 7))
+            doctor_note("%.*s", (int)strcspn(text, "\n"), text);
+        if (sscanf(text, "layer %255[^\n]", layer) == 1) {
+            *preloaded = '\0';
+            continue;
+        }
+        if (sscanf(text, "  library %4095[^\n]", library) == 1 ||
             sscanf(text, "  binding %255[^\n]", binding) == 1 ||
+            sscanf(text, "  preloaded %255[^\n]", preloaded) == 1 ||
             strncmp(text, "  intercepts ", 13) != 0)
             continue;
         count++;
@@ -141,99 +130,27 @@ static void print_layers(const char *text)
             doctor_note("layer %s: intercepts no function; %s", layer,
                         library + strspn(library, " "));
         else
-            doctor_ok("layer %s: %s; %s", layer, library + strspn(library, " "),
-                      binding + strspn(binding, " "));
+            doctor_ok("layer %s: %s; %s%s%s", layer, library + strspn(library, " "),
+                      binding + strspn(binding, " "),
+                      *preloaded ? "; `qmpi run` preloads it, for " : "",
+                      preloaded + strspn(preloaded, " "));
     }
     if (!count)
         doctor_note("no layers: every MPI call goes straight to the MPI library");
 }
 
-/* ---- One tool alone -----------------------------------------------------------------------------
- */
-
-static void escape(FILE *to, const char *plain)
+static void say_wrong(const char *finding)
 {
-    for (; *plain; plain++) {
-        if (strchr(":,=\\", *plain))
-            fputc('\\', to);
-        fputc(*plain, to);
-    }
-}
-
-/* An entry as QMPI_TOOLS has it. */
-static char *write_entry(const struct qmpi_entry *entry)
-{
-    char *text;
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        exit(2);
-    escape(to, entry->name);
-    for (int i = 0; i < entry->option_count; i++) {
-        fputc(',', to);
-        escape(to, entry->options[i].key);
-        fputc('=', to);
-        escape(to, entry->options[i].value);
-    }
-    fclose(to);
-    return text;
-}
-
-static char *how_it_ended(int status)
-{
-    if (status == -1)
-        return qmpi_copy("does not come to an end when it is loaded");
-    if (WIFSIGNALED(status))
-        return qmpi_format("crashes when it is loaded: %s", strsignal(WTERMSIG(status)));
-    return qmpi_format("ends the process when it is loaded, with exit status %d",
-                       WEXITSTATUS(status));
-}
-
-static bool look_at_entry(const struct qmpi_entry *entry, const char *source)
-{
-    if (!entry->name)
-        return false;
-    char *text = write_entry(entry);
-    struct doctor_child child = try_stack(text);
-    const bool done = is_done(&child);
-    if (!done) {
-        char *shown = qmpi_shorten(entry->text), *end = how_it_ended(child.status);
-        doctor_wrong("%s, %s %d '%s': it %s\nmend: leave it out; its makers should know", source,
-                     entry->line ? "line" : "entry", entry->line ? entry->line : entry->position,
-                     shown, end);
-        free(shown);
-        free(end);
-    }
-    doctor_child_free(&child);
-    free(text);
-    return !done;
-}
-
-static void look_at_each(int status)
-{
-    struct qmpi_tool_list tools;
-    const char *source;
-    bool found = false;
-    qmpi_stack_read(&tools, &source);
-    for (int i = 0; i < tools.count; i++)
-        found |= look_at_entry(&tools.entries[i], source);
-    if (!found) {
-        char *end = how_it_ended(status);
-        doctor_wrong("the stack %s, though each of its tools alone does not\n"
-                     "mend: leave out tools until it works; QMPI_DEBUG=all shows how far it comes",
-                     end);
-        free(end);
-    }
-    qmpi_tool_list_free(&tools);
+    doctor_wrong("%-s", finding);
 }
 
 void doctor_look_at_stack(void)
 {
-    struct doctor_child child = try_stack(NULL);
-    if (is_done(&child))
+    struct doctor_child child = trial_run(NULL);
+    if (trial_is_good(&child))
         print_layers(child.output);
     const int messages = print_messages(child.errors);
-    if (!is_done(&child) && !(messages && is_stopped(&child)))
-        look_at_each(child.status);
+    if (!trial_is_good(&child) && !(messages && is_stopped(&child)))
+        trial_blame(child.status, say_wrong);
     doctor_child_free(&child);
 }

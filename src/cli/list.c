@@ -8,6 +8,7 @@
 #include "cli.h"
 
 #include "config_file.h"
+#include "doctor.h"
 #include "kind.h"
 #include "message.h"
 
@@ -19,15 +20,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { KEY_TOOL_PATH = 256 };
+enum { KEY_TOOL_PATH = 256, KEY_TIMEOUT, KEY_ANNOUNCED };
 
 static const char doc[] = "Show the tools there are: where, what they do, and their options.\v"
                           "Looks in the folders of QMPI_TOOL_PATH, then among the installed tools.";
 
-/* Runs in a child: loads a native tool and prints what it announces. */
+/* In a process of its own: loads a native tool and prints what it announces. */
 static void print_announced(const char *path)
 {
     int count = 0;
@@ -55,18 +55,19 @@ static void print_announced(const char *path)
 
 static void print_native(const char *path)
 {
-    fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        print_announced(path);
-        fflush(stdout);
-        _exit(0);
-    }
-    int status;
-    if (child < 0 || waitpid(child, &status, 0) < 0)
-        cli_print("%s\n  cannot be tried: %s\n", path, strerror(errno));
-    else if (!WIFEXITED(status) || WEXITSTATUS(status))
+    static char *self;
+    if (!self)
+        self = cli_command_path(QMPI_MPI);
+    const char *const command[] = {self, "list", "--announced", path, NULL};
+    const char *const variables[] = {NULL};
+    struct doctor_child child = doctor_child_run(command, variables);
+    if (trial_is_good(&child))
+        printf("%s", child.output);
+    else if (child.status == -1)
+        cli_print("%s\n  does not come to an end when it is loaded\n", path);
+    else
         cli_print("%s\n  fails when it is loaded\n", path);
+    doctor_child_free(&child);
 }
 
 static void print_library(const char *path)
@@ -110,6 +111,9 @@ static void print_folder(const char *folder)
 static const struct argp_option options[] = {
     {"tool-path", KEY_TOOL_PATH, "FOLDERS", 0,
      "folders in which tools are sought first (sets QMPI_TOOL_PATH)", 0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
+     "how long loading a tool may take (default: 10; 0: for ever)", 0},
+    {"announced", KEY_ANNOUNCED, "PATH", OPTION_HIDDEN, NULL, 0},
     {0},
 };
 
@@ -119,6 +123,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_TOOL_PATH:
         cli_set_variable("QMPI_TOOL_PATH", argument);
         return 0;
+    case KEY_TIMEOUT:
+        doctor_set_patience(argument, state);
+        return 0;
+    case KEY_ANNOUNCED:
+        print_announced(argument);
+        fflush(stdout);
+        _exit(0);
     case ARGP_KEY_ARG:
         cli_misuse(state,
                    "'%s' is not expected: all tools are listed; `qmpi check -t %s` shows one",

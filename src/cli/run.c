@@ -3,13 +3,7 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
-#include "config_file.h"
-#include "elf_file.h"
-#include "find.h"
-#include "kind.h"
 #include "message.h"
-#include "replaces.h"
-#include "tool_list.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -32,13 +26,15 @@ static const struct argp_option options[] = {
     {"debug", KEY_DEBUG, "TOPICS", 0,
      "trace parse, find, load, base, chain or all (sets QMPI_DEBUG)", 0},
     {"mpi", KEY_MPI, "mpich|openmpi", 0,
-     "the program's MPI, where its libraries do not show it (default: this command's own)", 0},
+     "the program's MPI, where its libraries do not show it (default: the launcher's, else this "
+     "command's own)",
+     0},
     {0},
 };
 
 struct wish {
     char **program;
-    const char *mpi; /* NULL: what the program's libraries show */
+    const char *mpi; /* NULL: what the program's libraries or the launcher show */
 };
 
 static const char doc[] =
@@ -85,88 +81,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* Whether an LD_PRELOAD list has a path already. */
-static bool lists(const char *list, const char *path)
-{
-    const size_t length = strlen(path);
-    for (const char *at = list; (at = strstr(at, path)); at += length) {
-        if ((at == list || strchr(": ", at[-1])) && (!at[length] || strchr(": ", at[length])))
-            return true;
-    }
-    return false;
-}
-
-static void append(char **list, const char *path)
-{
-    char *longer = qmpi_format("%s:%s", *list, path);
-    free(*list);
-    *list = longer;
-}
-
-/* False: the run goes on without it. */
-static bool check_preloadable(const char *path)
-{
-    if (!strpbrk(path, " :"))
-        return true;
-    const char *on_error = qmpi_setting("QMPI_ON_ERROR");
-    const bool skips = on_error && !strcmp(on_error, "skip");
-    if (qmpi_speaks())
-        qmpi_sayf("%s cannot be preloaded: the dynamic loader takes no path with a space or colon\n"
-                  "  mend: put it under another path%-s",
-                  path,
-                  skips ? "\n  the run goes on without preloading it (QMPI_ON_ERROR=skip)" : "");
-    if (!skips)
-        exit(2);
-    return false;
-}
-
-/*
- * PMPI tools that also replace functions outside MPI (Darshan: open, read, …) see the program's
- * calls of those only where they are preloaded: behind us, and adopted as the layer that they are
- * listed as.
- */
-static void append_tool(char **list, const char *others, const char *tools_folder, const char *name)
-{
-    enum qmpi_kind kind;
-    struct qmpi_elf_file file;
-    char *problem = NULL;
-    char *found = qmpi_find_library(name, tools_folder, "", &problem);
-    char *path = found ? realpath(found, NULL) : NULL;
-    if (path)
-        problem = qmpi_kind_read(path, NULL, &kind);
-    if (path && !problem && kind == QMPI_KIND_PMPI && !qmpi_elf_file_open(path, &file)) {
-        char *replaced = qmpi_replaces(&file.image);
-        if (replaced && !lists(*list, path) && !lists(others, path) && check_preloadable(path))
-            append(list, path);
-        free(replaced);
-        qmpi_elf_file_close(&file);
-    }
-    free(problem); /* whatever it is, start-up says it */
-    free(found);
-    free(path);
-}
-
-/* Ours first: then its MPI functions are found before any other library's. */
-static void set_preload(const struct cli_build *build)
-{
-    const char *others = getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "";
-    struct qmpi_tool_list tools;
-    const char *source;
-    if (!check_preloadable(build->library))
-        return;
-    char *list = qmpi_copy(build->library);
-    qmpi_stack_read(&tools, &source);
-    for (int i = 0; i < tools.count; i++) {
-        if (!tools.entries[i].problem)
-            append_tool(&list, others, build->tools_folder, tools.entries[i].name);
-    }
-    qmpi_tool_list_free(&tools);
-    if (*others)
-        append(&list, others);
-    cli_set_variable("LD_PRELOAD", list);
-    free(list);
-}
-
 static void note_no_tools(const char *program)
 {
     char *path = cli_program_find(program);
@@ -204,7 +118,7 @@ int cli_run(int argc, char **argv)
     cli_note_stack();
     note_no_tools(program[0]);
     struct cli_build build = cli_choose_build(wish.mpi, program[0]);
-    set_preload(&build);
+    cli_set_preload(&build);
     free(build.library);
     free(build.tools_folder);
     cli_program_warn(program[0]);

@@ -95,11 +95,11 @@ static void note_family(void)
     }
     const char *family = open_mpi ? "openmpi" : "mpich";
     if (strcmp(family, QMPI_MPI) != 0)
-        mismatch = qmpi_message("the program runs on %s (%s), but this libqmpi was built for %s\n"
-                                "mend: build and install qmpi for it, too: meson setup -Dmpi=%s; "
-                                "`qmpi run` finds it, or takes --mpi=%s",
-                                open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, family,
-                                family);
+        mismatch = qmpi_message(
+            "the program runs on %s (%s), but this libqmpi was built for %s\n"
+            "mend: `qmpi run --mpi=%s`, where qmpi is installed for it, too; else "
+            "build and install it: meson setup -Dmpi=%s",
+            open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, family, family);
 }
 
 static void find(void)

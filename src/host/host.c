@@ -9,6 +9,7 @@
 #include "family.h"
 #include "group.h"
 #include "late.h"
+#include "loadable.h"
 #include "message.h"
 #include "names.h"
 #include "references.h"
@@ -111,11 +112,11 @@ static char *load_library(struct qmpi_layer *layer)
     if (handle)
         dlinfo(handle, RTLD_DI_LINKMAP, &map);
     else if (path)
-        problem =
-            qmpi_message("%s cannot be loaded: %s\nmend: install what it needs%s", path, dlerror(),
-                         strcmp(path, layer->path) ? ", or set TMPDIR to a folder from which "
-                                                     "libraries can be loaded"
-                                                   : "");
+        problem = qmpi_loadable_explain(
+            path, dlerror(),
+            strcmp(path, layer->path) ? "install what it needs, or set TMPDIR to a folder from "
+                                        "which libraries can be loaded"
+                                      : "install what it needs");
     qmpi_tool_getenv_leave(saved);
     free(path);
     layer->group = problem ? NULL : qmpi_group_make(layer, &now->before, map ? map->l_addr : 0);
@@ -151,7 +152,10 @@ static struct qmpi_tool *describe(const char *path)
 /* Loaded by us, a tool's functions are not in the program's way: those of MPI alone are called. */
 static void say_what_is_missed(const struct qmpi_layer *layer)
 {
-    char *replaced = layer->resident ? NULL : qmpi_replaces(&layer->group->objects[0].image);
+    const char *preload = layer->entry->own[QMPI_OWN_PRELOAD];
+    const bool wished = preload && !strcmp(preload, "no");
+    char *replaced =
+        layer->resident || wished ? NULL : qmpi_replaces(&layer->group->objects[0].image);
     if (replaced && qmpi_speaks())
         qmpi_sayf(
             "layer %d (%s) also replaces %s, outside MPI: of those it does not see the program's "

@@ -12,4 +12,7 @@
  */
 char *qmpi_replaces(const struct qmpi_elf_image *image);
 
+/* The same of those that two objects both define. */
+char *qmpi_replaces_both(const struct qmpi_elf_image *one, const struct qmpi_elf_image *other);
+
 #endif

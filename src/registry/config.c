@@ -215,26 +215,6 @@ static void read_tool(struct reader *reader)
         spoil_tool(reader, tool, problem);
 }
 
-static char *add_option(struct reader *reader, char *key, char *value)
-{
-    struct qmpi_entry *tool = reader->tool;
-    for (int i = 0; i < tool->option_count; i++) {
-        if (!strcmp(tool->options[i].key, key)) {
-            char *shown = qmpi_shorten(key);
-            char *problem =
-                qmpi_message("option '%s' is given twice\nmend: keep one of them", shown);
-            free(shown);
-            free(key);
-            free(value);
-            return problem;
-        }
-    }
-    size_t room = (size_t)tool->option_count; /* few options: each addition may copy them */
-    tool->options = grow(tool->options, &room, tool->option_count, sizeof *tool->options);
-    tool->options[tool->option_count++] = (struct qmpi_option){key, value};
-    return NULL;
-}
-
 static void read_option(struct reader *reader)
 {
     char *key, *value, *problem = NULL;
@@ -242,7 +222,7 @@ static void read_option(struct reader *reader)
         problem = qmpi_copy("an indented line is an option, but there is no tool above it\n"
                             "mend: begin the line at the margin, or put it below its tool");
     else if (qmpi_config_read_pair(reader->text, &key, &value, &problem))
-        problem = add_option(reader, key, value);
+        problem = qmpi_entry_add_option(reader->tool, key, value);
     if (problem && reader->tool)
         spoil_tool(reader, reader->tool, problem);
     else if (problem)

@@ -4,6 +4,7 @@
 #include "load.h"
 
 #include "base.h"
+#include "loadable.h"
 #include "message.h"
 #include "reach.h"
 
@@ -52,8 +53,7 @@ char *qmpi_load_native(struct qmpi_layer *layer)
         const int deep = has_own && qmpi_reach_is_passed_by() ? RTLD_DEEPBIND : 0;
         void *handle = dlopen(layer->path, RTLD_NOW | RTLD_LOCAL | deep);
         if (!handle)
-            return qmpi_message("%s cannot be loaded: %s\nmend: install or link what it needs",
-                                layer->path, dlerror());
+            return qmpi_loadable_explain(layer->path, dlerror(), "install or link what it needs");
         struct link_map *map = NULL;
         dlinfo(handle, RTLD_DI_LINKMAP, &map);
         int count;

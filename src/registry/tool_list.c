@@ -50,6 +50,61 @@ static char *check_escapes(const char *text)
     return NULL;
 }
 
+/* ---- Options ------------------------------------------------------------------------------------
+ */
+
+static bool has_option(const struct qmpi_entry *entry, const char *key)
+{
+    int i = 0;
+    while (i < entry->option_count && strcmp(entry->options[i].key, key) != 0)
+        i++;
+    return i < entry->option_count;
+}
+
+/* Room for one more: twice as much wherever the count is a power of two. */
+static void grow(struct qmpi_entry *entry)
+{
+    const size_t count = (size_t)entry->option_count;
+    if (count & (count - 1))
+        return;
+    struct qmpi_option *more = qmpi_allocate(count ? 2 * count : 1, sizeof *more);
+    if (count)
+        memcpy(more, entry->options, count * sizeof *more);
+    free(entry->options);
+    entry->options = more;
+}
+
+static char *given_twice(const char *key)
+{
+    char *shown = qmpi_shorten(key);
+    char *problem = qmpi_message("option '%s' is given twice\nmend: keep one of them", shown);
+    free(shown);
+    return problem;
+}
+
+char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value)
+{
+    char *problem = NULL;
+    if (qmpi_own_is_meant(key)) {
+        const int own = qmpi_own_find(key, value, &problem);
+        if (own >= 0 && entry->own[own]) {
+            problem = given_twice(key);
+        } else if (own >= 0) {
+            entry->own[own] = value;
+            value = NULL;
+        }
+    } else if (has_option(entry, key)) {
+        problem = given_twice(key);
+    } else {
+        grow(entry);
+        entry->options[entry->option_count++] = (struct qmpi_option){key, value};
+        return NULL;
+    }
+    free(key);
+    free(value);
+    return problem;
+}
+
 static char *parse_option(struct qmpi_entry *entry, const char *text, size_t length)
 {
     const size_t key_length = length_to(text, length, '=');
@@ -65,21 +120,8 @@ static char *parse_option(struct qmpi_entry *entry, const char *text, size_t len
         free(option);
         return problem;
     }
-    struct qmpi_option option = {unescape(text, key_length),
-                                 unescape(text + key_length + 1, length - key_length - 1)};
-    for (int i = 0; i < entry->option_count; i++) {
-        if (!strcmp(entry->options[i].key, option.key)) {
-            char *shown = qmpi_shorten(option.key);
-            char *problem =
-                qmpi_message("option '%s' is given twice\nmend: keep one of them", shown);
-            free(shown);
-            free(option.key);
-            free(option.value);
-            return problem;
-        }
-    }
-    entry->options[entry->option_count++] = option;
-    return NULL;
+    return qmpi_entry_add_option(entry, unescape(text, key_length),
+                                 unescape(text + key_length + 1, length - key_length - 1));
 }
 
 static void parse_entry(struct qmpi_entry *entry)
@@ -89,11 +131,6 @@ static void parse_entry(struct qmpi_entry *entry)
     entry->problem = check_escapes(text);
     if (entry->problem)
         return;
-    size_t commas = 0;
-    for (size_t i = 0; i < left; i++)
-        commas += text[i] == ',';
-    entry->options = qmpi_allocate(commas, sizeof *entry->options);
-
     const size_t name_length = length_to(text, left, ',');
     if (!name_length) {
         entry->problem = qmpi_copy("it has options but no name\nmend: write NAME,key=value");
@@ -143,6 +180,8 @@ void qmpi_tool_list_free(struct qmpi_tool_list *list)
             free(entry->options[k].key);
             free(entry->options[k].value);
         }
+        for (int k = 0; k < QMPI_OWN_OPTIONS; k++)
+            free(entry->own[k]);
         free(entry->options);
         free(entry->text);
         free(entry->name);

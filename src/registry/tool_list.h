@@ -7,6 +7,8 @@
 #ifndef QMPI_TOOL_LIST_H
 #define QMPI_TOOL_LIST_H
 
+#include "own_options.h"
+
 struct qmpi_option {
     char *key;
     char *value;
@@ -19,13 +21,20 @@ struct qmpi_entry {
     char *name;   /* name or path; NULL if `problem` */
     struct qmpi_option *options;
     int option_count;
-    char *problem; /* what is wrong with this entry and the mend; NULL if nothing */
+    char *own[QMPI_OWN_OPTIONS]; /* the dispatcher's options; NULL: not given */
+    char *problem;               /* what is wrong with this entry and the mend; NULL if nothing */
 };
 
 struct qmpi_tool_list {
     struct qmpi_entry *entries;
     int count;
 };
+
+/*
+ * Adds an option, the tool's or the dispatcher's, to an entry; takes `key` and `value` over.
+ * Returns NULL, or what is wrong with it and the mend, to be freed.
+ */
+char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value);
 
 /* Splits and parses `text` (NULL: the empty list). Entries that are wrong say so themselves. */
 void qmpi_tool_list_parse(const char *text, struct qmpi_tool_list *list);

@@ -112,6 +112,54 @@ def test_a_script_gets_this_build_or_the_one_that_is_named(prefix, tmp_path):
     assert preloaded(prefix, f"--mpi={MPI_NAME}", script)[0] == OWN
 
 
+# What each launcher leaves in the environment, by which this process's MPI shows.
+LAUNCHED = {"mpich": {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALNRANKS": "1"},
+            "openmpi": {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"}}
+
+
+def launched(prefix, mpis, *arguments):
+    env = clean_environment()
+    for mpi in mpis:
+        env.update(LAUNCHED[mpi])
+    result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "", *arguments], env)
+    assert result.returncode == 0, result.stderr
+    return Path(result.stdout.splitlines()[0]).name.partition(".so")[0]
+
+
+def test_a_program_that_does_not_say_gets_the_build_of_its_launcher(prefix, tmp_path):
+    script = tmp_path / "script"
+    script.write_text('#!/bin/sh\necho "$LD_PRELOAD"\n')
+    script.chmod(0o755)
+    for path in (script, program(tmp_path)):
+        assert launched(prefix, [MPI_NAME], path) == OWN
+        assert launched(prefix, [OTHER_MPI], path) == OTHER
+        assert launched(prefix, [MPI_NAME, OTHER_MPI], path) == OWN  # who knows which one is nearer?
+        assert launched(prefix, [OTHER_MPI], f"--mpi={MPI_NAME}", path) == OWN
+
+
+def test_a_program_that_says_gets_its_build_under_any_launcher(prefix, tmp_path):
+    assert launched(prefix, [OTHER_MPI], program(tmp_path, MPI_NAME)) == OWN
+    assert launched(prefix, [MPI_NAME], program(tmp_path, OTHER_MPI)) == OTHER
+
+
+@pytest.mark.parametrize("mpi", SUFFIXES)
+def test_a_real_launcher_shows_its_mpi(prefix, mpi):
+    launcher = shutil.which(f"mpiexec.{mpi}")
+    if not launcher:
+        pytest.skip(f"there is no mpiexec.{mpi}")
+    result = run_command([launcher, "-n", "1", prefix / "bin" / QMPI.name, "run", "-t", "", "--", "sh",
+                          "-c", "echo $LD_PRELOAD"], {**clean_environment(), **OPEN_MPI_SETTINGS})
+    assert Path(result.stdout.strip()).name.startswith(f"libqmpi{SUFFIXES[mpi]}.so")
+
+
+@pytest.mark.parametrize("mpi, file", [("mpich", "mpiexec.hydra"), ("openmpi", "orterun")])
+def test_what_a_launcher_starts_gets_the_build_of_that_launcher(prefix, mpi, file, tmp_path):
+    (tmp_path / file).write_text('#!/bin/sh\necho "$LD_PRELOAD"\n')
+    (tmp_path / file).chmod(0o755)
+    (tmp_path / "mpiexec").symlink_to(file)
+    assert preloaded(prefix, tmp_path / "mpiexec")[0] == f"libqmpi{SUFFIXES[mpi]}"
+
+
 def test_what_is_named_wins_over_what_the_program_shows(prefix, tmp_path):
     path = program(tmp_path, OTHER_MPI)
     assert preloaded(prefix, f"--mpi={MPI_NAME}", path)[0] == OWN
@@ -125,9 +173,21 @@ def test_a_build_that_is_named_but_not_there_is_said(tmp_path):
 
 
 def test_an_mpi_that_qmpi_does_not_know_is_no_value():
-    result = run_command([QMPI, "run", "--mpi=other", "true"], clean_environment())
-    assert result.returncode != 0
-    assert "--mpi is mpich or openmpi, not 'other'" in result.stderr
+    for command in (["run", "--mpi=other", "true"], ["check", "--mpi=other"]):
+        result = run_command([QMPI, *command], clean_environment())
+        assert result.returncode == 2
+        assert "--mpi is mpich or openmpi, not 'other'" in result.stderr
+
+
+def test_check_takes_the_mpi_too(prefix):
+    command = [prefix / "bin" / QMPI.name, "check", "-t", "count"]
+    result = run_command([*command, f"--mpi={MPI_NAME}"], clean_environment())
+    assert result.returncode == 0 and "layer 1: count" in result.stdout
+    result = run_command([*command, f"--mpi={OTHER_MPI}"], clean_environment())
+    assert (result.returncode, result.stdout) == (2, "")
+    assert f"--mpi={OTHER_MPI}: there is no command of qmpi for it" in result.stderr
+    result = run_command([QMPI, "check", f"--mpi={OTHER_MPI}", "-t", "count"], clean_environment())
+    assert result.returncode == 2 and f"there is no {OTHER}.so.0 in" in result.stderr
 
 
 def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_path):
@@ -148,6 +208,8 @@ def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_p
         result = run_command([QMPI, "run", "-t", "empty", tmp_path / "call"], clean_environment())
         assert result.returncode == 2
         assert words in result.stderr and "mend: " in result.stderr
+        if name == SONAMES[OTHER_MPI]:
+            assert f"  mend: `qmpi run --mpi={OTHER_MPI}`" in result.stderr
         result = run_command([QMPI, "run", "-t", "empty", "--on-error=skip", tmp_path / "call"],
                              clean_environment())
         assert result.returncode == 0 and words in result.stderr
@@ -169,6 +231,12 @@ def test_both_builds_in_one_prefix_run_programs_of_both(tmp_path):
             shown = run_command([prefix / "bin" / command, "run", "-t", "profile", calls, "init",
                                  "barrier", "finalize"], env)
             assert library in shown.stderr
+        for mpi, folder in (("mpich", "/qmpi/"), ("openmpi", "/qmpi-openmpi/")):
+            for option, launcher in ((f"--mpi={mpi}", {}), ("-tcount", LAUNCHED[mpi])):
+                checked = run_command([prefix / "bin" / command, "check", "-t", "count", option],
+                                      {**env, **launcher})
+                assert checked.returncode == 0 and checked.stdout.startswith("layer 1: count")
+                assert f"{folder}count.so" in checked.stdout
     tools = {path.parent.name for path in prefix.rglob("count.so")}
     assert tools == {"qmpi", "qmpi-openmpi"}
 

@@ -30,6 +30,7 @@ static void check_entry(const struct qmpi_entry *entry, int index)
     for (int i = 0; i < entry->option_count; i++) {
         require(*entry->options[i].key || entry->problem, "an empty key");
         require(entry->options[i].value != NULL, "an option without a value");
+        require(*entry->options[i].key != '@', "an option of ours among the tool's");
     }
 }
 
@@ -72,6 +73,13 @@ static char *write_all(const struct qmpi_config *config, size_t *size)
             write_quoted(to, entry->options[k].value);
             fputs("\r\n", to);
         }
+        for (int k = 0; k < QMPI_OWN_OPTIONS; k++) {
+            if (!entry->own[k])
+                continue;
+            fprintf(to, " %s = ", qmpi_own_name((enum qmpi_own_option)k));
+            write_quoted(to, entry->own[k]);
+            fputs("\n", to);
+        }
     }
     fclose(to);
     return text;
@@ -85,6 +93,9 @@ static void require_same(const struct qmpi_entry *one, const struct qmpi_entry *
         require(!strcmp(one->options[i].key, other->options[i].key), "key lost in writing");
         require(!strcmp(one->options[i].value, other->options[i].value), "value lost in writing");
     }
+    for (int i = 0; i < QMPI_OWN_OPTIONS; i++)
+        require(one->own[i] ? other->own[i] && !strcmp(one->own[i], other->own[i]) : !other->own[i],
+                "an option of ours lost in writing");
 }
 
 static void check_round_trip(const struct qmpi_config *config)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: any text as QMPI_TOOLS. What the parser returns must keep what its header says. */
+#define _GNU_SOURCE
 #include "tool_list.h"
 
 #include <stdint.h>
@@ -37,6 +38,14 @@ static char *write_entry(char *to, const struct qmpi_entry *entry)
         *to++ = '=';
         to = escape(to, entry->options[i].value);
     }
+    for (int i = 0; i < QMPI_OWN_OPTIONS; i++) {
+        if (!entry->own[i])
+            continue;
+        *to++ = ',';
+        to = stpcpy(to, qmpi_own_name((enum qmpi_own_option)i));
+        *to++ = '=';
+        to = escape(to, entry->own[i]);
+    }
     return to;
 }
 
@@ -48,6 +57,9 @@ static void require_same(const struct qmpi_entry *one, const struct qmpi_entry *
         require(!strcmp(one->options[i].key, other->options[i].key), "key lost in writing");
         require(!strcmp(one->options[i].value, other->options[i].value), "value lost in writing");
     }
+    for (int i = 0; i < QMPI_OWN_OPTIONS; i++)
+        require(one->own[i] ? other->own[i] && !strcmp(one->own[i], other->own[i]) : !other->own[i],
+                "an option of ours lost in writing");
 }
 
 /* An entry that is written out again, every special character escaped, must be read the same. */
@@ -78,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(entry->text && *entry->text, "an empty entry");
         require(entry->problem || (entry->name && *entry->name), "neither a name nor a problem");
         for (int k = 0; k < entry->option_count; k++)
-            require(*entry->options[k].key != '\0', "an empty key");
+            require(*entry->options[k].key && *entry->options[k].key != '@', "no tool's key");
         if (entry->problem)
             require(strstr(entry->problem, "\nmend: ") != NULL, "a problem without a mend");
         else

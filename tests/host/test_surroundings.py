@@ -179,7 +179,7 @@ def test_a_tool_that_must_be_preloaded_and_cannot_be_is_refused(on_error, status
     assert result.returncode == status
     assert result.messages[:2] == [
         f"{path} cannot be preloaded: the dynamic loader takes no path with a space or colon",
-        "  mend: put it under another path"]
+        "  mend: put it under another path, or give it the option @preload=no"]
     assert ("files MPI_Comm_rank" in result.trace) == (on_error == "skip")
 
 

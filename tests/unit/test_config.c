@@ -169,6 +169,16 @@ static void options_stand_indented_below_their_tool(void **state)
     assert_option(tool(2), 0, "x", "5");
 }
 
+static void options_of_ours_stand_there_too(void **state)
+{
+    (void)state;
+    parse_good("a\n @preload = no\n x = 1\nb\n \"@preload\" = \"yes\"\nc");
+    assert_int_equal(tool(0)->option_count, 1);
+    assert_string_equal(tool(0)->own[QMPI_OWN_PRELOAD], "no");
+    assert_string_equal(tool(1)->own[QMPI_OWN_PRELOAD], "yes");
+    assert_null(tool(2)->own[QMPI_OWN_PRELOAD]);
+}
+
 static void a_value_is_all_behind_the_first_equals_sign(void **state)
 {
     (void)state;
@@ -329,6 +339,7 @@ int main(void)
         TEST(a_quoted_name_is_taken_as_it_is),
         TEST(a_stack_on_one_line_is_wrong),
         TEST(options_stand_indented_below_their_tool),
+        TEST(options_of_ours_stand_there_too),
         TEST(a_value_is_all_behind_the_first_equals_sign),
         TEST(quotes_keep_blanks_and_comments),
         TEST(an_option_that_is_wrong_is_its_tools_problem),

@@ -4,6 +4,7 @@
 
 #include "tool_list.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,6 +227,42 @@ static void an_option_given_twice_is_wrong(void **state)
     assert_says(problem_of("a,k\\==1,k\\==2"), "'k=' is given twice");
 }
 
+static void options_of_ours_stand_beside_the_tool_s(void **state)
+{
+    (void)state;
+    const struct qmpi_entry *entry = parse_one("a,x=1,@preload=no,y=2");
+    assert_int_equal(entry->option_count, 2);
+    assert_option(entry, 0, "x", "1");
+    assert_option(entry, 1, "y", "2");
+    assert_string_equal(entry->own[QMPI_OWN_PRELOAD], "no");
+    assert_string_equal(parse_one("a,@preload=yes")->own[QMPI_OWN_PRELOAD], "yes");
+    assert_null(parse_one("@preload,preload=no")->own[QMPI_OWN_PRELOAD]); /* a name may begin so */
+}
+
+static void options_of_ours_that_are_wrong_say_what_is_right(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(problem_of("a,@nonesuch=1"), "'@nonesuch'\nmend: "));
+    assert_non_null(strstr(problem_of("a,@nonesuch=1"), "@preload"));
+    assert_non_null(strstr(problem_of("a,@=1"), "'@'"));
+    assert_non_null(
+        strstr(problem_of("a,@preload=never"), "'never'\nmend: its values are yes, no"));
+    assert_non_null(strstr(problem_of("a,@preload=no,@preload=yes"), "'@preload' is given twice"));
+}
+
+static void many_options_are_kept(void **state)
+{
+    (void)state;
+    enum { MANY = 100 };
+    char text[16 * MANY] = "a";
+    for (int i = 0; i < MANY; i++)
+        snprintf(text + strlen(text), 16, ",k%d=v%d", i, i);
+    const struct qmpi_entry *entry = parse_one(text);
+    assert_int_equal(entry->option_count, MANY);
+    assert_option(entry, 0, "k0", "v0");
+    assert_option(entry, MANY - 1, "k99", "v99");
+}
+
 static void options_without_a_name_are_wrong(void **state)
 {
     (void)state;
@@ -326,6 +363,9 @@ int main(void)
         TEST(an_empty_option_is_wrong),
         TEST(a_comma_at_the_end_is_wrong),
         TEST(an_option_given_twice_is_wrong),
+        TEST(options_of_ours_stand_beside_the_tool_s),
+        TEST(options_of_ours_that_are_wrong_say_what_is_right),
+        TEST(many_options_are_kept),
         TEST(options_without_a_name_are_wrong),
         TEST(a_wrong_entry_leaves_the_others_alone),
         TEST(ten_thousand_entries_are_all_there),

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `qmpi run` preloads: libqmpi first, then its MPI functions are found before any other
+ * library's; and behind it the tools of the stack that do not work, or not wholly, when they are
+ * loaded later. The first layer of such a tool is then the object that is preloaded.
+ */
+#define _GNU_SOURCE
+#include "cli.h"
+
+#include "config_file.h"
+#include "elf_file.h"
+#include "find.h"
+#include "kind.h"
+#include "loadable.h"
+#include "message.h"
+#include "replaces.h"
+#include "tool_list.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether an LD_PRELOAD list has a path already. */
+static bool lists(const char *list, const char *path)
+{
+    const size_t length = strlen(path);
+    for (const char *at = list; (at = strstr(at, path)); at += length) {
+        if ((at == list || strchr(": ", at[-1])) && (!at[length] || strchr(": ", at[length])))
+            return true;
+    }
+    return false;
+}
+
+static void append(char **list, const char *path)
+{
+    char *longer = qmpi_format("%s:%s", *list, path);
+    free(*list);
+    *list = longer;
+}
+
+/* False: the run goes on without it. */
+static bool check_preloadable(const char *path, const char *mend)
+{
+    const char *obstacle = qmpi_loadable_path_obstacle(path);
+    if (!obstacle)
+        return true;
+    const char *on_error = qmpi_setting("QMPI_ON_ERROR");
+    const bool skips = on_error && !strcmp(on_error, "skip");
+    if (qmpi_speaks())
+        qmpi_sayf("%s cannot be preloaded: the dynamic loader takes no path with %s\n"
+                  "  mend: %s%-s",
+                  path, obstacle, mend,
+                  skips ? "\n  the run goes on without preloading it (QMPI_ON_ERROR=skip)" : "");
+    if (!skips)
+        exit(2);
+    return false;
+}
+
+/*
+ * PMPI tools that also replace functions outside MPI (Darshan: open, read, …) see the program's
+ * calls of those only where they are preloaded.
+ */
+char *cli_preload_reason(const char *path)
+{
+    enum qmpi_kind kind;
+    struct qmpi_elf_file file;
+    char *reason = NULL, *problem = qmpi_kind_read(path, NULL, &kind);
+    if (!problem && !qmpi_elf_file_open(path, &file)) {
+        const char *obstacle = qmpi_loadable_obstacle(&file);
+        char *replaced = kind == QMPI_KIND_PMPI ? qmpi_replaces(&file.image) : NULL;
+        if (obstacle)
+            reason = qmpi_message("it %s: it cannot be loaded later", obstacle);
+        else if (replaced)
+            reason = qmpi_message("it replaces %s, outside MPI", replaced);
+        free(replaced);
+        qmpi_elf_file_close(&file);
+    }
+    free(problem); /* whatever it is, start-up says it */
+    return reason;
+}
+
+struct preload {
+    char *list;
+    const char *others, *tools_folder;
+    char **decided; /* the libraries whose first layer has been met */
+    int count;
+};
+
+static bool is_decided(struct preload *preload, const char *path)
+{
+    for (int i = 0; i < preload->count; i++) {
+        if (!strcmp(preload->decided[i], path))
+            return true;
+    }
+    preload->decided[preload->count++] = qmpi_copy(path);
+    return false;
+}
+
+static void consider(struct preload *preload, const struct qmpi_entry *entry)
+{
+    const char *wish = entry->own[QMPI_OWN_PRELOAD];
+    char *problem = NULL;
+    char *found = qmpi_find_library(entry->name, preload->tools_folder, "", &problem);
+    char *path = found ? realpath(found, NULL) : NULL;
+    if (path && !is_decided(preload, path) && !(wish && !strcmp(wish, "no"))) {
+        char *reason = cli_preload_reason(path);
+        if ((reason || wish) && !lists(preload->list, path) && !lists(preload->others, path) &&
+            check_preloadable(path, wish ? "put it under another path, or leave out @preload=yes"
+                                         : "put it under another path, or give it the option "
+                                           "@preload=no"))
+            append(&preload->list, path);
+        free(reason);
+    }
+    free(problem);
+    free(found);
+    free(path);
+}
+
+void cli_set_preload(const struct cli_build *build)
+{
+    const char *others = getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "";
+    struct qmpi_tool_list tools;
+    const char *source;
+    if (!check_preloadable(build->library, "install qmpi under another path"))
+        return;
+    qmpi_stack_read(&tools, &source);
+    struct preload preload = {.list = qmpi_copy(build->library),
+                              .others = others,
+                              .tools_folder = build->tools_folder,
+                              .decided =
+                                  qmpi_allocate((size_t)tools.count, sizeof *preload.decided)};
+    for (int i = 0; i < tools.count; i++) {
+        if (!tools.entries[i].problem)
+            consider(&preload, &tools.entries[i]);
+    }
+    qmpi_tool_list_free(&tools);
+    if (*others)
+        append(&preload.list, others);
+    cli_set_variable("LD_PRELOAD", preload.list);
+    for (int i = 0; i < preload.count; i++)
+        free(preload.decided[i]);
+    free(preload.decided);
+    free(preload.list);
+}

@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: MIT
+"""Which tools `qmpi run` preloads, what the options that begin with @ say about it, and what `qmpi check` and
+`qmpi doctor` say: tools that replace functions outside MPI, that cannot be loaded later, that bear no other."""
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from cli_support import compiler, qmpi
+from support import ASAN, BUILD, LIBQMPI, MPI_NAME, MPI_SONAME, PROGRAMS, QMPI, clean_environment, run_command, run_mpi
+
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="libraries that know nothing of the sanitizer")
+
+RUN = [PROGRAMS / "calls", "init", "comm_rank", "finalize"]
+
+# A PMPI tool. A handle is an int or a pointer: a long holds both.
+PMPI_TOOL = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int PMPI_Comm_rank(long comm, int *rank);
+extern __thread char storage[];
+int MPI_Comm_rank(long comm, int *rank)
+{
+    fprintf(stderr, "trace: " NAME " MPI_Comm_rank\n");
+#ifdef STORAGE
+    storage[STORAGE - 1] = 1;
+#endif
+    return PMPI_Comm_rank(comm, rank);
+}
+#ifdef STORAGE
+__thread char storage[STORAGE] __attribute__((tls_model("initial-exec")));
+#endif
+#ifdef WHERE
+typedef int opener(const char *, int, ...);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Who looks for the first `open` there is finds another tool's, and that one this. */
+static int own(const char *path, int flags, ...)
+{
+    opener *next = (opener *)(uintptr_t)dlsym(WHERE, "open");
+    if (next == own)
+        next = (opener *)(uintptr_t)dlsym(RTLD_NEXT, "open");
+    if (strstr(path, "test-data"))
+        fprintf(stderr, "trace: " NAME " open\n");
+    pthread_mutex_lock(&lock);
+    int result = next(path, flags, 0600);
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+int open(const char *path, int flags, ...) __attribute__((alias("own")));
+int open64(const char *path, int flags, ...) __attribute__((alias("own")));
+__attribute__((constructor)) static void begin(void)
+{
+    close(open("/dev/null", O_RDONLY));
+}
+#endif
+"""
+
+NATIVE_TOOL = r"""
+#include <stdio.h>
+int QMPI_Register_tool_name(const char *name, void (*init)(int tool_id));
+static void init(int tool_id)
+{
+    fprintf(stderr, "trace: init %d\n", tool_id);
+}
+__attribute__((constructor)) static void begin(void)
+{
+    QMPI_Register_tool_name("announced", init);
+}
+"""
+
+
+def build(folder, name, *flags, source=PMPI_TOOL):
+    (folder / f"{name}.c").write_text(source)
+    path = folder / f"lib{name}.so"
+    subprocess.run([compiler(), "-shared", "-fPIC", "-fno-builtin", f'-DNAME="{name}"', "-o", path,
+                    folder / f"{name}.c", *flags], check=True)
+    return path
+
+
+def plain(folder, name="plain"):
+    return build(folder, name)
+
+
+def opens(folder, name="opens", where="RTLD_NEXT"):
+    return build(folder, name, f"-DWHERE={where}")
+
+
+def preloaded(*stack, env=None):
+    """The names of the libraries that a program of this stack is preloaded with."""
+    result = qmpi("run", "-t", ":".join(map(str, stack)), "--", "sh", "-c", "echo $LD_PRELOAD", env=env)
+    assert result.returncode == 0, result.stderr
+    return [re.sub(r"^.*/lib(.*?)\.so.*$", r"\1", path) for path in result.stdout.strip().split(":")]
+
+
+OURS = LIBQMPI.name[3:].partition(".so")[0]
+
+# ---- The option @preload --------------------------------------------------------------------------
+
+
+def test_a_tool_that_replaces_functions_is_preloaded_unless_its_option_says_no(tmp_path):
+    tool = opens(tmp_path)
+    assert preloaded(tool) == preloaded(f"{tool},@preload=yes") == [OURS, "opens"]
+    assert preloaded(f"{tool},@preload=no") == [OURS]
+
+
+def test_another_tool_is_preloaded_where_its_option_says_yes(tmp_path):
+    tool = plain(tmp_path)
+    assert preloaded(tool) == preloaded(f"{tool},@preload=no") == [OURS]
+    assert preloaded(f"{tool},@preload=yes", "count") == [OURS, "plain"]
+
+
+def test_the_first_layer_of_a_library_decides(tmp_path):
+    tool = opens(tmp_path)
+    assert preloaded(f"{tool},@preload=no", tool) == [OURS]
+    assert preloaded(tool, f"{tool},@preload=no") == [OURS, "opens"]
+
+
+def test_a_tool_that_is_not_preloaded_sees_mpi_and_nothing_is_said(tmp_path):
+    tool, data = opens(tmp_path), tmp_path / "test-data"
+    data.write_text("")
+    for option, sees in (("", True), (",@preload=no", False)):
+        result = qmpi("run", "-t", f"{tool}{option}", "--", BUILD / "tests/host/programs/surroundings",
+                      f"open={data}", "init", "comm_rank", "finalize")
+        assert result.returncode == 0 and result.messages == []
+        assert result.trace.count("opens MPI_Comm_rank") == 1
+        assert ("opens open" in result.trace) == sees
+
+
+def test_the_option_is_for_native_tools_too(tmp_path):
+    tool = build(tmp_path, "native", source=NATIVE_TOOL)
+    for option in ("", ",@preload=no", ",@preload=yes"):
+        result = qmpi("run", "-t", f"count:{tool}{option}", "--", *RUN)
+        assert result.returncode == 0 and "init 2" in result.trace
+
+
+def test_the_option_stands_in_a_configuration_file(tmp_path):
+    path = tmp_path / "qmpi.conf"
+    path.write_text(f"{opens(tmp_path)}\n  @preload = no\n  env.X = 1\n")
+    result = qmpi("run", "-c", path, "--", "sh", "-c", "echo $LD_PRELOAD")
+    assert "opens" not in result.stdout and OURS in result.stdout
+    path.write_text(path.read_text().replace("@preload = no", "@preload = never"))
+    result = qmpi("check", "-c", path)
+    assert result.returncode == 2 and f"{path}, line 2 '@preload = never': " in result.stderr
+
+
+@pytest.mark.parametrize("entry, words, mend", [
+    ("count,@prelaod=no", "qmpi has no option '@prelaod'", "@preload"),
+    ("count,@=no", "qmpi has no option '@'", "@preload"),
+    ("count,@preload=", "option '@preload' cannot be ''", "its values are yes, no"),
+    ("count,@preload=No", "option '@preload' cannot be 'No'", "its values are yes, no"),
+    ("count,@preload", "not of the form key=value", "NAME,key=value"),
+    ("count,@preload=no,@preload=no", "option '@preload' is given twice", "keep one"),
+    ("PMPI,@nonesuch=1", "qmpi has no option '@nonesuch'", "@preload")])
+def test_a_wrong_option_of_ours_is_one_message(entry, words, mend, tmp_path):
+    entry = entry.replace("PMPI", str(plain(tmp_path)))
+    for command in (["check"], ["run", "--", *RUN]):
+        result = qmpi(command[0], "-t", f"empty:{entry}", *command[1:])
+        assert (result.returncode, result.stdout) == (2, "")
+        assert len(result.messages) == 2 and f"entry 2 '{entry}'"[:60] in result.messages[0]
+        assert words in result.messages[0] and mend in result.messages[1]
+
+
+def test_a_tool_does_not_see_the_options_that_are_not_its_own():
+    output = qmpi("check", "-t", "count,@preload=no,output=x").stdout
+    assert "output=x" in output and "@preload" not in output
+
+
+# ---- Tools that cannot be loaded later ------------------------------------------------------------
+
+LATE = {"nodlopen": (["-Wl,-z,nodlopen"], "is linked with -z nodlopen"),
+        "storage": (["-DSTORAGE=8192"], "has large static thread-local storage")}
+
+
+@pytest.mark.parametrize("kind", LATE)
+def test_a_tool_that_cannot_be_loaded_later_is_preloaded_and_works(kind, tmp_path):
+    flags, said = LATE[kind]
+    tool = build(tmp_path, kind, *flags)
+    result = qmpi("run", "-t", f"count:{tool}:empty", "--", *RUN)
+    assert result.returncode == 0
+    assert result.trace.count(f"{kind} MPI_Comm_rank") == 1
+    checked = qmpi("check", "-t", f"count:{tool}:empty")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert f"  preloaded   it {said}" in checked.stdout
+    looked = qmpi("doctor", "-t", f"count:{tool}:empty")
+    assert looked.returncode == 0 and f"`qmpi run` preloads it, for it {said}" in looked.stdout
+
+
+@pytest.mark.parametrize("flags, said", LATE.values(), ids=LATE)
+def test_a_native_tool_that_cannot_be_loaded_later_is_preloaded_and_works(flags, said, tmp_path):
+    source = NATIVE_TOOL + "#ifdef STORAGE\n__thread char storage[STORAGE] __attribute__((tls_model(" \
+        '"initial-exec")));\nchar *use(void);\nchar *use(void) { return storage; }\n#endif\n'
+    tool = build(tmp_path, "native", *flags, source=source)
+    result = qmpi("run", "-t", f"count:{tool}", "--", *RUN)
+    assert result.returncode == 0 and "init 2" in result.trace
+    assert f"  preloaded   it {said}" in qmpi("check", "-t", tool).stdout
+
+
+@pytest.mark.parametrize("kind", LATE)
+def test_without_qmpi_run_the_message_tells_what_mends_it(kind, tmp_path):
+    flags, said = LATE[kind]
+    tool = build(tmp_path, kind, *flags)
+    result = run_mpi("calls", "init", "finalize", tools=str(tool), ranks=1)
+    assert result.returncode == 2
+    text = "\n".join(result.messages)
+    assert f"cannot be loaded in a process that runs, for it {said}" in text
+    assert "mend: start the program by `qmpi run`, which preloads the first layer of such a tool" in text
+    result = qmpi("run", "-t", f"{tool},@preload=no", "--", *RUN)
+    assert result.returncode == 2 and "@preload=no" in result.messages[-1]
+
+
+def test_a_little_static_storage_is_no_reason_to_preload(tmp_path):
+    tool = build(tmp_path, "little", "-DSTORAGE=16")
+    assert preloaded(tool) == [OURS]
+    assert qmpi("run", "-t", f"{tool}:{tool}", "--", *RUN).trace.count("little MPI_Comm_rank") == 2
+
+
+def test_more_layers_of_a_tool_with_static_storage_work_with_the_tunable_that_is_named(tmp_path):
+    tool = build(tmp_path, "storage", "-DSTORAGE=8192")
+    result = qmpi("run", "-t", f"{tool}:{tool}", "--", *RUN)
+    assert result.returncode == 2
+    name, _, value = re.search(r"(GLIBC_TUNABLES)(=)(\S+)", result.stderr).groups()
+    result = qmpi("run", "-t", f"{tool}:{tool}", "--", *RUN, env={name: value})
+    assert result.returncode == 0 and result.trace.count("storage MPI_Comm_rank") == 2
+
+
+# ---- What check and doctor say of tools that replace more than MPI --------------------------------
+
+
+def test_check_and_doctor_look_at_the_stack_as_a_run_would_have_it(tmp_path):
+    tool = opens(tmp_path)
+    checked = qmpi("check", "-t", f"count:{tool}")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert re.search(r"  binding     hosted, preloaded or linked.*\n  preloaded   it replaces open",
+                     checked.stdout)
+    looked = qmpi("doctor", "-t", f"count:{tool}", "--", PROGRAMS / "calls")
+    assert looked.returncode == 0 and "does not see" not in looked.stdout
+    assert "`qmpi run` preloads it, for it replaces open" in looked.stdout
+
+
+def test_what_a_second_layer_misses_is_no_fault(tmp_path):
+    tool = opens(tmp_path)
+    looked = qmpi("doctor", "-t", f"{tool}:{tool}")
+    assert looked.returncode == 0
+    assert "note   layer 2 (opens) also replaces open, open64, outside MPI" in looked.stdout
+
+
+def test_check_names_the_functions_that_two_layers_both_replace(tmp_path):
+    one, other, third = opens(tmp_path, "one"), opens(tmp_path, "other"), plain(tmp_path)
+    words = "layers 1 and 3 both replace open, open64, outside MPI"
+    for stack in (f"{one}:{third}:{other}:{one}", f"{one},@preload=no:{third}:{other}"):
+        checked = qmpi("check", "-t", stack)
+        lines = [line for line in checked.stdout.splitlines() if line.startswith("layers ")]
+        assert lines[0].startswith(words) and "@preload=no" in lines[0]
+        assert len(lines) == (1 if "@" in stack else 2)  # the last one's partner is the third, too
+        assert f"note   {words}" in qmpi("doctor", "-t", stack).stdout
+    assert "both replace" not in qmpi("check", "-t", f"{one}:{third}:{one}").stdout
+
+
+# ---- Tools that do not bear each other ------------------------------------------------------------
+
+HANGS = 'int pause(void);\n__attribute__((constructor)) static void begin(void) { for (;;) pause(); }\n' \
+        "int MPI_Barrier(long comm);\nint MPI_Barrier(long comm) { return comm != 0; }\n"
+
+
+def foes(folder):
+    return opens(folder, "one"), opens(folder, "other", "RTLD_DEFAULT")
+
+
+@pytest.mark.parametrize("command, status", [("check", 2), ("doctor", 1)])
+def test_tools_that_hang_together_are_named(command, status, tmp_path):
+    one, other = foes(tmp_path)
+    result = qmpi(command, "--timeout=3", "-t", f"{one}:empty:{other}")
+    assert result.returncode == status
+    text = result.stdout + result.stderr
+    assert text.count("the stack does not come to an end when it is loaded") == 1
+    assert f"without entry 1 '{one}', or without entry 3 '{other}'" in text
+    assert "without entry 2" not in text and "mend: leave one of them out, or keep one" in text
+    assert "@preload=no" in text
+
+
+def test_tools_that_hang_together_work_where_one_is_not_preloaded(tmp_path):
+    one, other = foes(tmp_path)
+    for stack in (f"{one},@preload=no:{other}", f"{one}:{other},@preload=no"):
+        result = qmpi("run", "-t", stack, "--", *RUN)
+        assert result.returncode == 0
+        assert [line for line in result.trace if "MPI" in line] == [
+            "one MPI_Comm_rank", "other MPI_Comm_rank"]
+        assert qmpi("check", "-t", stack).returncode == 0
+
+
+@pytest.mark.parametrize("command, status", [("check", 2), ("doctor", 1)])
+def test_a_tool_that_hangs_alone_is_named(command, status, tmp_path):
+    bad = build(tmp_path, "bad", source=HANGS)
+    result = qmpi(command, "--timeout=3", "-t", f"empty:{bad}")
+    assert result.returncode == status
+    text = result.stdout + result.stderr
+    assert f"QMPI_TOOLS, entry 2 '{bad}': it does not come to an end when it is loaded" in text
+    assert "mend: leave it out" in text and "entry 1" not in text
+
+
+def test_a_tool_that_keeps_every_signal_away_is_ended_too(tmp_path):
+    source = "#define _GNU_SOURCE\n#include <signal.h>\n#include <unistd.h>\n" + HANGS.replace(
+        "int pause(void);", "").replace("{ for", "{ sigset_t all; sigfillset(&all); "
+                                        "sigprocmask(SIG_BLOCK, &all, 0); alarm(0); for")
+    bad = build(tmp_path, "bad", source=source)
+    assert "entry 1" in qmpi("doctor", "--timeout=3", "-t", bad).stdout
+
+
+def test_list_ends_where_a_tool_does_not(tmp_path):
+    build(tmp_path, "bad", source="int pause(void);\n" + NATIVE_TOOL.replace(
+        '"announced", init);', '"announced", init);\n    for (;;)\n        pause();'))
+    result = qmpi("list", "--timeout=3", "--tool-path", tmp_path)
+    assert result.returncode == 0 and "count " in result.stdout
+    assert f"{tmp_path}/libbad.so\n  does not come to an end when it is loaded" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["check", "doctor", "list"])
+@pytest.mark.parametrize("value", ["", "x", "-1", "1.5", "99999999999999999999"])
+def test_a_timeout_that_is_no_number_is_an_error_of_use(command, value):
+    result = qmpi(command, f"--timeout={value}")
+    assert result.returncode == 2 and "--timeout is a number of seconds" in result.stderr
+
+
+# ---- Paths that the dynamic loader does not take --------------------------------------------------
+
+
+@pytest.fixture(params=["$ORIGIN", "a${LIB}b", "$PLATFORM", "a b"])
+def odd_prefix(request, tmp_path):
+    subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", tmp_path / "stage"],
+                   check=True, capture_output=True)
+    staged = next(path.parent for path in (tmp_path / "stage").rglob("bin") if path.is_dir())
+    return shutil.copytree(staged, tmp_path / request.param / "prefix", symlinks=True)
+
+
+def test_a_prefix_that_the_loader_does_not_take_is_one_message(odd_prefix):
+    """Without it the program would run without tools, and succeed."""
+    command = [odd_prefix / "bin" / QMPI.name, "run", "-t", "count"]
+    result = run_command([*command, "--", *RUN], clean_environment())
+    assert (result.returncode, result.stdout) == (2, "")
+    assert len(result.messages) == 2
+    assert "cannot be preloaded: the dynamic loader takes no path with " in result.messages[0]
+    assert result.messages[1] == "  mend: install qmpi under another path"
+    result = run_command([*command, "--on-error=skip", "--", *RUN], clean_environment())
+    assert result.returncode == 0 and "goes on without preloading it" in result.stderr
+    looked = run_command([odd_prefix / "bin" / QMPI.name, "doctor"], clean_environment())
+    assert looked.returncode == 1 and "mend: install qmpi under another path" in looked.stdout
+
+
+@pytest.mark.parametrize("name", ["$ORIGIN", "x$LIB", "${PLATFORM}"])
+def test_a_tool_under_a_path_that_the_loader_does_not_take_is_one_message(name, tmp_path):
+    folder = tmp_path / name
+    folder.mkdir()
+    said = "the dynamic loader takes no path with $"
+    for tool, mend in ((opens(folder), "give it the option @preload=no"), (plain(folder), "put it under")):
+        result = qmpi("run", "-t", tool, "--", *RUN)
+        assert result.returncode == 2 and len(result.messages) == 2
+        assert said in result.messages[0] and mend in result.messages[1]
+
+
+def test_a_dollar_that_the_loader_does_not_replace_is_no_obstacle(tmp_path):
+    folder = tmp_path / "$ORIGINAL$x$"
+    folder.mkdir()
+    result = qmpi("run", "-t", opens(folder), "--", *RUN)
+    assert result.returncode == 0 and "opens MPI_Comm_rank" in result.trace
