@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Compares what the layers saw with what was called. Each difference is one line of text."""
+import json
+import re
+
 from ledger import FUNCTIONS, LAYERS, ON
+
+# What the program also calls after MPI_Finalize, when count and profile have reported already.
+LATE = {"MPI_Finalize", "MPI_Initialized", "MPI_Finalized", "MPI_Get_version"}
+# A line of log's; the second line of a call with others inside, `... MPI_X(`, is not counted.
+LOG_LINE = re.compile(r"^\[[^]]*\] (?:[\d.]+ )?(MPIX?_\w+)\(", re.M)
 
 
 def arrivals(ledger):
@@ -17,34 +25,83 @@ def arrivals(ledger):
     return result
 
 
-def layer_differences(ledger, layer, kind, arrived, names):
-    if ledger.inits(layer) != 1:
-        yield f"layer {layer} ({kind}) was initialised {ledger.inits(layer)} times"
-    takes, seen, mark, low, high = (ledger.column(layer, name)
-                                    for name in ("takes", "seen", "mark", "low", "high"))
+def bounds(ledger, layer, arrived):
+    """(function, least, most): how many calls a layer there must have seen."""
+    mark, low, high = (ledger.column(layer, name) for name in ("mark", "low", "high"))
     state = ledger.state(layer)
     for f in range(FUNCTIONS):
-        if not arrived[f] and not seen[f]:
-            continue
-        since = arrived[f] - mark[f]
-        least = max(0, low[f] + (since if state == ON else 0) - ledger.slack[f])
-        most = high[f] + (since if state else 0)
-        if not takes[f]:
-            least = most = 0
+        if arrived[f]:
+            since = arrived[f] - mark[f]
+            yield (f, max(0, low[f] + (since if state == ON else 0) - ledger.slack[f]),
+                   high[f] + (since if state else 0))
+
+
+def wrong_number(layer, kind, seen, least, most, name):
+    wanted = str(least) if least == most else f"{least} to {most}"
+    return f"layer {layer} ({kind}) saw {seen} of {wanted} calls of {name}"
+
+
+def counting_layer(ledger, layer, kind, arrived, names):
+    """A layer of one of the storm's own tools."""
+    if ledger.inits(layer) != 1:
+        yield f"layer {layer} ({kind}) was initialised {ledger.inits(layer)} times"
+    takes, seen = ledger.column(layer, "takes"), ledger.column(layer, "seen")
+    must = [(0, 0)] * FUNCTIONS
+    for f, least, most in bounds(ledger, layer, arrived):
+        must[f] = (least, most) if takes[f] else (0, 0)
+    for f, (least, most) in enumerate(must):
         if not least <= seen[f] <= most:
-            wanted = str(least) if least == most else f"{least} to {most}"
-            yield f"layer {layer} ({kind}) saw {seen[f]} of {wanted} calls of {names[f]}"
+            yield wrong_number(layer, kind, seen[f], least, most, names[f])
 
 
-def differences(plan, ledger, names):
-    yield from ledger.messages
-    if ledger.message_count > len(ledger.messages):
-        yield f"… and {ledger.message_count - len(ledger.messages)} further messages"
-    if not ledger.ended and not plan.ends_early:
-        yield f"the script did not come to its end: {ledger.steps} of {plan.step_count} steps"
-    elif ledger.ended and ledger.steps != plan.step_count:
-        yield f"{ledger.steps} of {plan.step_count} steps were carried out"
-    arrived = arrivals(ledger)
-    for layer, entry in enumerate(plan.layers, 1):
-        if entry.counts:
-            yield from layer_differences(ledger, layer, entry.kind, arrived[layer], names)
+def told_by(kind, texts):
+    """The calls that a bundled tool's output tells of."""
+    told = {}
+    for text in texts:
+        if kind == "log":
+            for name in LOG_LINE.findall(text):
+                told[name] = told.get(name, 0) + 1
+        else:
+            functions = json.loads(text)["functions"]
+            rows = functions.items() if kind == "count" else ((r["name"], r) for r in functions)
+            told |= {name: row["calls"] for name, row in rows}
+    return told
+
+
+def bundled_layer(ledgers, layer, kind, arrived, names, folder):
+    """A layer of a bundled tool that tells how often functions were called, over all ranks."""
+    files = sorted(folder.glob(f"{kind}.{layer}*"))
+    if not files:
+        yield f"layer {layer} ({kind}) wrote no file"
+        return
+    told = told_by(kind, [path.read_text() for path in files])
+    must = {}
+    for ledger, came in zip(ledgers, arrived):
+        for f, least, most in bounds(ledger, layer, came[layer]):
+            before = must.get(names[f], (0, 0))
+            must[names[f]] = (before[0] + least - ledger.child[f], before[1] + most)
+    for name, (least, most) in must.items():
+        seen = told.pop(name, 0)
+        if not (0 if name in LATE and kind != "log" else least) <= seen <= most:
+            yield wrong_number(layer, kind, seen, least, most, name)
+    for name, seen in told.items():
+        yield wrong_number(layer, kind, seen, 0, 0, name)
+
+
+def differences(plan, ledgers, names, folder):
+    arrived = [arrivals(ledger) for ledger in ledgers]
+    for ledger, came in zip(ledgers, arrived):
+        yield from ledger.messages
+        if ledger.message_count > len(ledger.messages):
+            yield f"… and {ledger.message_count - len(ledger.messages)} further messages"
+        if not ledger.ended:
+            yield f"the script did not come to its end: {ledger.steps} of {plan.step_count} steps"
+        elif ledger.steps != plan.step_count:
+            yield f"{ledger.steps} of {plan.step_count} steps were carried out"
+        for layer, entry in enumerate(plan.layers, 1):
+            if entry.counts:
+                yield from counting_layer(ledger, layer, entry.kind, came[layer], names)
+    if plan.finalizes and all(ledger.ended for ledger in ledgers):
+        for layer, entry in enumerate(plan.layers, 1):
+            if entry.tells:
+                yield from bundled_layer(ledgers, layer, entry.kind, arrived, names, folder)

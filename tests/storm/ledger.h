@@ -56,6 +56,7 @@ struct storm_ledger {
     uint64_t events[STORM_EVENTS]; /* how often each kind of step was carried out */
     storm_counts program;          /* calls that the program made */
     storm_counts slack;            /* of these, some may have been left before they came anywhere */
+    storm_counts child; /* of these, so many in child processes: what a tool keeps there is lost */
     struct storm_layer layer[STORM_LAYERS];
 };
 

@@ -6,7 +6,7 @@ FUNCTIONS, LAYERS, EVENTS, MESSAGES, MESSAGE = 832, 17, 96, 32, 240
 COLUMNS = ("takes", "seen", "down", "top", "mark", "low", "high")
 HEAD = 6 * 8 + MESSAGES * MESSAGE + EVENTS * 8
 LAYER = 2 * 8 + len(COLUMNS) * FUNCTIONS * 8
-SIZE = HEAD + 2 * FUNCTIONS * 8 + LAYERS * LAYER
+SIZE = HEAD + 3 * FUNCTIONS * 8 + LAYERS * LAYER
 ON = 1
 
 
@@ -20,7 +20,7 @@ def make(path):
 
 
 def layer_offset(layer):
-    return HEAD + 2 * FUNCTIONS * 8 + layer * LAYER
+    return HEAD + 3 * FUNCTIONS * 8 + layer * LAYER
 
 
 class Ledger:
@@ -32,6 +32,7 @@ class Ledger:
         self.events = self._counts(HEAD - EVENTS * 8, EVENTS)
         self.program = self._counts(HEAD)
         self.slack = self._counts(HEAD + FUNCTIONS * 8)
+        self.child = self._counts(HEAD + 2 * FUNCTIONS * 8)
 
     def _counts(self, offset, number=FUNCTIONS):
         return self.data[offset:offset + number * 8].cast("Q")

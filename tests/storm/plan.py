@@ -15,7 +15,7 @@ class Plan:
         self.ranks = 1
         self.threads = 1
         self.status = 0          # what the process must end with
-        self.ends_early = False
+        self.finalizes = False
         self.preload = []        # further libraries of LD_PRELOAD, behind libqmpi
         self.program = "storm_" + self.random.choice(["c"] * 6 + ["mpi", "f08", "f08"])
         names = list(THEMES)
@@ -70,6 +70,7 @@ class Plan:
 
     def end(self):
         self.next_phase()
+        self.finalizes = True
         self.add("cleanup")
         self.add(self.of_the_language("finalize"))
         if self.random.random() < 0.3:

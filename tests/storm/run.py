@@ -105,12 +105,11 @@ def differences(plan, place, folder, status, output, bare):
     elif status != plan.status:
         yield f"status {status}, not {plan.status}"
     yield from unexpected_lines(output)
-    for rank in range(plan.ranks):
-        book = ledger.Ledger(folder / f"ledger.{rank}")
-        if bare:
-            yield from book.messages
-        else:
-            yield from judge.differences(plan, book, place.names)
+    books = [ledger.Ledger(folder / f"ledger.{rank}") for rank in range(plan.ranks)]
+    if bare:
+        yield from (line for book in books for line in book.messages)
+    else:
+        yield from judge.differences(plan, books, place.names, folder)
     if not bare and not becomes_empty(folder / "tmp"):
         yield "something was left in TMPDIR"
 

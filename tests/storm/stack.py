@@ -9,9 +9,11 @@ class Entry:
     kind: str
     text: str = ""        # the entry of QMPI_TOOLS; {n}: the layer's number
     counts: bool = True   # it writes into the ledger
+    tells: bool = False   # its output, in RUN/KIND.N, tells how often functions were called
     hosted: bool = False
     signals: bool = True  # its functions may be interrupted by a handler that calls MPI
     jumps: bool = True    # … and left by longjmp
+    bottom: bool = False  # it makes calls that nobody books: nobody may be below
     keeps: bool = False   # it keeps what it was given for good: below it nothing may be switched
 
 
@@ -39,10 +41,22 @@ def hosted(random, name=None):
                  signals=name != "asks", jumps=not asks, keeps=name == "keeps")
 
 
+BUNDLED = {
+    "empty": "empty", "count": "count,output={run}/count.{n}",
+    "profile": "profile,format=json,output={run}/profile.{n}",
+    "profile deep": "profile,depth=4,format=json,output={run}/profile.{n}",
+    "log": "log,output={run}/log.{n}", "log args": "log,args=no,time=none,output={run}/log.{n}",
+    "log caller": "log,caller=yes,output={run}/log.{n}", "mpit": "mpit,output={run}/mpit.{n}",
+    "delay": "delay,functions=MPI_Barrier,before=1us",
+}
+
+
 def bundled(random):
-    name = random.choice(["empty", "count", "count"])
-    text = {"empty": "empty", "count": "count,output={run}/count.{n}"}[name]
-    return Entry(name, text, counts=False)
+    name = random.choice(list(BUNDLED))
+    kind = name.split()[0]
+    return Entry(kind, BUNDLED[name], counts=False,
+                 tells=kind in ("count", "log", "profile"), jumps=kind in ("empty", "count"),
+                 bottom=kind == "mpit")
 
 
 def random_entry(random, mpi):
@@ -62,4 +76,4 @@ def random_stack(random, mpi, wanted=()):
         else:
             entries.append(random_entry(random, mpi))
     random.shuffle(entries)
-    return entries
+    return sorted(entries, key=lambda entry: entry.bottom)

@@ -23,6 +23,8 @@ static void be_child(long kind)
     case 0:
         _exit(0);
     case 1:
+        storm_add(&storm->child[STORM_Initialized], 1);
+        storm_add(&storm->child[STORM_Wtime], 1);
         OK(Initialized, (&flag));
         _exit(flag == 1 && M(Wtime, ()) >= 0 ? 0 : 1);
     case 2:
