@@ -8,7 +8,7 @@ from ledger import FUNCTIONS, LAYERS, ON
 # What the program also calls after MPI_Finalize, when count and profile have reported already.
 LATE = {"MPI_Finalize", "MPI_Initialized", "MPI_Finalized", "MPI_Get_version"}
 # A line of log's; the second line of a call with others inside, `... MPI_X(`, is not counted.
-LOG_LINE = re.compile(r"^\[[^]]*\] (?:[\d.]+ )?(MPIX?_\w+)\(", re.M)
+LOG_LINE = re.compile(r"^\[[^]]*\] (?:[\d.]+ )? *(MPIX?_\w+)\(", re.M)
 
 
 def arrivals(ledger):

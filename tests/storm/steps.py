@@ -47,7 +47,7 @@ class Theme:
 
 
 def some_threads(plan):
-    plan.threads = plan.random.choice([2, 2, 3, 4, 8])
+    plan.threads = 2 if plan.ranks > 1 else plan.random.choice([2, 2, 3, 4, 8])
 
 
 def several_phases(plan):
@@ -60,6 +60,13 @@ def calm(plan):
     plan.begin()
     several_phases(plan)
     plan.end()
+
+
+def ranks(plan):
+    """A job of two, by the launcher; all processes carry out the same script."""
+    plan.ranks = 2
+    plan.threads = plan.random.choice([1, 1, 2])
+    plan.random.choice([calm, switches, plugins, signals, crowd])(plan)
 
 
 def threads(plan):
@@ -102,7 +109,7 @@ def race(plan):
         for thread in range(plan.threads):
             what = plan.random.randrange(3)
             if what == 0:
-                plan.add("ask", plan.random.randrange(3000), thread=thread)
+                plan.add("ask", plan.random.randrange(1500), thread=thread)
             elif what == 1:
                 plan.calm(thread)
             else:
@@ -165,7 +172,7 @@ def signals(plan):
             what = plan.random.randrange(3)
             if what == 0:
                 plan.add("timer", plan.random.choice([10, 20, 100]),
-                         plan.random.choice([1000, 10000]), plan.random.randrange(3),
+                         plan.random.choice([300, 2000]), plan.random.randrange(3),
                          plan.random.randrange(4), thread=thread)
             elif what == 1:
                 plan.add("between", plan.random.randint(1, 8), plan.random.randrange(3),
@@ -224,4 +231,5 @@ THEMES = {
     "jumps": Theme(6, jumps),
     "crowd": Theme(4, crowd),
     "leaving": Theme(5, leaving),
+    "ranks": Theme(3, ranks),
 }

@@ -21,6 +21,9 @@ enum { TRAP_FLAG = 0x100 };
 static _Thread_local struct {
     volatile long kind, count, jump_at;
     volatile int stepping;
+    struct itimerspec
+        once; /* the timer is set anew when a handler ends, or nothing else would run */
+    timer_t timer;
     sigjmp_buf back;
 } now;
 
@@ -58,6 +61,8 @@ static void handle(int signal, siginfo_t *info, void *context)
     if (now.kind >= 0)
         call_in_handler(now.kind);
     *caller = before;
+    if (signal == SIGPROF)
+        timer_settime(now.timer, 0, &now.once, NULL);
     errno = error;
     if (now.jump_at > 0 && now.count == now.jump_at)
         siglongjmp(now.back, 1);
@@ -96,18 +101,20 @@ static void call_once(struct storm_thread *thread, long function)
 static void timer(struct storm_thread *thread, const long *a)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
-    struct itimerspec every = {{0, a[0] * 1000}, {0, a[0] * 1000}};
-    timer_t id;
+    const struct itimerspec never = {{0, 0}, {0, 0}};
     event._sigev_un._tid = (int)syscall(SYS_gettid);
     now.kind = a[2];
     now.jump_at = 0;
     install(SIGPROF);
-    if (timer_create(CLOCK_MONOTONIC, &event, &id) != 0)
+    now.once = (struct itimerspec){{0, 0}, {0, a[0] * 1000}};
+    if (timer_create(CLOCK_MONOTONIC, &event, &now.timer) != 0)
         abort();
-    timer_settime(id, 0, &every, NULL);
+    timer_settime(now.timer, 0, &now.once, NULL);
     for (long i = 0; i < a[1]; i++)
         call_once(thread, a[3]);
-    timer_delete(id);
+    now.once = never;
+    timer_settime(now.timer, 0, &never, NULL);
+    timer_delete(now.timer);
 }
 
 #ifdef __x86_64__
