@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""What these tests know of a job's ranks is what the ranks did, and nothing of a job stays behind."""
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from support import clean_environment, run_job, run_mpi
+
+RANK = "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; "
+
+
+def shell(text, **more):
+    """A job of two ranks that need no MPI."""
+    return run_mpi("/bin/sh", "-c", RANK + text, preload=(), **more)
+
+
+def is_there(pid, word=b""):
+    """Whether this process runs, with that word in its command line."""
+    try:
+        return word in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def test_each_rank_has_its_own_output_and_status():
+    result = shell("echo out $rank; echo err $rank >&2; exit $((3 + rank))")
+    assert [rank.returncode for rank in result.ranks] == [3, 4]
+    assert [(rank.stdout, rank.stderr) for rank in result.ranks] == [
+        (f"out {rank}\n", f"err {rank}\n") for rank in (0, 1)]
+    assert (result.returncode, result.stdout, result.stderr) == (3, "out 0\nout 1\n", "err 0\nerr 1\n")
+
+
+def test_a_rank_that_ends_badly_does_not_keep_another_from_its_end(tmp_path):
+    """The launcher would kill rank 0 as soon as it knew of rank 1's end, which rank 0 waits for."""
+    result = shell("""mkfifo fifo.$rank
+        if [ $rank = 1 ]; then until [ -p fifo.0 ]; do :; done; exec 3>fifo.0; exit 9; fi
+        read line <fifo.0; echo all; exit 2""", cwd=tmp_path)
+    assert [rank.returncode for rank in result.ranks] == [2, 9]
+    assert result.stdout == "all\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM])
+def test_a_rank_that_a_signal_ends_has_that_as_its_end(number):
+    result = shell(f"echo before; kill -{int(number)} $$")
+    assert [rank.returncode for rank in result.ranks] == [-number] * 2
+    assert not any(rank.killed for rank in result.ranks)
+    assert result.stdout == "before\n" * 2
+
+
+def test_ranks_that_do_not_end_are_killed_when_the_others_have():
+    result = shell("if [ $rank = 0 ]; then echo done; exit 37; fi; exec sleep 600", ends=[0])
+    assert [rank.killed for rank in result.ranks] == [False, True]
+    assert (result.returncode, result.stdout) == (37, "done\n")
+    assert [rank.returncode for rank in result.ranks] == [37, -signal.SIGKILL]
+    assert not any(is_there(rank.pid) for rank in result.ranks)
+
+
+def test_an_aborting_rank_has_the_status_that_it_asked_for():
+    for code in (1, 9, 137):
+        result = run_mpi("calls", "init", f"abort={code}", "barrier", preload=())
+        assert result.returncode == code
+        assert "barrier" not in result.stdout
+
+
+def test_what_cannot_be_run_is_told():
+    result = run_mpi("/no/such/program", preload=())
+    assert [rank.returncode for rank in result.ranks] == [127, 127]
+    assert result.stderr == "/no/such/program: No such file or directory\n" * 2
+
+
+def test_a_job_that_does_not_end_is_ended_with_all_that_it_started(tmp_path):
+    sleep = shutil.which("sleep")
+    with pytest.raises(AssertionError, match="not done after 3 s"):
+        run_job(["/bin/sh", "-c", f"{RANK} echo $$ >pid.$rank; exec {sleep} 600"], clean_environment(),
+                ranks=2, timeout=3, cwd=tmp_path)
+    for path in tmp_path.glob("pid.*"):
+        while is_there(path.read_text().strip(), sleep.encode()):
+            time.sleep(0.02)  # it is on its way
