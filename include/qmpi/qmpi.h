@@ -257,6 +257,21 @@ QMPI_API int QMPIX_Tool_get_enabled(int tool_id, int *enabled);
  */
 QMPI_API int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn);
 
+struct sigaction;
+
+/*
+ * As sigaction of <signal.h>, for tools that have something to say when a signal ends the process.
+ * `old` gets the action that there is, be it another tool's; `action` and `old` may be NULL. A
+ * handler that is set with `own` not 0 is not seen by the program, whose sigaction, signal and the
+ * like give what was there before; where the program sets that again, the tool's handler comes
+ * back. A handler that the program sets takes its place. With `own` 0 the tool puts back what it
+ * found.
+ *
+ * With `own` 0 it may be called in a signal handler. MPI_ERR_ARG: the system's sigaction refuses.
+ */
+QMPI_API int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct sigaction *old,
+                                  int own);
+
 /*
  * Has `callback` called whenever a layer, any layer, was switched off or on: with the tool_id given
  * here, in the thread that switched, before its QMPIX_Tool_set_enabled returns. Then

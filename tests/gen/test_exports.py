@@ -7,6 +7,9 @@ import gen_support as support
 # Hosted PMPI tools look up MPI functions with it: what they get is the next layer's.
 REPLACED = {"dlsym"}
 
+# And the program looks up with these what action a signal has: it sees no tool's.
+REPLACED |= {"sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}
+
 # What MPICH's own QMPI dialect has beside the calls that it shares with the draft.
 DIALECT = {"QMPI_Register_function", "QMPI_Get_function", "QMPI_Get_tool_storage",
            "QMPI_Get_calling_address"}

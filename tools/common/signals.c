@@ -5,6 +5,8 @@
 
 #include "mpi_library.h"
 
+#include <qmpi/qmpi.h>
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -47,12 +49,17 @@ static int place_of(int number)
 /* ---- In the handler -----------------------------------------------------------------------------
  */
 
+static void put_back(int number, const struct sigaction *action)
+{
+    QMPIX_Tool_sigaction(number, action, NULL, false);
+}
+
 static void set_default(int number)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = SIG_DFL;
-    sigaction(number, &action, NULL);
+    put_back(number, &action);
 }
 
 void tool_signals_set_default(void)
@@ -61,6 +68,11 @@ void tool_signals_set_default(void)
         if (watched[i])
             set_default(signals[i].number);
     }
+}
+
+static bool is_default(const struct sigaction *action)
+{
+    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
 }
 
 static bool is_fault(int number)
@@ -75,11 +87,46 @@ static bool comes_again(int number, const siginfo_t *info)
     return is_fault(number) && number != SIGABRT && info->si_code > 0;
 }
 
+/* By this name the handlers of other tools know ours. */
+static void struck(int number, siginfo_t *info, void *context);
+extern __typeof__(struck) qmpi_tool_struck __attribute__((alias("struck"), visibility("default")));
+
+static const void *address_of(const struct sigaction *action)
+{
+    return action->sa_flags & SA_SIGINFO ? (const void *)(uintptr_t)action->sa_sigaction
+                                         : (const void *)(uintptr_t)action->sa_handler;
+}
+
+static bool is_ours(const struct sigaction *action)
+{
+    return action->sa_flags & SA_SIGINFO && action->sa_sigaction == struck;
+}
+
+static bool is_tools(const struct sigaction *action)
+{
+    Dl_info info;
+    return action->sa_flags & SA_SIGINFO && dladdr(address_of(action), &info) && info.dli_sname &&
+           !strcmp(info.dli_sname, "qmpi_tool_struck");
+}
+
+/* Whether a handler of the program's called us, which sees tools' handlers as those of before
+ * (where libqmpi was opened later than the C library). With the default action there it would have
+ * gone on.
+ */
+static bool is_chained(int number)
+{
+    struct sigaction now;
+    return !QMPIX_Tool_sigaction(number, NULL, &now, false) && !is_ours(&now) &&
+           !is_default(&now) && !is_tools(&now);
+}
+
 static void struck(int number, siginfo_t *info, void *context)
 {
     static atomic_bool busy;
     const int error = errno, place = place_of(number);
     (void)context;
+    if (!is_fault(number) && is_chained(number))
+        return;
     if (user->wants()) {
         if (atomic_exchange(&busy, true)) {
             /* Another thread was struck first: it ends the process. */
@@ -93,14 +140,11 @@ static void struck(int number, siginfo_t *info, void *context)
     if (atomic_exchange(&passed[place], true))
         set_default(number);
     else
-        sigaction(number, &before[place], NULL);
+        put_back(number, &before[place]);
     if (!comes_again(number, info))
         raise(number);
     errno = error;
 }
-
-/* By this name the handlers of other tools know ours. */
-extern __typeof__(struck) qmpi_tool_struck __attribute__((alias("struck"), visibility("default")));
 
 /* ---- Watching -----------------------------------------------------------------------------------
  */
@@ -116,22 +160,6 @@ static void make_stack(void)
         free(stack.ss_sp);
 }
 
-static bool is_default(const struct sigaction *action)
-{
-    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
-}
-
-static const void *address_of(const struct sigaction *action)
-{
-    return action->sa_flags & SA_SIGINFO ? (const void *)(uintptr_t)action->sa_sigaction
-                                         : (const void *)(uintptr_t)action->sa_handler;
-}
-
-static bool is_ours(const struct sigaction *action)
-{
-    return action->sa_flags & SA_SIGINFO && action->sa_sigaction == struck;
-}
-
 /* Communication libraries (UCX) have handlers that print where a fault was and end the process. */
 static bool is_libraries(int number, const struct sigaction *action)
 {
@@ -141,25 +169,18 @@ static bool is_libraries(int number, const struct sigaction *action)
            mpi_library_holds(address_of(action));
 }
 
-static bool is_tools(const struct sigaction *action)
-{
-    Dl_info info;
-    return action->sa_flags & SA_SIGINFO && dladdr(address_of(action), &info) && info.dli_sname &&
-           !strcmp(info.dli_sname, "qmpi_tool_struck");
-}
-
 static void watch(int i, const struct sigaction *ours)
 {
     struct sigaction now;
     const int number = signals[i].number;
-    if (sigaction(number, NULL, &now) || is_ours(&now))
+    if (QMPIX_Tool_sigaction(number, NULL, &now, false) || is_ours(&now))
         return;
     /* Another tool that stands above us leads on to us already. */
     const bool takes =
         is_default(&now) || is_libraries(number, &now) || (!watched[i] && is_tools(&now));
     if (takes) {
         before[i] = now;
-        watched[i] = !sigaction(number, ours, NULL);
+        watched[i] = QMPIX_Tool_sigaction(number, ours, NULL, true) == MPI_SUCCESS;
     }
 }
 
@@ -180,10 +201,10 @@ void tool_signals_unwatch(void)
 {
     struct sigaction now;
     for (int i = 0; i < SIGNALS; i++) {
-        if (!watched[i] || sigaction(signals[i].number, NULL, &now))
+        if (!watched[i] || QMPIX_Tool_sigaction(signals[i].number, NULL, &now, false))
             continue;
         if (is_ours(&now))
-            sigaction(signals[i].number, &before[i], NULL);
+            put_back(signals[i].number, &before[i]);
         else if (is_tools(&now))
             continue; /* it leads on to us, and we to what was before us */
         watched[i] = false;

@@ -4,9 +4,11 @@
  *
  * A signal is watched where its action is the default one when watching begins, a fault also where
  * the handler is one of the MPI library's own dependencies, and where another bundled tool watches
- * it. A handler that the application installed before is left alone; one that it installs later
- * takes our place. After ours the signal takes the action that it had before, so that the process
- * ends as it would have without us. Each tool that uses this has a copy of its own.
+ * it. A signal that is ignored stays so. A handler that the application installed before is left
+ * alone; one that it installs later takes our place. After ours the signal takes the action that it
+ * had before, so that the process ends as it would have without us. The application does not see
+ * ours (QMPIX_Tool_sigaction), so that it cannot chain to it. Each tool that uses this has a copy
+ * of its own.
  */
 #ifndef QMPI_SIGNALS_H
 #define QMPI_SIGNALS_H

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signals' actions as the program sees them: without the handlers that tools have set to learn how
+ * the process ends (QMPIX_Tool_sigaction). A program that is told of such a handler as the action
+ * of before would chain to it, and be ended by a signal that it survives alone. So the C library's
+ * functions that tell it are ours, for everybody who finds libqmpi before it; they tell what was
+ * there before the tools. Where the program sets that again, the tools' handler comes back.
+ *
+ * sigaction and signal may be called in signal handlers: there is no lock.
+ */
+#define _GNU_SOURCE
+#include <qmpi/qmpi.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void (*handler_function)(int number);
+typedef int sigaction_function(int number, const struct sigaction *action, struct sigaction *old);
+typedef handler_function signal_function(int number, handler_function handler);
+
+/* ---- The C library's ----------------------------------------------------------------------------
+ */
+
+enum real { ACTION, SIGNAL, BSD_SIGNAL, SSIGNAL, SYSV_SIGNAL, SYSV_SIGNAL_TOO, SIGSET, REALS };
+
+static const char *const names[REALS] = {
+    "sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset",
+};
+static void *reals[REALS];
+
+/* Not by dlsym, which is ours. A sanitizer may ask before its own memory is there. */
+#define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
+
+EARLY static void *real(enum real which)
+{
+    static const char *const versions[] = {"GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27"};
+    void *found = __atomic_load_n(&reals[which], __ATOMIC_RELAXED);
+    for (size_t i = 0; !found && i < sizeof versions / sizeof *versions; i++)
+        found = dlvsym(RTLD_NEXT, names[which], versions[i]);
+    __atomic_store_n(&reals[which], found, __ATOMIC_RELAXED);
+    return found;
+}
+
+/* Before a handler asks: looking up takes a lock. */
+__attribute__((constructor)) EARLY static void find_all(void)
+{
+    for (int which = 0; which < REALS; which++)
+        real((enum real)which);
+}
+
+EARLY static int real_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    sigaction_function *function = (sigaction_function *)(uintptr_t)real(ACTION);
+    if (function)
+        return function(number, action, old);
+    errno = ENOSYS;
+    return -1;
+}
+
+/* ---- Handlers of tools --------------------------------------------------------------------------
+ */
+
+struct hidden {
+    struct sigaction tool, before;
+    atomic_bool removed;
+    struct hidden *older;
+};
+
+enum { NUMBERS = 65 };
+static _Atomic(struct hidden *) hidden[NUMBERS]; /* the last one first; only added to */
+
+static const void *handler_of(const struct sigaction *action)
+{
+    return action->sa_flags & SA_SIGINFO ? (const void *)(uintptr_t)action->sa_sigaction
+                                         : (const void *)(uintptr_t)action->sa_handler;
+}
+
+/* The last one that was not removed; NULL: the program sees what there is. */
+EARLY static struct hidden *top_of(int number)
+{
+    struct hidden *top = number > 0 && number < NUMBERS
+                             ? atomic_load_explicit(&hidden[number], memory_order_acquire)
+                             : NULL;
+    while (top && atomic_load(&top->removed))
+        top = top->older;
+    return top;
+}
+
+static struct hidden *find(struct hidden *from, const struct sigaction *action)
+{
+    while (from && handler_of(&from->tool) != handler_of(action))
+        from = from->older;
+    return from;
+}
+
+/* What the program is to see where there is `action`. */
+static struct sigaction seen(struct hidden *top, struct sigaction action)
+{
+    for (; (top = find(top, &action)); top = top->older)
+        action = top->before;
+    return action;
+}
+
+/* Whether the program sets what it saw before, or would see without the tools. */
+static bool is_restored(struct hidden *top, const void *handler)
+{
+    const struct sigaction below = seen(top, top->tool);
+    return handler == handler_of(&below);
+}
+
+static int hide(int number, const struct sigaction *action, const struct sigaction *before)
+{
+    struct hidden *entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return MPI_ERR_NO_MEM;
+    entry->tool = *action;
+    entry->before = *before;
+    entry->older = atomic_load(&hidden[number]);
+    while (!atomic_compare_exchange_weak(&hidden[number], &entry->older, entry))
+        continue;
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct sigaction *old, int own)
+{
+    struct sigaction found;
+    if (number <= 0 || number >= NUMBERS || real_sigaction(number, NULL, &found))
+        return MPI_ERR_ARG;
+    if (action && own) {
+        const int result = hide(number, action, &found);
+        if (result != MPI_SUCCESS)
+            return result;
+    }
+    struct hidden *top = top_of(number);
+    if (action && real_sigaction(number, action, NULL)) {
+        if (own)
+            atomic_store(&top->removed, true);
+        return MPI_ERR_ARG;
+    }
+    if (action && !own && (top = find(top, &found)))
+        atomic_store(&top->removed, true);
+    if (old)
+        *old = found;
+    return MPI_SUCCESS;
+}
+
+/* ---- For the program ----------------------------------------------------------------------------
+ */
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED EARLY int sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    struct hidden *top = top_of(number);
+    struct sigaction found;
+    if (!top)
+        return real_sigaction(number, action, old);
+    if (action && is_restored(top, handler_of(action)))
+        action = &top->tool;
+    const int result = real_sigaction(number, action, &found);
+    if (!result && old)
+        *old = seen(top, found);
+    return result;
+}
+
+EARLY static handler_function set(enum real which, int number, handler_function handler)
+{
+    signal_function *function = (signal_function *)(uintptr_t)real(which);
+    struct hidden *top = top_of(number);
+    if (!function) {
+        errno = ENOSYS;
+        return SIG_ERR;
+    }
+    handler_function old = function(number, handler);
+    if (!top || old == SIG_ERR)
+        return old;
+    if (is_restored(top, (const void *)(uintptr_t)handler))
+        real_sigaction(number, &top->tool, NULL);
+    const struct sigaction found = {.sa_handler = old}, shown = seen(top, found);
+    return (handler_function)(uintptr_t)handler_of(&shown);
+}
+
+#define SET(name, which)                                                                           \
+    EXPORTED EARLY handler_function name(int number, handler_function handler);                    \
+    EXPORTED EARLY handler_function name(int number, handler_function handler)                     \
+    {                                                                                              \
+        return set(which, number, handler);                                                        \
+    }
+SET(signal, SIGNAL)
+SET(bsd_signal, BSD_SIGNAL)
+SET(ssignal, SSIGNAL)
+SET(sysv_signal, SYSV_SIGNAL)
+SET(__sysv_signal, SYSV_SIGNAL_TOO)
+SET(sigset, SIGSET)
