@@ -52,6 +52,7 @@ __attribute__((constructor)) EARLY static void find_all(void)
 {
     for (int which = 0; which < REALS; which++)
         real((enum real)which);
+    dlerror(); /* what was not found is nobody's concern */
 }
 
 EARLY static int real_sigaction(int number, const struct sigaction *action, struct sigaction *old)
