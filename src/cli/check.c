@@ -331,7 +331,7 @@ int cli_check(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
     struct wish wish = {.functions = qmpi_allocate((size_t)argc, sizeof *wish.functions)};
-    argp_parse(&argp, argc, argv, 0, NULL, &wish);
+    cli_parse(&argp, argc, argv, 0, NULL, &wish);
     if (wish.in_process)
         check_here(&wish);
     cli_note_stack();

@@ -19,6 +19,10 @@ int cli_new(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_vars(int argc, char **argv);
 
+/* As argp_parse; what getopt says of a wrong option goes through qmpi_message, too. In main.c. */
+void cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, int *end,
+               void *input);
+
 /* As argp_error and printf, of what qmpi_message makes. In main.c. */
 void cli_misuse(const struct argp_state *state, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -138,7 +138,7 @@ int cli_doctor(int argc, char **argv)
     static const struct argp argp = {options, parse, "[-- PROGRAM [ARGUMENT...]]", doc, NULL,
                                      NULL,    NULL};
     const char *program = NULL;
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &program);
+    cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &program);
     cli_note_stack();
     doctor_heading("qmpi and MPI");
     doctor_look_at_qmpi();

@@ -14,7 +14,7 @@ static const char doc[] =
 int cli_functions(int argc, char **argv)
 {
     static const struct argp argp = {.doc = doc};
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    cli_parse(&argp, argc, argv, 0, NULL, NULL);
     for (int number = 0; number < qmpi_name_count; number++)
         printf("%4d  %-40s %s\n", number, qmpi_names[number].name,
                qmpi_names[number].exists ? "yes" : "no");

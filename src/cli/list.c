@@ -143,7 +143,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 int cli_list(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    cli_parse(&argp, argc, argv, 0, NULL, NULL);
     const char *list = qmpi_setting("QMPI_TOOL_PATH");
     while (list && *list) {
         const size_t length = strcspn(list, ":");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* qmpi: finds the subcommand and hands the arguments on. */
+#define _GNU_SOURCE
 #include "cli.h"
 
 #include "message.h"
@@ -35,6 +36,44 @@ static const char doc[] = "Several MPI tools at once on one unmodified program.\
                           "\n"
                           "`qmpi COMMAND --help` tells more of each.";
 
+/* ---- What is said of the command line -----------------------------------------------------------
+ */
+
+static FILE *plain_errors; /* stderr, while another stands in for it; NULL: none does */
+
+static ssize_t write_shown(void *cookie, const char *text, size_t size)
+{
+    char *copy = qmpi_copy_part(text, size), *shown = qmpi_message("%-s", copy);
+    (void)cookie;
+    fputs(shown, plain_errors);
+    free(shown);
+    free(copy);
+    return (ssize_t)size;
+}
+
+static void end_shown(void)
+{
+    if (!plain_errors)
+        return;
+    fclose(stderr);
+    stderr = plain_errors;
+    plain_errors = NULL;
+}
+
+void cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, int *end,
+               void *input)
+{
+    const cookie_io_functions_t functions = {.write = write_shown};
+    FILE *shown = fopencookie(NULL, "w", functions);
+    if (shown) {
+        setvbuf(shown, NULL, _IOLBF, BUFSIZ);
+        plain_errors = stderr;
+        stderr = shown;
+    }
+    argp_parse(argp, argc, argv, flags, end, input);
+    end_shown();
+}
+
 void cli_misuse(const struct argp_state *state, const char *format, ...)
 {
     va_list list;
@@ -64,6 +103,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             static char name[64];
             snprintf(name, sizeof name, "qmpi %s", argument);
             state->argv[state->next - 1] = name;
+            end_shown();
             exit(
                 commands[i].function(state->argc - state->next + 1, state->argv + state->next - 1));
         }
@@ -79,6 +119,6 @@ int main(int argc, char **argv)
     static const struct argp argp = {
         .parser = parse, .args_doc = "COMMAND [ARGUMENT...]", .doc = doc};
     argp_err_exit_status = 2;
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
+    cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
     return 2;
 }

@@ -285,7 +285,7 @@ int cli_new(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "NAME", doc, NULL, NULL, NULL};
     struct wish wish = {.folder = NULL};
-    argp_parse(&argp, argc, argv, 0, NULL, &wish);
+    cli_parse(&argp, argc, argv, 0, NULL, &wish);
     check_name(&wish);
     make_folder(wish.folder);
     char *source = qmpi_format("%s.%s", wish.name, wish.cxx ? "cpp" : "c");

@@ -327,7 +327,7 @@ int cli_report(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "FILE...", doc, NULL, NULL, NULL};
     struct request request = {.top = DEFAULT_TOP};
-    argp_parse(&argp, argc, argv, 0, NULL, &request);
+    cli_parse(&argp, argc, argv, 0, NULL, &request);
     int count = 0, status = 0;
     while (request.files[count])
         count++;

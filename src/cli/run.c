@@ -113,7 +113,7 @@ int cli_run(int argc, char **argv)
     static const struct argp argp = {options, parse, "-- PROGRAM [ARGUMENT...]", doc, NULL,
                                      NULL,    NULL};
     struct wish wish = {.program = NULL};
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &wish);
+    cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &wish);
     char **const program = wish.program;
     cli_note_stack();
     note_no_tools(program[0]);

@@ -76,7 +76,7 @@ int cli_vars(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "[GLOB...]", doc, NULL, NULL, NULL};
     struct wish wish = {.tools = ""};
-    argp_parse(&argp, argc, argv, 0, NULL, &wish);
+    cli_parse(&argp, argc, argv, 0, NULL, &wish);
     char *tools =
         qmpi_format("mpit,at=init,output=-,format=%s%s%s:%s", wish.json ? "json" : "table",
                     wish.globs ? ",show=" : "", wish.globs ? wish.globs : "", wish.tools);

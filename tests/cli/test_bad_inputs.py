@@ -84,6 +84,8 @@ RAW_INPUTS = {  # a function of a folder that returns a command's arguments and 
     "a file to report": lambda folder: (["report", f"/none/{RAW}"], {}),
     "a file to write": lambda folder: (["report", "--top", RAW, "none"], {}),
     "a command": lambda folder: ([RAW], {}),
+    "a long option": lambda folder: (["check", "--\x1b[31m\r"], {}),
+    "a long option of a run": lambda folder: (["run", "-t", "", "--\x1b[31m=1"], {}),
     "an argument": lambda folder: (["check", RAW], {}),
 }
 
