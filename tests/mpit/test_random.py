@@ -31,7 +31,7 @@ def test_nobody_is_asked_about_an_object_after_its_handle_was_freed():
 
 
 def test_values_may_be_read_written_and_reset_in_a_signal_handler():
-    result = run_mpit("signals", 2, tools="publisher")
+    result = run_mpit("signals", 1000, tools="publisher")
     assert (result.returncode, result.stdout) == (0, "done\n")
 
 

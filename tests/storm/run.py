@@ -80,7 +80,7 @@ def execute(words, env, folder, timeout):
     return status, output.decode(errors="replace")
 
 
-def becomes_empty(folder, seconds=5):
+def becomes_empty(folder, seconds=60):
     """Whether nothing is left there; a process that was killed has somebody who tidies up."""
     end = time.time() + seconds
     while any(folder.glob("qmpi*")):

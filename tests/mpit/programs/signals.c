@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 static MPI_T_pvar_session session;
@@ -97,7 +96,7 @@ int main(int argc, char **argv)
 {
     const unsigned long long thousand = 1000;
     const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
-    const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 2);
+    const int wanted = argc > 1 ? atoi(argv[1]) : 1000;
     int provided;
     expect(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     expect(MPI_T_pvar_session_create(&session));
@@ -108,13 +107,13 @@ int main(int argc, char **argv)
     array = open_pvar("qmpi.publisher.array", MPI_T_PVAR_CLASS_COUNTER);
     signal(SIGALRM, handle);
     setitimer(ITIMER_REAL, &often, NULL);
-    while (time(NULL) <= end)
+    while (handled < wanted)
         work();
     setitimer(ITIMER_REAL, &never, NULL);
     expect(MPI_T_pvar_session_free(&session));
     expect(MPI_T_finalize());
     fprintf(stderr, "trace: %d signals\n", (int)handled);
-    if (failures || handled < 100)
+    if (failures)
         printf("%d calls failed in %d signals\n", (int)failures, (int)handled);
     else
         puts("done");
