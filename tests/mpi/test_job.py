@@ -2,12 +2,13 @@
 """What these tests know of a job's ranks is what the ranks did, and nothing of a job stays behind."""
 import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from support import clean_environment, run_job, run_mpi
+from support import OPEN_MPI, clean_environment, run_job, run_mpi
 
 RANK = "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; "
 
@@ -56,6 +57,23 @@ def test_ranks_that_do_not_end_are_killed_when_the_others_have():
     assert (result.returncode, result.stdout) == (37, "done\n")
     assert [rank.returncode for rank in result.ranks] == [37, -signal.SIGKILL]
     assert not any(is_there(rank.pid) for rank in result.ranks)
+
+
+LINGERS = """
+#include <stdlib.h>
+#include <unistd.h>
+static void linger(void) { close(atoi(getenv("PMI_FD"))); usleep(300000); }
+__attribute__((constructor)) static void begin(void) { if (*getenv("PMI_RANK") == '0') atexit(linger); }
+"""
+
+
+@pytest.mark.skipif(OPEN_MPI, reason="by its connection MPICH's launcher notices that a rank ends")
+def test_a_rank_that_takes_its_time_to_end_is_not_killed_meanwhile(tmp_path):
+    """MPICH's launcher does that as soon as its connection is closed, and the job's status is 9."""
+    (tmp_path / "lingers.c").write_text(LINGERS)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "lingers.so", "lingers.c"], cwd=tmp_path, check=True)
+    result = run_mpi("calls", "init", "a step that there is not", preload=[tmp_path / "lingers.so"])
+    assert [rank.returncode for rank in result.ranks] == [99, 99]
 
 
 def test_an_aborting_rank_has_the_status_that_it_asked_for():
