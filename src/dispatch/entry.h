@@ -9,6 +9,10 @@
  *   ENTRY name, n    MPI_X jumps through its slot, PMPI_X through its own, and n's first-call code
  *   END              the first-call code that all share
  *
+ *   DEFERRED_TABLE t  begins a table t of further code whose target is asked for at each call
+ *   DEFERRED n       its place n
+ *   DEFERRED_END f   the code that all places share: jumps where f(n, caller) says
+ *
  * The first-call code keeps every argument register, asks qmpi_start_call (or qmpi_start_base)
  * where function n leads and jumps there, so that the first call sees the stack as any later one
  * does.

@@ -123,6 +123,12 @@ static void start_once(void)
     pthread_mutex_unlock(&lock);
 }
 
+void qmpi_start(void)
+{
+    if (!starting && !__atomic_load_n(&done, __ATOMIC_ACQUIRE))
+        start_once();
+}
+
 /* While the stack is built, a constructor or an init of ours calls MPI: the layers so far. */
 static qmpi_function *way_so_far(int number, const void *caller, bool pmpi)
 {

@@ -6,7 +6,6 @@
  * downwards only, before and after, it comes to the base once whichever it meets.
  */
 #define _GNU_SOURCE
-#include "binding.h"
 #include "cells.h"
 #include "chain.h"
 #include "fortran.h"
@@ -93,14 +92,9 @@ static int topmost(void)
  */
 static void lead_fortran(int before, int now)
 {
-    const struct qmpi_layer *old = qmpi_layer_get(before), *top = qmpi_layer_get(now);
-    struct qmpi_group bindings = {.count = 0};
-    if (before == now)
-        return;
-    bindings.objects = qmpi_binding_objects(&bindings.count);
-    if (old && old->group)
-        qmpi_fortran_lead_to(&bindings);
-    qmpi_fortran_lead_to(top ? top->group : NULL);
+    const struct qmpi_layer *top = qmpi_layer_get(now);
+    if (before != now)
+        qmpi_fortran_lead_to(top ? top->group : NULL);
 }
 
 /* A tool that keeps what dlsym told it cannot be led elsewhere: who trusts its figures must know.

@@ -37,12 +37,6 @@ int qmpi_binding_count(void)
     return __atomic_load_n(&binding_count, __ATOMIC_ACQUIRE);
 }
 
-struct qmpi_elf_loaded *qmpi_binding_objects(int *count)
-{
-    *count = qmpi_binding_count();
-    return bindings;
-}
-
 void *qmpi_binding_find(const char *name)
 {
     void *procedure = NULL;

@@ -17,9 +17,8 @@ bool qmpi_binding_is(const struct qmpi_elf_loaded *object);
 /* Points its references to the entries. */
 void qmpi_binding_redirect(const struct qmpi_elf_loaded *object);
 
-/* How many bindings were redirected, and which. */
+/* How many bindings were redirected. */
 int qmpi_binding_count(void);
-struct qmpi_elf_loaded *qmpi_binding_objects(int *count);
 
 /* The procedure that a binding defines under this name; NULL: none does. */
 void *qmpi_binding_find(const char *name);

@@ -5,39 +5,73 @@
 
 #include "binding.h"
 #include "elf_rewrite.h"
+#include "fortran_inits.h"
+#include "layer.h"
 #include "message.h"
-#include "names.h"
+#include "procedures.h"
 #include "resident.h"
+#include "start.h"
 
-#include <ctype.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-/* mpi_send_, mpi_send__, mpi_send, MPI_SEND and mpi_send_f08_ are Fortran's; MPI_Send is C's. */
-static bool is_fortran_name(const char *name)
+/* mpi_f08 has constants of its own, which another procedure initialises. */
+enum family { PLAIN, F08, FAMILIES };
+
+static const struct {
+    const char *name;
+    enum family family;
+} inits[] = {
+#define INIT(NUMBER, NAME, FAMILY) [NUMBER] = {NAME, FAMILY},
+    QMPI_FORTRAN_INITS(INIT)
+#undef INIT
+};
+enum { INITS = sizeof inits / sizeof *inits };
+
+/* By their numbers: the code that calls qmpi_fortran_first. */
+extern qmpi_function *const qmpi_fortran_deferred[INITS] QMPI_HIDDEN;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The hosted tool on top of the stack, if it has Fortran wrappers. Under the lock. */
+static const struct qmpi_group *top;
+static bool has_init[FAMILIES]; /* one for initialisation */
+
+/* [tool_id]: the program has gone through its wrapper for initialisation. Under the lock. */
+static bool began[QMPI_LAYERS_MAX + 1][FAMILIES];
+
+static int find_init(const char *name)
 {
-    return tolower((unsigned char)name[0]) == 'm' && !strncasecmp(name, "mpi_", 4) &&
-           qmpi_name_find(name) < 0;
+    for (int i = 0; i < INITS; i++) {
+        if (!strcmp(inits[i].name, name))
+            return i;
+    }
+    return -1;
+}
+
+/* Whether the wrappers of the tool on top have what they may need. */
+static bool is_ready(enum family family)
+{
+    const enum family other = family == PLAIN ? F08 : PLAIN;
+    const bool *done = began[top->layer->tool_id];
+    return done[family] || (!has_init[family] && (done[other] || !has_init[other]));
 }
 
 static void *target_of(void *data, const char *name, enum qmpi_binding binding)
 {
-    const struct qmpi_group *top = data;
     (void)binding;
-    void *procedure = is_fortran_name(name) ? qmpi_binding_find(name) : NULL;
-    void *wrapper = procedure && top ? qmpi_group_find(top, name) : NULL;
+    if (!qmpi_procedures_named(name))
+        return NULL;
+    void *procedure = qmpi_binding_find(name);
+    if (!procedure || !qmpi_procedures_led(data, name))
+        return NULL;
+    const int init = find_init(name);
+    if (init >= 0)
+        return (void *)(uintptr_t)qmpi_fortran_deferred[init];
+    void *wrapper =
+        top && is_ready(strstr(name, "_f08") ? F08 : PLAIN) ? qmpi_group_find(top, name) : NULL;
     return wrapper ? wrapper : procedure;
-}
-
-static bool is_resident(const struct qmpi_elf_loaded *object)
-{
-    for (int i = 0; i < qmpi_resident_count(); i++) {
-        const struct qmpi_resident *resident = qmpi_resident_get(i);
-        if (!resident->program && resident->object.base == object->base)
-            return true;
-    }
-    return false;
 }
 
 /* The program and its libraries: all that is neither MPI nor a tool. */
@@ -45,11 +79,11 @@ static int lead(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct qmpi_elf_loaded object;
     (void)size;
-    if (!qmpi_elf_loaded_read(info, &object) || qmpi_binding_is(&object) || is_resident(&object) ||
-        qmpi_elf_loaded_find(&object, "PMPI_Get_library_version") ||
-        qmpi_group_of(object.image.dynamic))
+    (void)data;
+    if (!qmpi_elf_loaded_read(info, &object) || qmpi_group_is_mpi(&object) ||
+        qmpi_procedures_of_tool(object.base) || qmpi_group_of(object.image.dynamic))
         return 0;
-    char *problem = qmpi_elf_rewrite(&object, target_of, data);
+    char *problem = qmpi_elf_rewrite(&object, target_of, &object);
     if (problem)
         qmpi_debug(QMPI_TOPIC_LOAD, "Fortran calls of %s stay as they are: %-s", object.name,
                    problem);
@@ -60,13 +94,8 @@ static int lead(struct dl_phdr_info *info, size_t size, void *data)
 static bool has_wrappers(const struct qmpi_group *group)
 {
     for (int i = 0; i < group->count; i++) {
-        const struct qmpi_elf_image *image = &group->objects[i].image;
-        const size_t count = qmpi_elf_symbol_count(image);
-        for (size_t k = 0; k < count; k++) {
-            if (qmpi_elf_defines(&image->symbols[k]) &&
-                is_fortran_name(qmpi_elf_string(image, image->symbols[k].st_name)))
-                return true;
-        }
+        if (qmpi_procedures_defined(&group->objects[i].image))
+            return true;
     }
     return false;
 }
@@ -75,13 +104,37 @@ void qmpi_fortran_begin(void)
 {
     if (!qmpi_binding_count())
         return;
-    qmpi_resident_find();
-    if (qmpi_resident_count())
-        dl_iterate_phdr(lead, NULL);
+    qmpi_procedures_find();
+    dl_iterate_phdr(lead, NULL);
 }
 
-void qmpi_fortran_lead_to(const struct qmpi_group *top)
+void qmpi_fortran_lead_to(const struct qmpi_group *group)
 {
-    if (qmpi_binding_count() && top && has_wrappers(top))
-        dl_iterate_phdr(lead, (void *)top);
+    if (!qmpi_binding_count())
+        return;
+    pthread_mutex_lock(&lock);
+    const bool led = top || qmpi_resident_count();
+    top = group && has_wrappers(group) ? group : NULL;
+    for (int family = PLAIN; family < FAMILIES; family++)
+        has_init[family] = false;
+    for (int i = 0; top && i < INITS; i++)
+        has_init[inits[i].family] |= qmpi_group_find(top, inits[i].name) != NULL;
+    if (top || led)
+        dl_iterate_phdr(lead, NULL);
+    pthread_mutex_unlock(&lock);
+}
+
+qmpi_function *qmpi_fortran_first(int number, const void *caller)
+{
+    (void)caller;
+    qmpi_start();
+    const char *name = inits[number].name;
+    pthread_mutex_lock(&lock);
+    void *wrapper = top ? qmpi_group_find(top, name) : NULL;
+    if (wrapper) {
+        began[top->layer->tool_id][inits[number].family] = true;
+        dl_iterate_phdr(lead, NULL);
+    }
+    pthread_mutex_unlock(&lock);
+    return (qmpi_function *)(uintptr_t)(wrapper ? wrapper : qmpi_binding_find(name));
 }

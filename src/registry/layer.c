@@ -112,6 +112,7 @@ void qmpi_layer_leave_out(struct qmpi_layer *layer)
 {
     memset(layer->functions, 0, QMPI_FUNCTION_COUNT * sizeof *layer->functions);
     layer->crossing = layer->observing = NULL;
+    layer->group = NULL;
     storage[layer->tool_id] = NULL;
 }
 
