@@ -3,16 +3,21 @@
 #define _GNU_SOURCE
 #include "references.h"
 
+#include "base.h"
 #include "below.h"
+#include "binding.h"
 #include "elf_rewrite.h"
 #include "layer.h"
 #include "message.h"
 #include "names.h"
+#include "procedures.h"
+#include "tool_dlsym.h"
 #include "tool_exit.h"
 #include "tool_getenv.h"
 
 #include <dlfcn.h>
 #include <string.h>
+#include <strings.h>
 
 int qmpi_references_number(const struct qmpi_group *group, const char *name, bool program)
 {
@@ -20,6 +25,20 @@ int qmpi_references_number(const struct qmpi_group *group, const char *name, boo
         return qmpi_name_find(name + 1);
     const int number = name[0] == 'M' && !program ? qmpi_name_find(name) : -1;
     return number >= 0 && qmpi_group_find(group, name) ? -1 : number;
+}
+
+/*
+ * MPI_IN_PLACE and its like are variables in Fortran, which every library that names them defines.
+ * All mean the first of them, by whose address MPI knows the constant; a copy would mean its own.
+ */
+static void *find_constant(const struct qmpi_group *group, const char *name)
+{
+    void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
+    if (strncasecmp(name, "mpi", 3) != 0 || qmpi_name_find(name) >= 0 ||
+        qmpi_procedures_named(name) || !qmpi_group_find(group, name) ||
+        (!qmpi_binding_find(name) && !qmpi_base_symbol(name)))
+        return NULL;
+    return look_up(RTLD_DEFAULT, name);
 }
 
 /* Where a reference to `name` belongs; NULL: where it is. */
@@ -31,6 +50,9 @@ static void *target_of(const struct qmpi_group *group, const char *name, bool pr
         return (void *)(uintptr_t)qmpi_below(layer, number);
     if (!strncmp(name, "PMPI", 4))
         return NULL;
+    void *constant = find_constant(group, name);
+    if (constant)
+        return constant;
     if (name[0] == 'M' && !program)
         return qmpi_name_find(name) < 0 ? NULL : qmpi_group_find(group, name);
     if (!strcmp(name, "dlsym"))
