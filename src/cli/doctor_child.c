@@ -56,6 +56,7 @@ static void become(const struct doctor_child *child, const sigset_t *signals)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a group of its own gets no interrupt from the terminal */
     setpgid(0, 0);
+    signal(SIGTTOU, SIG_IGN); /* nor may such a group write to some: it would be stopped */
     if (!child->shown) {
         const int input = open("/dev/null", O_RDONLY);
         dup2(input, STDIN_FILENO);
