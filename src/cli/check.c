@@ -197,6 +197,17 @@ static void print_all_shared(int count)
     }
 }
 
+/* A hosted layer's ends in what it shares with layers below it, if there is anything. */
+static void print_binding(const char *binding)
+{
+    static const char mark[] = "; shares ";
+    const char *shares = strstr(binding, mark);
+    const int length = shares ? (int)(shares - binding) : (int)strlen(binding);
+    cli_print("  binding     %.*s\n", length, binding);
+    if (shares)
+        cli_print("  shares      %s\n", shares + sizeof mark - 1);
+}
+
 static void print_layer(int tool_id)
 {
     const char *name = "", *binding = "";
@@ -209,7 +220,7 @@ static void print_layer(int tool_id)
     if (info && info->description)
         cli_print("  does        %s\n", info->description);
     cli_print("  library     %s\n", library_of(tool_id));
-    cli_print("  binding     %s\n", binding);
+    print_binding(binding);
     print_preloaded(tool_id);
     if (info)
         print_options(tool_id, info);

@@ -108,21 +108,24 @@ static int print_messages(const char *text)
     }
 }
 
-/* From the listing of qmpi check: each layer's first line, its library, binding and functions. */
+/* From the listing of qmpi check: each layer's first line, its library, its binding, what it shares
+ * with others, and its functions. */
 static void print_layers(const char *text)
 {
-    char layer[256] = "", library[4096] = "", binding[256] = "", preloaded[256] = "";
+    char layer[256] = "", library[4096] = "", binding[4096] = "", preloaded[256] = "";
+    char shares[4096] = "";
     int count = 0, functions;
     for (; *text; text += strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n')) {
         if (!strncmp(text, "layers ", 7))
             doctor_note("%.*s", (int)strcspn(text, "\n"), text);
         if (sscanf(text, "layer %255[^\n]", layer) == 1) {
-            *preloaded = '\0';
+            *preloaded = *shares = '\0';
             continue;
         }
         if (sscanf(text, "  library %4095[^\n]", library) == 1 ||
-            sscanf(text, "  binding %255[^\n]", binding) == 1 ||
+            sscanf(text, "  binding %4095[^\n]", binding) == 1 ||
             sscanf(text, "  preloaded %255[^\n]", preloaded) == 1 ||
+            sscanf(text, "  shares %4095[^\n]", shares) == 1 ||
             strncmp(text, "  intercepts ", 13) != 0)
             continue;
         count++;
@@ -134,6 +137,9 @@ static void print_layers(const char *text)
                       binding + strspn(binding, " "),
                       *preloaded ? "; `qmpi run` preloads it, for " : "",
                       preloaded + strspn(preloaded, " "));
+        if (*shares)
+            doctor_note("layer %s: shares %s; what the tools keep there is one state", layer,
+                        shares + strspn(shares, " "));
     }
     if (!count)
         doctor_note("no layers: every MPI call goes straight to the MPI library");

@@ -162,6 +162,10 @@ int qmpi_chain_set_enabled(int tool_id, bool enabled);
 /* The layer has no place in the stack after all: it is not told of switches. In switch.c. */
 void qmpi_chain_leave_out(int tool_id);
 
+/* Between the two no layer is switched: for what is to be bound as the chains are now. */
+void qmpi_chain_hold(void);
+void qmpi_chain_release(void);
+
 /* Whether a layer is on; a layer that does not exist is not. Any thread. */
 bool qmpi_chain_is_enabled(int tool_id);
 

@@ -31,6 +31,16 @@ bool qmpi_chain_is_enabled(int tool_id)
     return qmpi_layer_get(tool_id) && !__atomic_load_n(&off[tool_id], __ATOMIC_ACQUIRE);
 }
 
+void qmpi_chain_hold(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void qmpi_chain_release(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
 static bool keeps(int tool_id, int number)
 {
     return kept[tool_id] && kept[tool_id][number];

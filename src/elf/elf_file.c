@@ -88,8 +88,7 @@ static const char *check_whole(const struct qmpi_elf_file *file)
     return check_segments(file);
 }
 
-/* The file offset of a virtual address, and how many bytes of its segment follow; 0: nowhere. */
-static uint64_t offset_of(const struct qmpi_elf_file *file, uint64_t address, uint64_t *left)
+uint64_t qmpi_elf_file_offset(const struct qmpi_elf_file *file, uint64_t address, uint64_t *left)
 {
     const ElfW(Ehdr) *header = file->map;
     for (int i = 0; i < header->e_phnum; i++) {
@@ -118,11 +117,11 @@ static size_t count_symbols(const struct qmpi_elf_file *file, uint64_t symbols_a
     }
     uint64_t left;
     const uint64_t hash = qmpi_elf_tag(&file->image, DT_HASH, 0);
-    const uint64_t hash_at = hash ? offset_of(file, hash, &left) : 0;
+    const uint64_t hash_at = hash ? qmpi_elf_file_offset(file, hash, &left) : 0;
     if (hash_at && hash_at % sizeof(uint32_t) == 0 && left >= 2 * sizeof(uint32_t))
         return ((const uint32_t *)at_offset(file, hash_at))[1];
     const uint64_t gnu = qmpi_elf_tag(&file->image, DT_GNU_HASH, 0);
-    const uint64_t gnu_at = gnu ? offset_of(file, gnu, &left) : 0;
+    const uint64_t gnu_at = gnu ? qmpi_elf_file_offset(file, gnu, &left) : 0;
     if (gnu_at && gnu_at % sizeof(uint32_t) == 0 && left >= 4 * sizeof(uint32_t)) {
         const size_t count =
             qmpi_elf_count_hashed(at_offset(file, gnu_at), (size_t)(left / sizeof(uint32_t)));
@@ -150,7 +149,6 @@ static const char *read_dynamic(struct qmpi_elf_file *file, bool program)
             return none;
         image->dynamic = at_offset(file, segment->p_offset);
         image->dynamic_count = segment->p_filesz / sizeof(ElfW(Dyn));
-        file->dynamic_room = image->dynamic_count;
     }
     for (size_t i = 0; i < image->dynamic_count; i++) {
         if (image->dynamic[i].d_tag == DT_NULL)
@@ -158,7 +156,7 @@ static const char *read_dynamic(struct qmpi_elf_file *file, bool program)
     }
     uint64_t left;
     const uint64_t symbols = qmpi_elf_tag(image, DT_SYMTAB, 0);
-    const uint64_t symbols_at = offset_of(file, symbols, &left);
+    const uint64_t symbols_at = qmpi_elf_file_offset(file, symbols, &left);
     if (!symbols || !symbols_at || symbols_at % sizeof(uint64_t) || !inside(file, symbols_at, left))
         return none;
     const size_t limit = (size_t)(left / sizeof(ElfW(Sym)));
@@ -167,7 +165,7 @@ static const char *read_dynamic(struct qmpi_elf_file *file, bool program)
     image->symbol_count = count < limit ? count : limit;
 
     const uint64_t strings = qmpi_elf_tag(image, DT_STRTAB, 0);
-    const uint64_t strings_at = offset_of(file, strings, &left);
+    const uint64_t strings_at = qmpi_elf_file_offset(file, strings, &left);
     const uint64_t size = qmpi_elf_tag(image, DT_STRSZ, 0);
     if (!strings || !strings_at || !size || size > left || !inside(file, strings_at, size))
         return none;
@@ -190,7 +188,7 @@ static const char *check_hash(const struct qmpi_elf_file *file)
     static const char *const damaged = "its hash table is damaged";
     uint64_t left;
     const uint64_t table = qmpi_elf_tag(&file->image, DT_GNU_HASH, 0);
-    const uint64_t at = offset_of(file, table, &left);
+    const uint64_t at = qmpi_elf_file_offset(file, table, &left);
     if (!table)
         return NULL;
     if (!at || at % sizeof(uint32_t) || left < 4 * sizeof(uint32_t) || !inside(file, at, left))
@@ -204,7 +202,7 @@ static const char *check_relocations(const struct qmpi_elf_file *file)
     static const char *const damaged = "its relocations are damaged";
     const struct qmpi_elf_image *image = &file->image;
     uint64_t left;
-    const uint64_t at = offset_of(file, qmpi_elf_tag(image, DT_RELA, 0), &left);
+    const uint64_t at = qmpi_elf_file_offset(file, qmpi_elf_tag(image, DT_RELA, 0), &left);
     const uint64_t count = qmpi_elf_tag(image, DT_RELACOUNT, 0);
     if (qmpi_elf_tag(image, DT_RELAENT, 0) > 0 &&
         qmpi_elf_tag(image, DT_RELAENT, 0) != sizeof(ElfW(Rela)))
@@ -282,4 +280,11 @@ void qmpi_elf_file_close(struct qmpi_elf_file *file)
 {
     munmap(file->map, file->size);
     *file = (struct qmpi_elf_file){.map = NULL};
+}
+
+bool qmpi_elf_file_same(const char *one, const char *other)
+{
+    struct stat first, second;
+    return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }

@@ -10,7 +10,6 @@
 
 struct qmpi_elf_file {
     struct qmpi_elf_image image;
-    size_t dynamic_room; /* entries of the dynamic section, those after its end included */
     void *map;
     size_t size;
 };
@@ -23,6 +22,12 @@ const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file);
 
 /* The same for a program's file, which is no library. */
 const char *qmpi_elf_program_open(const char *path, struct qmpi_elf_file *file);
+
+/* Whether two paths lead to the same file. */
+bool qmpi_elf_file_same(const char *one, const char *other);
+
+/* The file offset of a virtual address, and how many bytes of its segment follow; 0: nowhere. */
+uint64_t qmpi_elf_file_offset(const struct qmpi_elf_file *file, uint64_t address, uint64_t *left);
 
 void qmpi_elf_file_close(struct qmpi_elf_file *file);
 

@@ -8,7 +8,6 @@
 #include "message.h"
 #include "references.h"
 
-#include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -37,7 +36,6 @@ struct noting {
     const struct qmpi_group *group;
     bool program;
     struct pages *pages;
-    int count;
 };
 
 static void note(void *data, const struct qmpi_elf_reference *reference)
@@ -47,7 +45,6 @@ static void note(void *data, const struct qmpi_elf_reference *reference)
     const int number = qmpi_references_number(noting->group, reference->name, noting->program);
     if (number < 0 || !qmpi_chain_below(tool_id, number))
         return;
-    noting->count++;
     /* What does not lie as a pointer should cannot be changed under those who read it. */
     if ((uintptr_t)reference->place % sizeof *reference->place)
         return;
@@ -68,13 +65,11 @@ void qmpi_cells_note(const struct qmpi_group *group, const struct qmpi_elf_loade
                      bool program)
 {
     struct pages *pages = qmpi_allocate(1, sizeof *pages);
-    struct noting noting = {group, program, pages, 0};
+    struct noting noting = {group, program, pages};
     pages->relro = qmpi_elf_relro(object);
     qmpi_elf_references(object, note, &noting);
     if (!pages->used)
         free(pages);
-    if (noting.count && *object->name) /* a tool may close a library that it opened itself */
-        dlopen(object->name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 static bool open_pages(struct pages *pages)

@@ -5,16 +5,19 @@
 
 #include "below.h"
 #include "cells.h"
+#include "chain.h"
 #include "copies.h"
-#include "family.h"
+#include "elf_file.h"
 #include "group.h"
 #include "late.h"
 #include "loadable.h"
 #include "message.h"
 #include "names.h"
+#include "opening.h"
 #include "references.h"
 #include "replaces.h"
 #include "resident.h"
+#include "shares.h"
 #include "tool_getenv.h"
 
 #include <dlfcn.h>
@@ -23,23 +26,10 @@
 
 bool qmpi_host_is_used;
 
-/*
- * The layer whose library is being loaded, and what was loaded before. Seen by all threads, for a
- * constructor may wait for a thread of its own that calls MPI; kept for the run.
- */
-struct loading {
-    struct qmpi_layer *layer;
-    struct qmpi_group_snapshot before;
-};
-static struct loading *loading; /* NULL: none */
-
 struct qmpi_layer *qmpi_host_layer_of(const void *address)
 {
     const struct qmpi_group *group = qmpi_group_of(address);
-    if (group)
-        return group->layer;
-    const struct loading *now = __atomic_load_n(&loading, __ATOMIC_ACQUIRE);
-    return now && !qmpi_group_snapshot_holds(&now->before, address) ? now->layer : NULL;
+    return group ? group->layer : qmpi_opening_layer_of(address);
 }
 
 qmpi_function *qmpi_host_way(int number, const void *caller, bool pmpi)
@@ -80,48 +70,64 @@ static char *check_options(const struct qmpi_layer *layer)
     return NULL;
 }
 
-/* A tool that is a layer already, or whose dependency is another layer's, is loaded from a copy. */
-static char *path_to_load(struct qmpi_layer *layer, char **problem)
+/* Whether the tool is a layer already, or loaded for somebody else. */
+static bool is_again(const struct qmpi_layer *layer)
 {
-    layer->shares = qmpi_copies_needed(layer->path);
-    for (struct qmpi_group *group = qmpi_group_first(); group; group = group->next) {
-        if (group->layer->path && !strcmp(group->layer->path, layer->path))
-            return qmpi_copies_make(layer->path, problem);
+    for (const struct qmpi_group *group = qmpi_group_first(); group; group = group->next) {
+        if (group->layer->path && qmpi_elf_file_same(group->layer->path, layer->path))
+            return true;
     }
     void *already = dlopen(layer->path, RTLD_LAZY | RTLD_NOLOAD);
-    if (already) {
+    if (already)
         dlclose(already);
-        return qmpi_copies_make(layer->path, problem);
-    }
-    return layer->shares ? qmpi_copies_make(layer->path, problem) : qmpi_copy(layer->path);
+    return already != NULL;
 }
 
-static char *load_library(struct qmpi_layer *layer)
+/* Opens the tool's library, or its copy. */
+static char *open_library(struct qmpi_layer *layer, const char *path, struct qmpi_group **group)
+{
+    struct qmpi_saved_environment *saved = qmpi_tool_getenv_enter(layer);
+    struct qmpi_opening *opening = qmpi_opening_begin(layer, path);
+    /* Lazily, as when it is preloaded: tools refer to functions that only some programs bring. */
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    const char *reason = handle ? NULL : dlerror();
+    qmpi_tool_getenv_leave(saved);
+    *group = qmpi_opening_end(opening, handle);
+    if (handle)
+        return NULL;
+    return qmpi_message("%s cannot be loaded: %s\nmend: install what it needs%s", path, reason,
+                        strcmp(path, layer->path)
+                            ? ", or set TMPDIR to a folder from which libraries can be loaded"
+                            : "");
+}
+
+static char *load_library(struct qmpi_layer *layer, struct qmpi_group **group)
 {
     char *problem = NULL;
-    struct loading *now = qmpi_allocate(1, sizeof *now);
-    now->layer = layer;
-    qmpi_group_snapshot_take(&now->before);
-    layer->loading = now;
-    __atomic_store_n(&loading, now, __ATOMIC_RELEASE);
-    struct qmpi_saved_environment *saved = qmpi_tool_getenv_enter(layer);
-    char *path = path_to_load(layer, &problem);
-    /* Lazily, as when it is preloaded: tools refer to functions that only some programs bring. */
-    void *handle = path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
-    struct link_map *map = NULL;
-    if (handle)
-        dlinfo(handle, RTLD_DI_LINKMAP, &map);
-    else if (path)
-        problem = qmpi_loadable_explain(
-            path, dlerror(),
-            strcmp(path, layer->path) ? "install what it needs, or set TMPDIR to a folder from "
-                                        "which libraries can be loaded"
-                                      : "install what it needs");
-    qmpi_tool_getenv_leave(saved);
+    layer->again = is_again(layer);
+    struct qmpi_copies copies = {.layer = layer, .path = layer->path};
+    char *path = qmpi_copies_make(&copies, &problem);
+    layer->shares = copies.shares;
+    if (path)
+        problem = open_library(layer, path, group);
+    if (problem && !copies.needed && (!path || strcmp(path, layer->path) != 0)) {
+        qmpi_debug(QMPI_TOPIC_LOAD, "%s is loaded without copies: %-s", layer->path, problem);
+        free(problem);
+        layer->shares = false;
+        problem = open_library(layer, layer->path, group);
+    }
     free(path);
-    layer->group = problem ? NULL : qmpi_group_make(layer, &now->before, map ? map->l_addr : 0);
-    __atomic_store_n(&loading, NULL, __ATOMIC_RELEASE);
     return problem;
+}
+
+/* A tool that was there before. */
+static struct qmpi_group *adopt_resident(struct qmpi_layer *layer)
+{
+    struct qmpi_resident *resident = layer->resident;
+    resident->layer = layer;
+    qmpi_late_settle(resident);
+    return resident->program ? qmpi_group_make(layer, &resident->object, 1)
+                             : qmpi_opening_adopt(layer, &resident->object);
 }
 
 static qmpi_function *find_function(const struct qmpi_group *group, int number)
@@ -172,11 +178,63 @@ static char *describe_binding(const struct qmpi_layer *layer, const struct qmpi_
                     counts->got, counts->data, counts->dlsym ? ", and by dlsym" : "");
     for (int i = 1; i < layer->group->count; i++) {
         char *longer = qmpi_format("%s%s%s", text, i == 1 ? "; private dependencies: " : ", ",
-                                   layer->group->objects[i].name);
+                                   qmpi_copies_original(layer->group->objects[i].name));
         free(text);
         text = longer;
     }
+    char *shares = qmpi_shares(layer);
+    if (shares) { /* qmpi check looks for these words */
+        char *longer = qmpi_format("%s; shares %s", text, shares);
+        free(text);
+        free(shares);
+        text = longer;
+    }
     return text;
+}
+
+/* Points the references of a group to the layer below. */
+static char *bind_group(const struct qmpi_group *group, struct qmpi_references *counts)
+{
+    const struct qmpi_resident *resident = group->layer->resident;
+    const bool program = resident && resident->program;
+    char *problem = NULL;
+    for (int i = 0; i < group->count && !problem; i++) {
+        problem = qmpi_references_rewrite(group, &group->objects[i], program, counts);
+        qmpi_cells_note(group, &group->objects[i], program);
+    }
+    return problem;
+}
+
+/* Makes `first` the layer's own, and binds it and what the tool has opened in its constructors. */
+static char *bind_groups(struct qmpi_layer *layer, struct qmpi_group *first,
+                         struct qmpi_references *counts)
+{
+    char *problem = NULL;
+    qmpi_chain_hold(); /* a thread of the tool's may be opening something right now */
+    layer->group = first;
+    for (struct qmpi_group *group = qmpi_group_first(); group && !problem; group = group->next) {
+        if (group->layer == layer)
+            problem = bind_group(group, counts);
+    }
+    qmpi_chain_release();
+    return problem;
+}
+
+void qmpi_host_add(struct qmpi_group *group, bool shares)
+{
+    struct qmpi_references counts = {0, 0, 0, 0};
+    qmpi_chain_hold();
+    group->layer->shares |= shares;
+    if (!group->layer->group) { /* it is being loaded, and this will be done then */
+        qmpi_chain_release();
+        return;
+    }
+    char *problem = bind_group(group, &counts);
+    qmpi_chain_release();
+    if (problem && qmpi_speaks())
+        qmpi_sayf("layer %d (%s): calls of %s pass by the layers below: %-s", group->layer->tool_id,
+                  group->layer->name, group->objects[0].name, problem);
+    free(problem);
 }
 
 char *qmpi_host_load(struct qmpi_layer *layer)
@@ -186,23 +244,13 @@ char *qmpi_host_load(struct qmpi_layer *layer)
     qmpi_host_is_used = true;
     if (problem)
         return problem;
-    if (layer->resident) {
-        layer->resident->layer = layer;
-        int count = 1;
-        struct qmpi_elf_loaded *family =
-            layer->resident->program ? NULL : qmpi_family_of(&layer->resident->object, &count);
-        layer->group = qmpi_group_adopt(layer, family ? family : &layer->resident->object, count);
-        free(family);
-        qmpi_late_settle(layer->resident);
-    } else {
-        problem = load_library(layer);
-    }
-    const bool program = layer->resident && layer->resident->program;
-    for (int i = 0; !problem && i < layer->group->count; i++) {
-        problem =
-            qmpi_references_rewrite(layer->group, &layer->group->objects[i], program, &counts);
-        qmpi_cells_note(layer->group, &layer->group->objects[i], program);
-    }
+    struct qmpi_group *group = NULL;
+    if (layer->resident)
+        group = adopt_resident(layer);
+    else
+        problem = load_library(layer, &group);
+    if (!problem)
+        problem = bind_groups(layer, group, &counts);
     if (problem)
         return problem;
     find_functions(layer);

@@ -4,10 +4,11 @@
  * references to PMPI_X are made to point straight at the next layer, so that between two hosted
  * layers, and from the last one to the base, no code of ours runs.
  *
- * Files: group (which objects a layer consists of), references (its relocations), below (where they
- * lead), cells (where they lead when a layer was switched), tool_dlsym and tool_getenv (what a tool
- * looks up while it runs), copies (the same library twice), resident (tools that were preloaded or
- * linked), arch_* (the processor's part).
+ * Files: group (which objects a layer consists of), closure (how they are found), opening (while
+ * they are loaded), copy_plan, search and copies (those that must be the layer's alone), references
+ * (their relocations), below (where they lead), cells (where they lead when a layer was switched),
+ * tool_dlopen, tool_dlsym and tool_getenv (what a tool opens and looks up while it runs), resident
+ * (tools that were preloaded or linked), arch_* (the processor's part).
  */
 #ifndef QMPI_HOST_H
 #define QMPI_HOST_H
@@ -24,6 +25,10 @@ extern bool qmpi_host_is_used __attribute__((visibility("hidden")));
 /* The hosted layer whose code holds `address`; also while that layer is being loaded. NULL: none.
  */
 struct qmpi_layer *qmpi_host_layer_of(const void *address);
+
+/* Binds what a tool has opened itself to the layer below. `shares`: copies are among it. */
+struct qmpi_group;
+void qmpi_host_add(struct qmpi_group *group, bool shares);
 
 /*
  * Where a call of MPI_X, or PMPI_X, leads that hosted code makes before its references are

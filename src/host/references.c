@@ -6,11 +6,13 @@
 #include "base.h"
 #include "below.h"
 #include "binding.h"
+#include "copies.h"
 #include "elf_rewrite.h"
 #include "layer.h"
 #include "message.h"
 #include "names.h"
 #include "procedures.h"
+#include "tool_dlopen.h"
 #include "tool_dlsym.h"
 #include "tool_exit.h"
 #include "tool_getenv.h"
@@ -19,12 +21,38 @@
 #include <string.h>
 #include <strings.h>
 
+/* What the layer defines itself. A library that the tool opened has the tool's, as it would have
+ * without us, when the tool is preloaded. */
+static void *find_own(const struct qmpi_group *group, const char *name)
+{
+    return qmpi_group_find(group->layer->group, name);
+}
+
 int qmpi_references_number(const struct qmpi_group *group, const char *name, bool program)
 {
     if (!strncmp(name, "PMPI", 4))
         return qmpi_name_find(name + 1);
     const int number = name[0] == 'M' && !program ? qmpi_name_find(name) : -1;
-    return number >= 0 && qmpi_group_find(group, name) ? -1 : number;
+    return number >= 0 && find_own(group, name) ? -1 : number;
+}
+
+/*
+ * Copies of libraries: the loader finds the originals where they are in the global scope, now or
+ * when it binds a call later. What it finds there of anybody else's it would find without us.
+ */
+static void *find_in_copies(const struct qmpi_group *group, const char *name)
+{
+    const struct qmpi_group *main_group = group->layer->group;
+    void *own = qmpi_group_find(group, name);
+    struct qmpi_elf_loaded holder;
+    if (!own)
+        own = qmpi_group_find(main_group, name);
+    const void *global = own ? qmpi_tool_dlsym_global(name) : NULL;
+    if (!global || global == own)
+        return own;
+    return qmpi_elf_loaded_holder(global, &holder) && qmpi_copies_find(group->layer, holder.name)
+               ? own
+               : NULL;
 }
 
 /*
@@ -54,9 +82,11 @@ static void *target_of(const struct qmpi_group *group, const char *name, bool pr
     if (constant)
         return constant;
     if (name[0] == 'M' && !program)
-        return qmpi_name_find(name) < 0 ? NULL : qmpi_group_find(group, name);
+        return qmpi_name_find(name) < 0 ? NULL : find_own(group, name);
     if (!strcmp(name, "dlsym"))
         return (void *)(uintptr_t)dlsym;
+    if (!strcmp(name, "dlopen"))
+        return (void *)(uintptr_t)qmpi_dlopen;
     if (!strcmp(name, "__cxa_atexit"))
         return (void *)(uintptr_t)qmpi_tool_cxa_atexit;
     if (qmpi_tool_getenv_wanted(layer)) {
@@ -67,8 +97,7 @@ static void *target_of(const struct qmpi_group *group, const char *name, bool pr
         if (!strcmp(name, "secure_getenv") || !strcmp(name, "__secure_getenv"))
             return (void *)(uintptr_t)qmpi_tool_secure_getenv;
     }
-    /* Copies of libraries: the loader may have found the originals, in the global scope. */
-    return layer->shares ? qmpi_group_find(group, name) : NULL;
+    return layer->shares ? find_in_copies(group, name) : NULL;
 }
 
 static void count(struct qmpi_references *counts, enum qmpi_binding binding, const char *name)

@@ -80,9 +80,10 @@ static bool make_folder(char **problem)
     const char *root = root_folder();
     const int error = qmpi_folder_make(&folder, root);
     if (error) {
-        *problem = qmpi_message("a second layer of a PMPI tool needs a copy of its library, but no "
-                                "folder can be made in %s: %s\nmend: set TMPDIR",
-                                root, strerror(error));
+        *problem =
+            qmpi_message("a copy of a library is needed, but no folder can be made in %s: %s\n"
+                         "mend: set TMPDIR",
+                         root, strerror(error));
         return false;
     }
     owner = getpid();

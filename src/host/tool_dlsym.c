@@ -35,6 +35,13 @@ EARLY static void find_real(void)
         abort(); /* no C library that we know is without it */
 }
 
+void *qmpi_tool_dlsym_global(const char *name)
+{
+    if (!qmpi_real_dlsym)
+        find_real();
+    return qmpi_real_dlsym(RTLD_DEFAULT, name);
+}
+
 static bool told[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
 
 bool qmpi_tool_dlsym_told(int tool_id)

@@ -16,6 +16,9 @@ extern void *(*qmpi_real_dlsym)(void *handle, const char *name)
 void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
     __attribute__((visibility("hidden")));
 
+/* What the loader finds under a name in the global scope; NULL: nothing. */
+void *qmpi_tool_dlsym_global(const char *name) __attribute__((visibility("hidden")));
+
 /* Whether dlsym has told a hosted layer where functions below it are; it may keep the answers. */
 bool qmpi_tool_dlsym_told(int tool_id) __attribute__((visibility("hidden")));
 

@@ -4,7 +4,7 @@
 #include "procedures.h"
 
 #include "binding.h"
-#include "family.h"
+#include "closure.h"
 #include "group.h"
 #include "message.h"
 #include "names.h"
@@ -98,7 +98,7 @@ static struct definers find_tools(void)
         if (resident->program)
             continue;
         int count;
-        struct qmpi_elf_loaded *family = qmpi_family_of(&resident->object, &count);
+        struct qmpi_elf_loaded *family = qmpi_closure_of(&resident->object, &count);
         for (int k = 0; k < count; k++)
             add(&tools, &family[k], TOOL);
         free(family);

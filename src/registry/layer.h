@@ -22,8 +22,8 @@ struct qmpi_layer {
     struct qmpi_resident
         *resident;            /* hosted: the loaded object that is adopted; NULL: to be loaded */
     struct qmpi_group *group; /* hosted: the objects that it consists of */
+    bool again;               /* hosted: its library was in the process already */
     bool shares;              /* hosted: its libraries are copies of ones that others use */
-    const void *loading;      /* hosted: what host.c noted while it was loaded */
     char *details;            /* a line about how the layer is bound; NULL: none */
     char **environment;       /* hosted: what it sees as environ; NULL: nobody asked */
     char *failure;            /* what the layer said with QMPIX_Tool_fail */

@@ -4,8 +4,9 @@ import re
 
 import gen_support as support
 
-# Hosted PMPI tools look up MPI functions with it: what they get is the next layer's.
-REPLACED = {"dlsym"}
+# Hosted PMPI tools look up MPI functions with dlsym: what they get is the next layer's. What they
+# open with dlopen becomes part of their layer.
+REPLACED = {"dlopen", "dlsym"}
 
 # And the program looks up with these what action a signal has: it sees no tool's.
 REPLACED |= {"sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}

@@ -121,42 +121,6 @@ def test_no_temporary_folder_is_needed_for_one_layer_of_each_tool(tmp_path):
     check_stack(["now", "alpha", "lazy"], result)
 
 
-def with_library(folder, name, arguments, tools_arguments):
-    """A tool that reaches MPI by a library of its own."""
-    library, tool = folder / name, folder / "libown.so"
-    for path, code, more in (
-            (library, "int PMPI_Barrier(long c);\nint pass_on(long c) { return PMPI_Barrier(c); }\n",
-             arguments),
-            (tool, "int pass_on(long c);\nint MPI_Barrier(long c) { return pass_on(c); }\n",
-             (f"-L{folder}", f"-l:{name}", "-Wl,-rpath,$ORIGIN", *(tools_arguments or ())))):
-        if path == tool and tools_arguments is None:  # as it is
-            continue
-        source = path.with_suffix(".c")
-        source.write_text(code)
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", path, source, *more], check=True)
-    return tool
-
-
-SHARED = "-Wl,--defsym=so.1=0"  # the linker keeps one text of this name and of what ends in it
-CANNOT = "its name '{0}' cannot be replaced in "
-
-
-@pytest.mark.parametrize("name, arguments, tools_arguments, reason", [
-    ("libpart.so", (), (), "it has no soname"),
-    ("a.so", ("-Wl,-soname,a.so",), (), CANNOT + "{1}/{0}"),
-    ("libpart.so.1", ("-Wl,-soname,libpart.so.1", SHARED), (), CANNOT + "{1}/{0}"),
-    ("libpart.so.1", ("-Wl,-soname,libpart.so.1",), (SHARED,), CANNOT + "{1}/libown.so"),
-], ids=["no soname", "short", "shared by the library", "shared by the tool"])
-def test_a_library_that_cannot_be_renamed_cannot_be_loaded_twice(name, arguments, tools_arguments,
-                                                                 reason, tmp_path):
-    tool = with_library(tmp_path, name, arguments, tools_arguments)
-    assert succeed("calls", *RUN, tools=f"{tool}:alpha").messages == []
-    result = run_hosted("calls", *RUN, tools=f"{tool}:alpha:{tool}")
-    assert (result.returncode, result.stdout) == (2, "")
-    one_message(result, f"{tmp_path / name} cannot be loaded twice: "
-                f"{reason.format(name, tmp_path)}")
-
-
 def link(folder, name, code, *needed):
     source = folder / f"{name}.c"
     source.write_text(code)
@@ -180,29 +144,10 @@ def test_a_library_that_several_others_need_is_copied_once_for_a_layer(tmp_path)
     assert sum("MPI_Barrier" in line for line in result.calls) == 4
 
 
-def test_libraries_that_need_each_other_cannot_be_loaded_twice(tmp_path):
-    uses = "int PMPI_Barrier(long c);\nint {0}(long c) {{ return PMPI_Barrier(c); }}\n"
-    link(tmp_path, "libleft", uses.format("left"))
-    link(tmp_path, "libright", uses.format("right"), "libleft")
-    link(tmp_path, "libleft", uses.format("left"), "libright")
-    tool = link(tmp_path, "libown", "int left(long c);\nint MPI_Barrier(long c);\n"
-                "int MPI_Barrier(long c) { return left(c); }\n", "libleft")
-    assert succeed("calls", *RUN, tools=f"{tool}:alpha").messages == []
-    result = run_hosted("calls", *RUN, tools=f"{tool}:alpha:{tool}")
-    assert (result.returncode, result.stdout) == (2, "")
-    one_message(result, "libleft.so cannot be loaded twice: it and "
-                f"{tmp_path / 'libright.so'} need each other")
-
-
-def test_a_library_whose_soname_the_tool_does_not_know_is_not_shared(tmp_path):
-    """It got its soname after the tool was linked: the loader finds it by its file's name."""
-    tool = with_library(tmp_path, "libpart.so", (), ())
-    for soname, status in (("libtrap.so", 0), ("libquite-another.so.1", 2)):
-        with_library(tmp_path, "libpart.so", (f"-Wl,-soname,{soname}",), None)
-        result = run_hosted("calls", *RUN, tools=f"{tool}:alpha:{tool}")
-        assert result.returncode == status
-        assert sum("MPI_Barrier" in line for line in result.calls) == (0 if status else 1)
-    one_message(result, CANNOT.format("libquite-another.so.1"))
+def test_one_layer_of_a_tool_whose_library_calls_mpi_needs_no_folder(tmp_path):
+    """Without one the originals serve, as long as the program does not use them."""
+    result = succeed("calls", *RUN, tools="helped:alpha", env={"TMPDIR": tmp_path / "absent"})
+    check_stack(["helped", "alpha"], result)
 
 
 def test_a_second_layer_in_a_folder_without_execution_is_refused(tmp_path):

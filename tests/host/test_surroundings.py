@@ -236,10 +236,12 @@ def test_copies_are_there_while_the_program_runs_and_gone_when_it_has_ended(tool
     assert lists == ["list: 0", "list: 1", "list: 1"]
 
 
-def test_without_a_second_layer_of_a_tool_there_is_no_copy(tmp_path):
-    result = succeed(SURROUNDINGS, "init", f"list={tmp_path}", "finalize",
-                     tools="now:lazy:helped:alpha", env={"TMPDIR": tmp_path})
-    assert "list: 0" in result.stdout
+@pytest.mark.parametrize("tools, copies", [
+    ("now:lazy:needs_counter:alpha:needs_counter_too", 0), ("now:helped", 1)])
+def test_only_what_calls_mpi_is_copied_for_a_single_layer_of_a_tool(tools, copies, tmp_path):
+    result = succeed(SURROUNDINGS, "init", f"list={tmp_path}", "finalize", tools=tools,
+                     env={"TMPDIR": tmp_path})
+    assert f"list: {copies}\n" in result.stdout
 
 
 @pytest.mark.parametrize("tools", COPIES)

@@ -4,8 +4,8 @@
  * each prints one line on stdout. MPI: initialized, init, comm_rank, barrier, pcontrol, finalize,
  * abort_one. The process: getenv=NAME, wait, children (SIGCHLDs since the first such step), fork,
  * list=FOLDER, replace=FOLDER (what lies in it by something else of that name), close (all
- * descriptors but the standard ones), read (a line), open=FILE, fopen=FILE, getppid, names, kill,
- * leave (_exit). `trace: app STEP` on stderr goes before each.
+ * descriptors but the standard ones), read (a line), open=FILE, fopen=FILE, getppid, names, maps,
+ * kill, leave (_exit). `trace: app STEP` on stderr goes before each.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -140,6 +140,19 @@ static void abort_one(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* The files that are mapped into the process. */
+static void print_maps(void)
+{
+    char line[4352];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (strchr(line, '/'))
+            printf("map: %s", strchr(line, '/'));
+    }
+    if (maps)
+        fclose(maps);
+}
+
 static void print_names(void)
 {
     printf("names: next malloc in %s, next MPI_Init in %s, next PMPI_Init in %s, any MPI_Init in "
@@ -175,6 +188,8 @@ static void run_step(const char *step)
         printf("getppid: %s\n", getppid() > 0 ? "a process" : "none");
     } else if (!strcmp(step, "names")) {
         print_names();
+    } else if (!strcmp(step, "maps")) {
+        print_maps();
     } else if (!strcmp(step, "kill")) {
         kill(getpid(), SIGKILL);
     } else if (!strcmp(step, "leave")) {

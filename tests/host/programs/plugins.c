@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An application with a plugin, which makes its MPI calls. The command line says when it is opened,
+ * which it is, and how many calls it makes: `early` is before MPI_Init, `starting` in the middle of
+ * it, by another thread, `turn` in the middle of it, when a tool's constructor asks for it, `late`
+ * after it. Then it looks up an MPI function, as some programs do, and calls that once.
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *when, *library;
+static void (*calls)(int count);
+
+static void *open_plugin(void *unused)
+{
+    (void)unused;
+    void *plugin = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!plugin) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(1);
+    }
+    calls = (void (*)(int))(uintptr_t)dlsym(plugin, "plugin_calls");
+    if (!calls)
+        calls = (void (*)(int))(uintptr_t)dlsym(plugin, "make_calls");
+    return NULL;
+}
+
+/* For others to find, in a program whose names are hidden. */
+#define SHOWN __attribute__((visibility("default")))
+
+/* Asked for by name. */
+SHOWN void program_turn(void);
+void program_turn(void)
+{
+    if (!strcmp(when, "turn") && !calls)
+        open_plugin(NULL);
+}
+
+/*
+ * In the place of the C library's: it is called for an option env.NAME=value of a layer, just
+ * before the layer's library is loaded. So another thread's turn comes then, in every run.
+ */
+SHOWN int setenv(const char *name, const char *value, int overwrite)
+{
+    int (*real)(const char *, const char *, int) =
+        (int (*)(const char *, const char *, int))(uintptr_t)dlsym(RTLD_NEXT, "setenv");
+    pthread_t thread;
+    if (when && !strcmp(when, "starting") && !calls && !strcmp(name, "TEST_TURN") &&
+        pthread_create(&thread, NULL, open_plugin, NULL) == 0)
+        pthread_join(thread, NULL);
+    return real(name, value, overwrite);
+}
+
+int main(int argc, char **argv)
+{
+    int rank = -1, provided;
+    if (argc != 4)
+        return 2;
+    library = argv[2];
+    when = argv[1];
+    if (!strcmp(when, "early"))
+        open_plugin(NULL);
+    MPI_Init(&argc, &argv);
+    MPI_Query_thread(&provided);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!strcmp(when, "late"))
+        open_plugin(NULL);
+    if (!calls) {
+        fprintf(stderr, "the plugin's turn did not come\n");
+        return 1;
+    }
+    calls(atoi(argv[3]));
+    int (*looked_up)(MPI_Comm, int *) =
+        (int (*)(MPI_Comm, int *))(uintptr_t)dlsym(RTLD_DEFAULT, "MPI_Comm_rank");
+    looked_up(MPI_COMM_WORLD, &rank);
+    MPI_Finalize();
+    printf("rank %d\n", rank);
+    return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* A library of a tool's own that keeps the tool's state and knows nothing of MPI. */
+#include "trace.h"
+
+#include <stdlib.h>
+
+static int numbers;
+
+static void note_end(void)
+{
+    trace("counter at exit %d", numbers);
+}
+
+int next_number(void);
+int next_number(void)
+{
+    if (!numbers)
+        atexit(note_end);
+    return ++numbers;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A PMPI tool that opens a library of its own: the one that TEST_OWN names, in its constructor or,
+ * where TEST_OPENS says so, in MPI_Init; and closes it again in MPI_Init where TEST_CLOSES is set.
+ * It notes each MPI_Comm_rank, with the number that the library gives it if it has `next_number`;
+ * and has the library make its calls, if it has `make_calls`, in MPI_Barrier.
+ */
+#define _GNU_SOURCE
+#include "trace.h"
+
+#include <mpi.h>
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+static void *handle;
+static int (*next_number)(void);
+static void (*make_calls)(int count);
+
+static void open_library(void)
+{
+    const char *library = getenv("TEST_OWN");
+    if (!library)
+        return;
+    handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+    if (!handle) {
+        trace("opens: %s", dlerror());
+        return;
+    }
+    next_number = (int (*)(void))(uintptr_t)dlsym(handle, "next_number");
+    make_calls = (void (*)(int))(uintptr_t)dlsym(handle, "make_calls");
+    trace("opens %s", next_number || make_calls ? "a library" : "another library");
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    void (*turn)(void) = (void (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "program_turn");
+    if (turn)
+        turn();
+    if (!getenv("TEST_OPENS"))
+        open_library();
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+    if (getenv("TEST_OPENS"))
+        open_library();
+    if (next_number)
+        next_number();
+    if (handle && getenv("TEST_CLOSES")) {
+        next_number = NULL;
+        make_calls = NULL;
+        dlclose(handle);
+    }
+    return PMPI_Init(argc, argv);
+}
+
+int MPI_Comm_rank(MPI_Comm comm, int *rank)
+{
+    trace("opens MPI_Comm_rank %d", next_number ? next_number() : 0);
+    return PMPI_Comm_rank(comm, rank);
+}
+
+int MPI_Barrier(MPI_Comm comm)
+{
+    trace("opens MPI_Barrier");
+    if (make_calls)
+        make_calls(2);
+    return PMPI_Barrier(comm);
+}
