@@ -8,7 +8,7 @@ from ledger import FUNCTIONS, LAYERS, ON
 # What the program also calls after MPI_Finalize, when count and profile have reported already.
 LATE = {"MPI_Finalize", "MPI_Initialized", "MPI_Finalized", "MPI_Get_version"}
 # A line of log's; the second line of a call with others inside, `... MPI_X(`, is not counted.
-LOG_LINE = re.compile(r"^\[[^]]*\] (?:[\d.]+ )? *(MPIX?_\w+)\(", re.M)
+LOG_LINE = re.compile(r"^\[[^]]*\] (?:\d[\d.]* )? *(MPIX?_\w+)\(", re.M)
 
 
 def arrivals(ledger):
@@ -41,11 +41,11 @@ def wrong_number(layer, kind, seen, least, most, name):
     return f"layer {layer} ({kind}) saw {seen} of {wanted} calls of {name}"
 
 
-def counting_layer(ledger, layer, kind, arrived, names):
-    """A layer of one of the storm's own tools."""
-    if ledger.inits(layer) != 1:
-        yield f"layer {layer} ({kind}) was initialised {ledger.inits(layer)} times"
-    takes, seen = ledger.column(layer, "takes"), ledger.column(layer, "seen")
+def counting_layer(ledger, layer, entry, arrived, names):
+    """A layer of one of the storm's own tools. What is preloaded is loaded by child processes, too."""
+    if ledger.inits(layer) != 1 and not (entry.preloaded and ledger.inits(layer)):
+        yield f"layer {layer} ({entry.kind}) was initialised {ledger.inits(layer)} times"
+    kind, takes, seen = entry.kind, ledger.column(layer, "takes"), ledger.column(layer, "seen")
     must = [(0, 0)] * FUNCTIONS
     for f, least, most in bounds(ledger, layer, arrived):
         must[f] = (least, most) if takes[f] else (0, 0)
@@ -79,7 +79,7 @@ def bundled_layer(ledgers, layer, kind, arrived, names, folder):
     for ledger, came in zip(ledgers, arrived):
         for f, least, most in bounds(ledger, layer, came[layer]):
             before = must.get(names[f], (0, 0))
-            must[names[f]] = (before[0] + least - ledger.child[f], before[1] + most)
+            must[names[f]] = (before[0] + least - ledger.untold[f], before[1] + most)
     for name, (least, most) in must.items():
         seen = told.pop(name, 0)
         if not (0 if name in LATE and kind != "log" else least) <= seen <= most:
@@ -100,7 +100,7 @@ def differences(plan, ledgers, names, folder):
             yield f"{ledger.steps} of {plan.step_count} steps were carried out"
         for layer, entry in enumerate(plan.layers, 1):
             if entry.counts:
-                yield from counting_layer(ledger, layer, entry.kind, came[layer], names)
+                yield from counting_layer(ledger, layer, entry, came[layer], names)
     if plan.finalizes and all(ledger.ended for ledger in ledgers):
         for layer, entry in enumerate(plan.layers, 1):
             if entry.tells:

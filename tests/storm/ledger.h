@@ -56,7 +56,8 @@ struct storm_ledger {
     uint64_t events[STORM_EVENTS]; /* how often each kind of step was carried out */
     storm_counts program;          /* calls that the program made */
     storm_counts slack;            /* of these, some may have been left before they came anywhere */
-    storm_counts child; /* of these, so many in child processes: what a tool keeps there is lost */
+    storm_counts untold; /* of these, some need not be told of at the end: those of child processes,
+                          * and those that were left by longjmp */
     struct storm_layer layer[STORM_LAYERS];
 };
 

@@ -32,7 +32,7 @@ class Ledger:
         self.events = self._counts(HEAD - EVENTS * 8, EVENTS)
         self.program = self._counts(HEAD)
         self.slack = self._counts(HEAD + FUNCTIONS * 8)
-        self.child = self._counts(HEAD + 2 * FUNCTIONS * 8)
+        self.untold = self._counts(HEAD + 2 * FUNCTIONS * 8)
 
     def _counts(self, offset, number=FUNCTIONS):
         return self.data[offset:offset + number * 8].cast("Q")

@@ -17,7 +17,7 @@ class Plan:
         self.status = 0          # what the process must end with
         self.finalizes = False
         self.preload = []        # further libraries of LD_PRELOAD, behind libqmpi
-        self.program = "storm_" + self.random.choice(["c"] * 6 + ["mpi", "f08", "f08"])
+        self.program = "storm_" + self.random.choice(["c"] * 8 + ["mpi", "mpi", "f08", "f08", "linked", "behind"])
         names = list(THEMES)
         weights = [THEMES[name].weight for name in names]
         self.theme = theme or self.random.choices(names, weights)[0]
@@ -29,13 +29,18 @@ class Plan:
 
     @property
     def fortran(self):
-        return self.program != "storm_c"
+        return self.program in ("storm_mpi", "storm_f08")
 
     def of_the_language(self, action):
         """The step as it is called in the program's language, or in C at times."""
         return f"f_{action}" if self.fortran and self.random.random() < 0.8 else action
 
     def add(self, action, *numbers, thread=0):
+        if self.program == "storm_behind":  # what is looked up by name is found in the MPI library
+            if action == "look_up":
+                numbers = (1, numbers[1])
+            elif action in ("open", "churn") and 16 <= numbers[0] < 20:
+                numbers = (numbers[0] - 16, *numbers[1:])
         self.lines.append((self.phase, thread, action, *numbers))
 
     def next_phase(self):
@@ -80,6 +85,11 @@ class Plan:
     # ---- what the run and the judge use
 
     @property
+    def linked(self):
+        """libqmpi need not be preloaded."""
+        return self.program in ("storm_linked", "storm_behind")
+
+    @property
     def step_count(self):
         return len(self.lines)
 
@@ -91,4 +101,4 @@ class Plan:
 
     def tools(self, **places):
         return ":".join(entry.text.format(n=number, **places)
-                        for number, entry in enumerate(self.layers, 1))
+                        for number, entry in enumerate(self.layers, 1) if not entry.preloaded)

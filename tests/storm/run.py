@@ -42,13 +42,19 @@ def environment(plan, place, folder, bare):
     kept |= {"STORM_LEDGER": str(folder / "ledger"), "STORM_SCRIPT": str(folder / "script"),
              "STORM_LIBRARIES": str(storm), "STORM_HELP": str(storm / "storm_help.so"),
              "TMPDIR": str(folder / "tmp"), "UCX_HANDLE_ERRORS": "none"}
-    preload = [text.format(tools=storm) for text in plan.preload]
+    preload = []
     if not bare:
         suffix = "" if place.mpi == "mpich" else f"-{place.mpi}"
-        preload.insert(0, place.build / f"src/libqmpi{suffix}.so")
+        preload += [] if plan.linked else [place.build / f"src/libqmpi{suffix}.so"]
+        for number, entry in enumerate(plan.layers, 1):
+            if entry.preloaded:
+                kept["STORM_LAYER"] = str(number)
+                library = entry.text.split(",")[0].format(tools=storm)
+                preload.insert(0 if entry.preloaded == "front" else len(preload), library)
         kept |= {"QMPI_TOOLS": plan.tools(tools=storm, run=folder),
                  "QMPI_TOOL_PATH": str(place.build / "tools"),
                  "LD_LIBRARY_PATH": str(place.build / "src")}
+    preload += [text.format(tools=storm) for text in plan.preload]
     if place.mpi == "openmpi":
         kept |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                  "OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_pmix": "isolated",

@@ -13,6 +13,7 @@ class Entry:
     hosted: bool = False
     signals: bool = True  # its functions may be interrupted by a handler that calls MPI
     jumps: bool = True    # … and left by longjmp
+    preloaded: str = ""   # not listed, but preloaded: "front" of libqmpi or "behind" it
     bottom: bool = False  # it makes calls that nobody books: nobody may be below
     keeps: bool = False   # it keeps what it was given for good: below it nothing may be switched
 
@@ -35,7 +36,7 @@ def dialect(_):
 
 def hosted(random, name=None):
     name = name or random.choice(["all", "half", "few", "few", "asks", "keeps", "depends", "shares",
-                                  "opens_init", "opens_end"])
+                                  "opens_init", "opens_end", "fortran"])
     asks = name in ("asks", "keeps")
     return Entry(f"hosted {name}", f"{{tools}}/storm_{name}.so,env.STORM_LAYER={{n}}", hosted=True,
                  signals=name != "asks", jumps=not asks, keeps=name == "keeps")
@@ -59,6 +60,23 @@ def bundled(random):
                  bottom=kind == "mpit")
 
 
+def preloaded(random, entries):
+    """A tool that nobody listed: it joins the stack at the top or at the bottom."""
+    listed = {entry.kind for entry in entries}
+    names = [name for name in ("few", "half") if f"hosted {name}" not in listed]
+    if not names or any(entry.bottom for entry in entries):
+        return []
+    entry = hosted(random, random.choice(names))
+    entry.preloaded = random.choice(["front", "behind"])
+    return [entry]
+
+
+def in_order(entries):
+    """The stack as it will be."""
+    places = {"front": -1, "": 0, "behind": 2}
+    return sorted(entries, key=lambda entry: places[entry.preloaded] or int(entry.bottom))
+
+
 def random_entry(random, mpi):
     kinds = [native, native, observer, hosted, hosted, hosted, bundled]
     if mpi == "mpich":
@@ -76,4 +94,6 @@ def random_stack(random, mpi, wanted=()):
         else:
             entries.append(random_entry(random, mpi))
     random.shuffle(entries)
-    return sorted(entries, key=lambda entry: entry.bottom)
+    if random.random() < 0.1:
+        entries += preloaded(random, entries)
+    return in_order(entries)

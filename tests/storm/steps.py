@@ -145,6 +145,8 @@ def plugins(plan):
 def start(plan):
     """Libraries are loaded by other threads while the stack is built."""
     some_threads(plan)
+    if plan.program == "storm_behind":
+        plan.program = "storm_linked"
     per_thread = 32 // (plan.threads - 1)
 
     def beside():

@@ -88,6 +88,7 @@ static void errors(struct storm_thread *thread, const long *a)
     here = thread;
     raised = 0;
     leaves = a[0] % 3 == 2 && storm_level != MPI_THREAD_MULTIPLE;
+    storm_add(&storm->untold[STORM_Send], (uint64_t)leaves);
     OK(Comm_create_errhandler, (on_error, &handler));
     OK(Comm_set_errhandler, (thread->comm, handler));
     if (sigsetjmp(back, 0) == 0) {

@@ -23,8 +23,8 @@ static void be_child(long kind)
     case 0:
         _exit(0);
     case 1:
-        storm_add(&storm->child[STORM_Initialized], 1);
-        storm_add(&storm->child[STORM_Wtime], 1);
+        storm_add(&storm->untold[STORM_Initialized], 1);
+        storm_add(&storm->untold[STORM_Wtime], 1);
         OK(Initialized, (&flag));
         _exit(flag == 1 && M(Wtime, ()) >= 0 ? 0 : 1);
     case 2:
@@ -43,7 +43,7 @@ static void be_child(long kind)
 static void fork_child(struct storm_thread *thread, const long *a)
 {
     (void)thread;
-    set_enabled = (int (*)(int, int))(uintptr_t)dlsym(RTLD_DEFAULT, "QMPIX_Tool_set_enabled");
+    set_enabled = storm_set_enabled();
     for (long i = 0; i < a[1]; i++) {
         int status = -1;
         const pid_t child = fork();

@@ -43,6 +43,9 @@ extern int storm_verbose;
 /* This thread's, async-signal-safe. */
 struct storm_caller *storm_caller(void);
 
+/* QMPIX_Tool_set_enabled; NULL where there are no layers. */
+int (*storm_set_enabled(void))(int, int);
+
 /* Tables of actions, each ended by a row without a name. */
 extern const struct storm_action storm_message_actions[], storm_collective_actions[],
     storm_object_actions[], storm_callback_actions[], storm_memory_actions[],

@@ -11,10 +11,10 @@
 
 enum { OFF, ON, RACING };
 
-static int (*set_enabled(void))(int, int)
+int (*storm_set_enabled(void))(int, int)
 {
     static int (*function)(int, int);
-    if (!function)
+    if (!function && getenv("QMPI_TOOLS"))
         function = (int (*)(int, int))(uintptr_t)dlsym(RTLD_DEFAULT, "QMPIX_Tool_set_enabled");
     return function;
 }
@@ -44,10 +44,10 @@ static void switch_layer(struct storm_thread *thread, const long *a)
 {
     const int layer = (int)a[0];
     (void)thread;
-    if (!set_enabled())
+    if (!storm_set_enabled())
         return;
     settle(layer);
-    CHECK(set_enabled()(layer, (int)a[1]) == MPI_SUCCESS);
+    CHECK(storm_set_enabled()(layer, (int)a[1]) == MPI_SUCCESS);
     storm->layer[layer].on = a[1] ? ON : OFF;
 }
 
@@ -82,7 +82,7 @@ static void race(struct storm_thread *thread, const long *a)
 {
     uint64_t state = thread->prime + (uint64_t)a[2];
     int off = 0;
-    if (!set_enabled())
+    if (!storm_set_enabled())
         return;
     for (long i = 0; i < a[1]; i++) {
         state = state * 6364136223846793005U + 1442695040888963407U;
@@ -90,13 +90,13 @@ static void race(struct storm_thread *thread, const long *a)
         if (!(a[0] >> layer & 1))
             continue;
         off ^= 1 << layer;
-        CHECK(set_enabled()(layer, !(off >> layer & 1)) == MPI_SUCCESS);
+        CHECK(storm_set_enabled()(layer, !(off >> layer & 1)) == MPI_SUCCESS);
         if (i % 8 == 0)
             sched_yield();
     }
     for (int i = 1; i < STORM_LAYERS; i++)
         if (a[0] >> i & 1)
-            CHECK(set_enabled()(i, 1) == MPI_SUCCESS);
+            CHECK(storm_set_enabled()(i, 1) == MPI_SUCCESS);
 }
 
 const struct storm_action storm_switch_actions[] = {{"switch", switch_layer},

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Fortran side of a hosted tool, as such tools have it: the wrapper of mpi_init_ notes where
+ * Fortran's own MPI_IN_PLACE is, and the others put C's in its place and call the tool's C
+ * wrappers.
+ */
+#include "hosted.h"
+
+#if defined(MPICH_VERSION)
+#define COMM(f) MPI_Comm_f2c(f)
+#define TYPE(f) MPI_Type_f2c(f)
+#define OP(f) MPI_Op_f2c(f)
+#else
+#define COMM(f) PMPI_Comm_f2c(f)
+#define TYPE(f) PMPI_Type_f2c(f)
+#define OP(f) PMPI_Op_f2c(f)
+#endif
+
+static void *fortran_in_place;
+
+void storm_constants_(void);
+void storm_keep_constants_(void *in_place);
+void mpi_init_(MPI_Fint *error);
+void mpi_init_thread_(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
+void mpi_allreduce_(void *in, void *out, const MPI_Fint *count, const MPI_Fint *type,
+                    const MPI_Fint *op, const MPI_Fint *comm, MPI_Fint *error);
+void mpi_comm_rank_(const MPI_Fint *comm, MPI_Fint *rank, MPI_Fint *error);
+void mpi_barrier_(const MPI_Fint *comm, MPI_Fint *error);
+
+void storm_keep_constants_(void *in_place)
+{
+    fortran_in_place = in_place;
+}
+
+void mpi_init_(MPI_Fint *error)
+{
+    storm_constants_();
+    *error = MPI_Init(NULL, NULL);
+}
+
+void mpi_init_thread_(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)
+{
+    storm_constants_();
+    *error = MPI_Init_thread(NULL, NULL, *required, provided);
+}
+
+void mpi_allreduce_(void *in, void *out, const MPI_Fint *count, const MPI_Fint *type,
+                    const MPI_Fint *op, const MPI_Fint *comm, MPI_Fint *error)
+{
+    *error = MPI_Allreduce(in == fortran_in_place ? MPI_IN_PLACE : in, out, *count, TYPE(*type),
+                           OP(*op), COMM(*comm));
+}
+
+void mpi_comm_rank_(const MPI_Fint *comm, MPI_Fint *rank, MPI_Fint *error)
+{
+    *error = MPI_Comm_rank(COMM(*comm), rank);
+}
+
+void mpi_barrier_(const MPI_Fint *comm, MPI_Fint *error)
+{
+    *error = MPI_Barrier(COMM(*comm));
+}
