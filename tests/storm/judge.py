@@ -79,7 +79,8 @@ def bundled_layer(ledgers, layer, kind, arrived, names, folder):
     for ledger, came in zip(ledgers, arrived):
         for f, least, most in bounds(ledger, layer, came[layer]):
             before = must.get(names[f], (0, 0))
-            must[names[f]] = (before[0] + least - ledger.untold[f], before[1] + most)
+            must[names[f]] = (before[0] + least - ledger.untold[f],
+                              before[1] + most + ledger.untold[f])
     for name, (least, most) in must.items():
         seen = told.pop(name, 0)
         if not (0 if name in LATE and kind != "log" else least) <= seen <= most:

@@ -7,7 +7,7 @@ from steps import CALM, FORTRAN, THEMES
 
 
 class Plan:
-    def __init__(self, seed, mpi="mpich", theme=None):
+    def __init__(self, seed, mpi="mpich", themes=THEMES):
         self.seed, self.mpi = seed, mpi
         self.random = Random(seed)
         self.lines = []          # (phase, thread, action, numbers…)
@@ -18,11 +18,10 @@ class Plan:
         self.finalizes = False
         self.preload = []        # further libraries of LD_PRELOAD, behind libqmpi
         self.program = "storm_" + self.random.choice(["c"] * 8 + ["mpi", "mpi", "f08", "f08", "linked", "behind"])
-        names = list(THEMES)
-        weights = [THEMES[name].weight for name in names]
-        self.theme = theme or self.random.choices(names, weights)[0]
+        names = list(themes)
+        self.theme = self.random.choices(names, [THEMES[name].weight for name in names])[0]
         chosen = THEMES[self.theme]
-        self.layers = stack.random_stack(self.random, mpi, chosen.layers(self.random))
+        self.layers = stack.random_stack(self.random, mpi, chosen.layers(self.random), self.linked)
         chosen.fill(self)
 
     # ---- what themes and steps use

@@ -11,6 +11,7 @@ class Entry:
     counts: bool = True   # it writes into the ledger
     tells: bool = False   # its output, in RUN/KIND.N, tells how often functions were called
     hosted: bool = False
+    talks: bool = False   # it makes calls of its own by MPI_X, or in its constructor
     signals: bool = True  # its functions may be interrupted by a handler that calls MPI
     jumps: bool = True    # … and left by longjmp
     preloaded: str = ""   # not listed, but preloaded: "front" of libqmpi or "behind" it
@@ -21,9 +22,8 @@ class Entry:
 def native(random):
     name = random.choice(["storm_native", "storm_native", "storm_lookup"])
     text = f"{{tools}}/{name}.so,take={random.choice([4, 4, 4, 3, 1])},seed={random.randrange(4)}"
-    if random.random() < 0.3:
-        text += ",talks=1"
-    return Entry(name, text)
+    talks = random.random() < 0.3
+    return Entry(name, text + ",talks=1" if talks else text, talks=talks)
 
 
 def observer(_):
@@ -34,11 +34,20 @@ def dialect(_):
     return Entry("storm_dialect", "{tools}/storm_dialect.so", signals=False, jumps=False)
 
 
+HOSTED = ["all", "half", "few", "few", "asks", "keeps", "depends", "shares", "opens_init", "opens_end",
+          "fortran"]
+
+
+def leave_out(names):
+    """From now on no stack has hosted tools of these kinds: to look for one thing beside another."""
+    HOSTED[:] = [name for name in HOSTED if name not in names]
+
+
 def hosted(random, name=None):
-    name = name or random.choice(["all", "half", "few", "few", "asks", "keeps", "depends", "shares",
-                                  "opens_init", "opens_end", "fortran"])
+    name = name or random.choice(HOSTED)
     asks = name in ("asks", "keeps")
     return Entry(f"hosted {name}", f"{{tools}}/storm_{name}.so,env.STORM_LAYER={{n}}", hosted=True,
+                 talks=name in ("all", "asks"),
                  signals=name != "asks", jumps=not asks, keeps=name == "keeps")
 
 
@@ -60,14 +69,17 @@ def bundled(random):
                  bottom=kind == "mpit")
 
 
-def preloaded(random, entries):
-    """A tool that nobody listed: it joins the stack at the top or at the bottom."""
+def preloaded(random, entries, linked):
+    """A tool that nobody listed: it joins the stack at the top or at the bottom. In front it gets what
+    other tools call by MPI_X, too; a preloaded library cannot be behind one that is linked."""
     listed = {entry.kind for entry in entries}
     names = [name for name in ("few", "half") if f"hosted {name}" not in listed]
-    if not names or any(entry.bottom for entry in entries):
+    places = [] if any(entry.talks for entry in entries) else ["front"]
+    places += [] if linked or any(entry.bottom for entry in entries) else ["behind"]
+    if not names or not places:
         return []
     entry = hosted(random, random.choice(names))
-    entry.preloaded = random.choice(["front", "behind"])
+    entry.preloaded = random.choice(places)
     return [entry]
 
 
@@ -84,7 +96,7 @@ def random_entry(random, mpi):
     return random.choice(kinds)(random)
 
 
-def random_stack(random, mpi, wanted=()):
+def random_stack(random, mpi, wanted=(), linked=False):
     """1 to 8 layers, among them those of the kinds that are wanted."""
     entries = [make(random) for make in wanted]
     count = max(random.choice([1, 2, 2, 3, 3, 4, 5, 6, 8]), len(entries))
@@ -95,5 +107,5 @@ def random_stack(random, mpi, wanted=()):
             entries.append(random_entry(random, mpi))
     random.shuffle(entries)
     if random.random() < 0.1:
-        entries += preloaded(random, entries)
+        entries += preloaded(random, entries, linked)
     return in_order(entries)

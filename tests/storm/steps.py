@@ -75,9 +75,11 @@ def threads(plan):
 
 
 def switchable(plan):
-    """The layers that may be switched: none below one that keeps its next functions."""
+    """The layers that may be switched: none below one that keeps its next functions. One in front of
+    libqmpi is found by look-ups all the same."""
     keepers = [i for i, entry in enumerate(plan.layers, 1) if entry.keeps]
-    return [i for i, entry in enumerate(plan.layers, 1) if not keepers or i < keepers[0]]
+    return [i for i, entry in enumerate(plan.layers, 1)
+            if entry.preloaded != "front" and (not keepers or i < keepers[0])]
 
 
 def switches(plan):
@@ -90,7 +92,7 @@ def switches(plan):
         plan.next_phase()
         plan.all_threads(plan.calm)
         plan.next_phase()
-    for layer in range(1, len(plan.layers) + 1):
+    for layer in switchable(plan):
         plan.add("switch", layer, 1)
     plan.end()
 
@@ -98,6 +100,8 @@ def switches(plan):
 def race(plan):
     """Layers are switched while other threads call MPI and load libraries."""
     some_threads(plan)
+    if plan.random.random() < 0.3:
+        plan.program = plan.random.choice(["storm_mpi", "storm_f08"])
     plan.begin()
     layers = switchable(plan)
     chosen = sum(1 << layer for layer in layers if plan.random.random() < 0.7)
@@ -202,6 +206,8 @@ def jumps(plan):
 def crowd(plan):
     """Many objects are loaded, before libqmpi looks: preloaded, or opened by the program."""
     count = plan.random.choice([100, 505, 520, 640])
+    if plan.random.random() < 0.4:
+        plan.program = "storm_f08"
     if plan.random.random() < 0.6:
         plan.preload += [f"{{tools}}/crowd/{number}.so" for number in range(count)]
     else:

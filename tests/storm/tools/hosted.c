@@ -7,7 +7,8 @@
  *   DEPENDS     it has a library of its own that holds its state (state.c)
  *   SHARES      it needs a library with MPI calls that the program's plugins need, too
  *   OPENS       it opens a library in its constructor, which it closes at MPI_Init or MPI_Finalize
- *   TALKS       it makes calls of its own in MPI_Barrier and in its constructor
+ *   TALKS       it makes calls of its own in MPI_Barrier and, unless STORM_QUIET is set, in its
+ *               constructor
  */
 #include "hosted.h"
 
@@ -110,7 +111,8 @@ __attribute__((constructor)) static void begin(void)
     opened = dlopen(getenv("STORM_HELP"), RTLD_NOW | (layer % 2 ? RTLD_LOCAL : RTLD_GLOBAL));
     opened_function = opened ? (int (*)(int))(uintptr_t)dlsym(opened, "storm_help") : NULL;
 #endif
-    talk();
+    if (!getenv("STORM_QUIET"))
+        talk();
 }
 
 __attribute__((destructor)) static void end(void)
