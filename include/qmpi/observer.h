@@ -145,8 +145,9 @@ typedef struct QMPIX_Call {
 enum {
     /* Keeps a copy of the handles that Wait… and Test… are given: the call replaces them. */
     QMPIX_OBSERVE_REQUESTS = 1 << 0,
-    /* Where the program gives MPI_STATUS_IGNORE to a receive, a wait or test for one request, or a
-     * transfer of a file, the layers below get a status, so that `after` finds the true length. */
+    /* Where the program gives MPI_STATUS_IGNORE to a receive, a wait or test, or a transfer of a
+     * file, or MPI_STATUSES_IGNORE to a wait or test, the layers below get a status, or as many as
+     * there are requests, so that `after` finds the true length. */
     QMPIX_OBSERVE_STATUSES = 1 << 1
 };
 

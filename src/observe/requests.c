@@ -29,6 +29,24 @@ void qmpi_requests_drop(struct qmpi_kept *kept)
     free(kept->many);
 }
 
+/* Where memory is out the program's wish holds. */
+MPI_Status *qmpi_statuses_give(struct qmpi_statuses *statuses, const QMPIX_Observer *observer,
+                               int count, MPI_Status *given)
+{
+    statuses->many = NULL;
+    if (given != MPI_STATUSES_IGNORE || !(observer->flags & QMPIX_OBSERVE_STATUSES) || count <= 0)
+        return given;
+    if ((size_t)count <= sizeof statuses->few / sizeof *statuses->few)
+        return memset(statuses->few, 0, (size_t)count * sizeof *statuses->few);
+    statuses->many = calloc((size_t)count, sizeof *statuses->many);
+    return statuses->many ? statuses->many : given;
+}
+
+void qmpi_statuses_drop(struct qmpi_statuses *statuses)
+{
+    free(statuses->many);
+}
+
 struct list {
     MPI_Request *requests;
     int capacity, count;

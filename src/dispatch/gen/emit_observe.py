@@ -62,6 +62,14 @@ def observe_function(function: Function) -> str:
             "(qmpi_observer->flags & QMPIX_OBSERVE_STATUSES))",
             "        status = memset(&qmpi_status, 0, sizeof qmpi_status);",
         ]
+    statuses = meaning.roles.get("statuses", -1)
+    if statuses >= 0:
+        given = function.parameters[statuses].name
+        count = function.parameters[meaning.roles["requests"]].name
+        lines += [
+            "    struct qmpi_statuses qmpi_statuses;",
+            f"    {given} = qmpi_statuses_give(&qmpi_statuses, qmpi_observer, {count}, {given});",
+        ]
     if places:
         lines.append(f"    const void *const qmpi_arguments[] = {{{', '.join(places)}}};")
     frame = "qmpi_observed_message" if meaning.shape == "MATCHED_RECEIVE" else "qmpi_observed"
@@ -87,6 +95,8 @@ def observe_function(function: Function) -> str:
         lines.append("    struct qmpi_kept qmpi_kept;")
         opening.append(f"    qmpi_requests_keep(&qmpi_kept, &qmpi_frame.call, {count}, {request});")
         closing.append("    qmpi_requests_drop(&qmpi_kept);")
+    if statuses >= 0:
+        closing.append("    qmpi_statuses_drop(&qmpi_statuses);")
     if meaning.shape == "MATCHED_RECEIVE":
         opening.append("    qmpi_frame.matched = qmpi_messages_find(message);")
         closing.append("    qmpi_messages_forget(&qmpi_frame.matched);")
