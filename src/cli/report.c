@@ -47,6 +47,7 @@ static const struct argp_option options[] = {
     {"files", KEY_SECTION + 6, NULL, 0, "MPI-IO by file", 3},
     {"regions", KEY_SECTION + 7, NULL, 0, "by region that the program named", 3},
     {"processes", KEY_SECTION + 8, NULL, 0, "by rank: times, host, memory", 3},
+    {"in-flight", KEY_SECTION + 9, NULL, 0, "calls that had not ended when it was saved", 3},
     {0},
 };
 
@@ -150,7 +151,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         check(request, state);
         return 0;
     default:
-        if (key < KEY_SECTION || key > KEY_SECTION + 8)
+        if (key < KEY_SECTION || key > KEY_SECTION + 9)
             return ARGP_ERR_UNKNOWN;
         request->sections |= 1u << (key - KEY_SECTION);
         return 0;

@@ -15,7 +15,7 @@ import pytest
 from support import QMPI, SOURCE, clean_environment, run_command
 
 REPORTS = SOURCE / "tests" / "cli" / "reports"
-SCHEMA = json.loads((SOURCE / "docs" / "qmpi-profile-1.schema.json").read_text())
+SCHEMA = json.loads((SOURCE / "docs" / "qmpi-profile-2.schema.json").read_text())
 FILES = sorted(REPORTS.glob("*.json"))
 CRASHED = [f"crash.{rank}.json" for rank in range(3)]
 
@@ -49,9 +49,10 @@ def test_saved_files_fit_the_schema(file):
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(file.read_text()))
 
 
-def test_what_the_schema_does_not_allow_is_not_read(tmp_path):
+@pytest.mark.parametrize("name", ["heat.json", "crash.1.json"])
+def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
     """The schema and the reader require the same: every member, taken away, is missed by both."""
-    whole = json.loads((REPORTS / "heat.json").read_text())
+    whole = json.loads((REPORTS / name).read_text())
     validator = jsonschema.Draft202012Validator(SCHEMA)
 
     def objects(value, path=()):
@@ -70,9 +71,10 @@ def test_what_the_schema_does_not_allow_is_not_read(tmp_path):
             (tmp_path / "file.json").write_text(json.dumps(document))
             status = subprocess.run([QMPI, "report", tmp_path / "file.json"], capture_output=True,
                                     env=clean_environment(), timeout=60).returncode
-            assert validator.is_valid(document) == (status == 0) == (member in optional), (path, member)
+            may_lack = member in optional or (path == () and member in ("rank", "ending"))
+            assert validator.is_valid(document) == (status == 0) == may_lack, (path, member)
             seen += 1
-    assert seen > 100
+    assert seen > 60
 
 
 def _at(value, path):
@@ -84,6 +86,26 @@ def _at(value, path):
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_json_comes_out_as_it_went_in(file):
     assert printed("--format=json", file) == file.read_text()
+
+
+def test_files_of_the_schema_before_are_read_and_stay_what_they_are(tmp_path):
+    lines = (REPORTS / "heat.json").read_text().splitlines(keepends=True)
+    old = "".join(line for line in lines if not line.startswith(('"unfinished_receives"', '"in_flight"')))
+    old = old.replace("qmpi-profile/2", "qmpi-profile/1")
+    (tmp_path / "old.json").write_text(old)
+    assert printed("--format=json", tmp_path / "old.json") == old
+    assert printed(tmp_path / "old.json") == printed("heat.json")
+
+
+def test_calls_in_flight_of_several_processes_are_one_table():
+    text = printed("--in-flight", *CRASHED)
+    assert "Calls in flight when the processes were saved" in text
+    assert re.search(r"(?m)^MPI_Allreduce +1 +100 ms +2024-05-16T07:30:01.900Z$", text)
+    row, = (row for row in as_rows(*CRASHED) if row["table"] == "in_flight")
+    assert (row["name"], row["rank"], row["time_sum"], row["text"]) == (
+        "MPI_Allreduce", "1", "0.1", "step (/opt/heat/src/heat.c:31)")
+    assert "(2 nonblocking or persistent receives were not seen to complete" in printed(*CRASHED)
+    assert as_json(*CRASHED)["unfinished_receives"] == 2
 
 
 def test_csv_has_the_same_columns_in_every_row_and_every_figure():
@@ -273,7 +295,7 @@ def test_addresses_of_an_unchanged_program_are_looked_up(tmp_path):
 
 def test_bad_files_get_one_message_each_and_the_others_are_printed(tmp_path):
     (tmp_path / "empty.json").write_text("")
-    (tmp_path / "newer.json").write_text('{"schema": "qmpi-profile/2"}')
+    (tmp_path / "newer.json").write_text('{"schema": "qmpi-profile/3"}')
     (tmp_path / "count.json").write_text('{"schema": "qmpi-count/1", "ranks": 2}')
     result = report("none.json", tmp_path / "empty.json", "heat.json", tmp_path / "newer.json",
                     tmp_path / "count.json", tmp_path)
@@ -281,8 +303,8 @@ def test_bad_files_get_one_message_each_and_the_others_are_printed(tmp_path):
     assert result.stdout == printed("heat.json")
     problems = [line for line in result.messages if not line.startswith("mend: ")]
     for problem, words in zip(problems, [
-            "cannot read none.json: No such file", "the file is empty", "qmpi-profile/2 is newer",
-            "schema: expected qmpi-profile/1, found 'qmpi-count/1'", "Is a directory"], strict=True):
+            "cannot read none.json: No such file", "the file is empty", "qmpi-profile/3 is newer",
+            "schema: expected qmpi-profile/2 or less, found 'qmpi-count/1'", "Is a directory"], strict=True):
         assert words in problem
     result = report("--compare", "heat.json", "none.json")
     assert result.returncode == 2 and result.stdout == ""

@@ -23,7 +23,7 @@ DEFAULTS = {
 # And those that are as another field where they are left out.
 SAME_AS = {
     "sent_before": "sent", "received_before": "received", "transfers_before": "transfers",
-    "comm_after": "comm", "root_before": "root",
+    "comm_after": "comm", "root_before": "root", "came": "received",
 }
 UNORDERED = ("started", "completed")
 
@@ -68,7 +68,7 @@ def differences(expected: dict[str, str], seen: dict[str, str]) -> list[str]:
     seen = {"fault": "-"} | seen
     return [f"{name}: seen {seen.get(name)}, true {value}"
             for name, value in completed(expected).items()
-            if not fnmatchcase(seen.get(name, "(none)"), value)]
+            if name != "came" and not fnmatchcase(seen.get(name, "(none)"), value)]
 
 
 def plain(line: dict[str, str]) -> str:
@@ -99,7 +99,7 @@ def check_rank(folder, rank) -> list[dict[str, str]]:
 def check_unordered(folder, rank) -> None:
     """Every call was seen once; for threads, whose calls come in any order."""
     keys = ["function", *DEFAULTS, *SAME_AS]
-    for free in ("root", "root_before", "comm_after"):  # with `*` in these programs
+    for free in ("root", "root_before", "comm_after", "came"):  # with `*` in these programs, or not seen
         keys.remove(free)
 
     def key(line):

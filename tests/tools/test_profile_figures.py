@@ -46,7 +46,7 @@ class Expected:
 
     def add(self, rank, call):
         name = call["function"]
-        sent, received = int(call["sent"]), int(call["received"])
+        sent, received = int(call["sent"]), int(call["came"])
         self.calls[name] += 1
         self.sent[name] += sent
         self.received[name] += received

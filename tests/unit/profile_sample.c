@@ -65,6 +65,19 @@ struct profile_result *sample_full(void)
     result->callsites->frames[1] =
         (struct profile_frame){0x7fffffffffff, qmpi_copy(""), NULL, NULL, 0};
 
+    result->unfinished_receives = 6;
+    result->flight_count = 1;
+    result->flights = qmpi_allocate(1, sizeof *result->flights);
+    *result->flights =
+        (struct profile_flight){.name = qmpi_copy("MPI_Wait"),
+                                .frame_count = 1,
+                                .frames = qmpi_allocate(1, sizeof(struct profile_frame)),
+                                .rank = 2,
+                                .time = 5.5,
+                                .waits = true,
+                                .since = qmpi_copy("2024-02-29T23:59:59.999Z")};
+    result->flights->frames->module = qmpi_copy("/bin/a");
+
     result->cell_count = 1;
     result->matrix = qmpi_allocate(1, sizeof *result->matrix);
     *result->matrix = (struct profile_cell){1, 2, 3, 1ull << 40};

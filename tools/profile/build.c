@@ -74,11 +74,12 @@ static bool build_matrix(struct profile_result *result, const struct layer *laye
     return result->matrix != NULL;
 }
 
-static bool build_communicators(struct profile_result *result, struct layer *layer, double tick)
+static bool build_communicators(struct profile_result *result, struct layer *layer,
+                                const struct flights_seen *flights, double tick)
 {
     struct table sum = {0};
     struct table_place place = {0};
-    bool good = comms_sum(layer, &sum);
+    bool good = comms_sum(layer, flights, &sum);
     result->communicators = good ? calloc(sum.count + 1, sizeof *result->communicators) : NULL;
     good = result->communicators != NULL;
     for (const struct freed_comm *its; good && (its = table_next(&sum, &place));) {
@@ -97,13 +98,27 @@ static bool build_communicators(struct profile_result *result, struct layer *lay
     return good;
 }
 
-static bool build_files(struct profile_result *result, const struct layer *layer, double tick)
+static void add_flights(const struct files *files, int number, const struct flights_seen *flights,
+                        struct stats *sum)
+{
+    for (size_t i = 0; i < flights->count; i++) {
+        const struct flight_seen *flight = &flights->all[i];
+        struct stats stats;
+        if (flight->file && handles_find(&files->handles, flight->file) == number &&
+            build_flight_stats(flight, &stats))
+            stats_add(sum, &stats);
+    }
+}
+
+static bool build_files(struct profile_result *result, const struct layer *layer,
+                        const struct flights_seen *flights, double tick)
 {
     const struct files *files = &layer->files;
     result->files = calloc((size_t)files->count + 1, sizeof *result->files);
     for (int number = 0; result->files && number < files->count; number++) {
         struct stats stats = {0};
         files_sum(layer, number, &stats);
+        add_flights(files, number, flights, &stats);
         if (!stats.calls && !files->all[number].opens)
             continue;
         struct profile_file *file = &result->files[result->file_count++];
@@ -121,9 +136,10 @@ static bool build_files(struct profile_result *result, const struct layer *layer
 /* ---- The process --------------------------------------------------------------------------------
  */
 
-static double time_in_mpi(const struct layer *layer, double tick)
+static double time_in_mpi(const struct layer *layer, const struct flights_seen *flights,
+                          double tick)
 {
-    uint64_t ticks = 0;
+    uint64_t ticks = build_flight_share(layer, flights);
     for (const struct thread *thread = threads_first(layer->tool_id); thread;
          thread = thread->next) {
         struct table_place place = {0};
@@ -139,7 +155,8 @@ static uint64_t peak_memory(void)
     return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_maxrss * 1024;
 }
 
-static bool build_process(struct profile_result *result, const struct layer *layer, double tick)
+static bool build_process(struct profile_result *result, const struct layer *layer,
+                          const struct flights_seen *flights, double tick)
 {
     char host[256] = "";
     gethostname(host, sizeof host - 1);
@@ -152,7 +169,7 @@ static bool build_process(struct profile_result *result, const struct layer *lay
         .rank = layer->rank,
         .host = strdup(host),
         .application = (double)regions_time(&layer->regions) * tick,
-        .mpi = time_in_mpi(layer, tick),
+        .mpi = time_in_mpi(layer, flights, tick),
         .memory = peak_memory(),
     };
     result->application = build_spread(process->application);
@@ -169,23 +186,43 @@ static bool build_head(struct profile_result *result, const struct layer *layer,
     result->mpi = strdup(layer->mpi ? layer->mpi : "");
     result->begin = strdup(layer->begin);
     result->ending = ending ? strdup(ending) : NULL;
+    result->unfinished_receives = receives_unfinished(layer->tool_id);
     return result->program && result->mpi && result->begin && (!ending || result->ending);
 }
 
-struct profile_result *build_result(struct layer *layer, const char *ending, bool crashed)
+/* NULL: memory is out. */
+static struct profile_result *build_with(struct layer *layer, const char *ending,
+                                         const struct flights_seen *flights, bool crashed)
 {
     const double tick = tool_clock_tick();
     struct profile_result *result = calloc(1, sizeof *result);
     if (!result)
         return NULL;
     const bool locked = profile_lock(layer, crashed);
-    const bool good = build_head(result, layer, ending) && build_functions(result, layer, tick) &&
-                      build_regions(result, layer, tick) && build_callsites(result, layer, tick) &&
-                      build_matrix(result, layer) && build_communicators(result, layer, tick) &&
-                      build_files(result, layer, tick) && build_process(result, layer, tick);
+    const bool good =
+        build_head(result, layer, ending) && build_functions(result, layer, flights, tick) &&
+        build_regions(result, layer, flights, tick) &&
+        build_callsites(result, layer, flights, tick) && build_matrix(result, layer) &&
+        build_communicators(result, layer, flights, tick) &&
+        build_files(result, layer, flights, tick) && build_process(result, layer, flights, tick) &&
+        build_flights(result, layer, flights, tick);
     profile_unlock(layer, locked);
     if (good)
         return result;
     profile_result_free(result);
     return NULL;
+}
+
+/* A call that has ended meanwhile may have been counted both as one that has ended and as one under
+ * way: then all is made anew without it. */
+struct profile_result *build_result(struct layer *layer, const char *ending, bool crashed)
+{
+    struct profile_result *result;
+    struct flights_seen flights = {NULL, 0};
+    if (ending && !flights_see(&flights, layer->tool_id))
+        return NULL;
+    while ((result = build_with(layer, ending, &flights, crashed)) && !flights_see_again(&flights))
+        profile_result_free(result);
+    free(flights.all);
+    return result;
 }

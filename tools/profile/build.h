@@ -8,7 +8,8 @@
 
 /*
  * Any thread, at any time; makes no MPI call. Calls that end meanwhile may be in some of its
- * figures and not in others. `ending` is the result's; `crashed`: locks that are held are passed
+ * figures and not in others. Calls under way are in all of them, and named, but where `ending` is
+ * NULL: then MPI ends. `ending` is the result's; `crashed`: locks that are held are passed
  * by. To be freed with profile_result_free; NULL: memory is out.
  */
 struct profile_result *build_result(struct layer *layer, const char *ending, bool crashed);

@@ -21,6 +21,32 @@ static bool add_thread(struct table *sum, const struct thread *thread, size_t de
     return true;
 }
 
+static bool add_flights(struct table *sum, const struct flights_seen *flights, size_t depth)
+{
+    for (size_t i = 0; i < flights->count; i++) {
+        const struct flight_seen *flight = &flights->all[i];
+        struct stats stats;
+        if (!flight->site || !build_flight_stats(flight, &stats))
+            continue;
+        uint64_t *site = table_get(sum, site_key(flight->site, depth), 1 + depth);
+        if (!site)
+            return false;
+        stats_add(site_stats(site, depth), &stats);
+    }
+    return true;
+}
+
+bool build_frames(struct profile_frame *frames, int *count, const uint64_t *key, size_t depth)
+{
+    for (size_t i = 0; i < depth && (key[1 + i] || i == 0); i++) {
+        struct profile_frame *frame = &frames[(*count)++];
+        frame->module = strdup(modules_find(key[1 + i], &frame->offset));
+        if (!frame->module)
+            return false;
+    }
+    return true;
+}
+
 static bool fill(struct profile_callsite *callsite, uint64_t *site, size_t depth, double tick)
 {
     const char *name = QMPIX_Function_name((enum QMPI_Functions_enum)site[0]);
@@ -28,14 +54,8 @@ static bool fill(struct profile_callsite *callsite, uint64_t *site, size_t depth
     callsite->frames = calloc(depth, sizeof *callsite->frames);
     callsite->ranks = 1;
     build_calls(&callsite->calls, site_stats(site, depth), tick);
-    for (size_t i = 0; callsite->frames && i < depth && (site[1 + i] || i == 0); i++) {
-        struct profile_frame *frame = &callsite->frames[callsite->frame_count++];
-        const char *module = modules_find(site[1 + i], &frame->offset);
-        frame->module = strdup(module);
-        if (!frame->module)
-            return false;
-    }
-    return callsite->name && callsite->frames;
+    return callsite->name && callsite->frames &&
+           build_frames(callsite->frames, &callsite->frame_count, site, depth);
 }
 
 /* ---- One place that was seen at two addresses: its module was loaded again ----------------------
@@ -64,7 +84,9 @@ static void join_same(struct profile_result *result)
     result->callsite_count = kept;
 }
 
-bool build_callsites(struct profile_result *result, const struct layer *layer, double tick)
+/* A place that was noted when a call began has none while the call is not noted itself. */
+bool build_callsites(struct profile_result *result, const struct layer *layer,
+                     const struct flights_seen *flights, double tick)
 {
     const size_t depth = (size_t)layer->options.depth;
     struct table sum = {0};
@@ -73,10 +95,12 @@ bool build_callsites(struct profile_result *result, const struct layer *layer, d
     for (const struct thread *thread = threads_first(layer->tool_id); good && thread;
          thread = thread->next)
         good = add_thread(&sum, thread, depth);
+    good = good && add_flights(&sum, flights, depth);
     result->callsites = good ? calloc(sum.count + 1, sizeof *result->callsites) : NULL;
     good = result->callsites != NULL;
     for (uint64_t *site; good && (site = table_next(&sum, &place));)
-        good = fill(&result->callsites[result->callsite_count++], site, depth, tick);
+        good = !site_stats(site, depth)->calls ||
+               fill(&result->callsites[result->callsite_count++], site, depth, tick);
     if (good)
         join_same(result);
     table_free(&sum);

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "build_parts.h"
 
+#include "clock.h"
+
 #include <qmpi/observer.h>
 
 #include <stdlib.h>
@@ -43,6 +45,25 @@ static bool add_thread(struct table *sum, const struct thread *thread,
     return true;
 }
 
+static bool add_flights(struct table *sum, const struct flights_seen *flights,
+                        const struct regions *regions, int region)
+{
+    if (region >= 0 && !regions_hold(regions, atomic_load(&regions->node), region))
+        return true;
+    for (size_t i = 0; i < flights->count; i++) {
+        struct stats stats;
+        if (!build_flight_stats(&flights->all[i], &stats))
+            continue;
+        struct function_row *row = table_get(sum, &flights->all[i].number, 1);
+        if (!row)
+            return false;
+        stats_add(&row->stats, &stats);
+        row->no_bytes++;
+        row->times[note_bin(tool_clock_nanoseconds(stats.time), PROFILE_TIME_BINS)]++;
+    }
+    return true;
+}
+
 static bool fill(struct profile_function *function, const struct function_row *row, double tick)
 {
     const QMPIX_Function *described;
@@ -51,14 +72,14 @@ static bool fill(struct profile_function *function, const struct function_row *r
     function->name = strdup(described->name);
     function->group = strdup(group_name(described->group));
     build_calls(&function->calls, &row->stats, tick);
-    function->no_bytes = row->no_bytes;
+    function->no_bytes = (int64_t)row->no_bytes < 0 ? 0 : row->no_bytes; /* see change_bin */
     memcpy(function->sizes, row->sizes, sizeof function->sizes);
     memcpy(function->times, row->times, sizeof function->times);
     return function->name && function->group;
 }
 
-static bool list(const struct layer *layer, int region, double tick,
-                 struct profile_function **functions, size_t *count)
+static bool list(const struct layer *layer, int region, const struct flights_seen *flights,
+                 double tick, struct profile_function **functions, size_t *count)
 {
     struct table sum = {0};
     struct table_place place = {0};
@@ -66,6 +87,7 @@ static bool list(const struct layer *layer, int region, double tick,
     for (const struct thread *thread = threads_first(layer->tool_id); good && thread;
          thread = thread->next)
         good = add_thread(&sum, thread, &layer->regions, region);
+    good = good && add_flights(&sum, flights, &layer->regions, region);
     *functions = good ? calloc(sum.count + 1, sizeof **functions) : NULL;
     good = *functions != NULL;
     for (const struct function_row *row; good && (row = table_next(&sum, &place));)
@@ -74,14 +96,17 @@ static bool list(const struct layer *layer, int region, double tick,
     return good;
 }
 
-bool build_functions(struct profile_result *result, const struct layer *layer, double tick)
+bool build_functions(struct profile_result *result, const struct layer *layer,
+                     const struct flights_seen *flights, double tick)
 {
-    return list(layer, -1, tick, &result->functions, &result->function_count);
+    return list(layer, -1, flights, tick, &result->functions, &result->function_count);
 }
 
-static uint64_t region_mpi(const struct layer *layer, int region)
+static uint64_t region_mpi(const struct layer *layer, int region,
+                           const struct flights_seen *flights)
 {
-    uint64_t ticks = 0;
+    const bool is_open = regions_hold(&layer->regions, atomic_load(&layer->regions.node), region);
+    uint64_t ticks = is_open ? build_flight_share(layer, flights) : 0;
     for (const struct thread *thread = threads_first(layer->tool_id); thread;
          thread = thread->next) {
         struct table_place place = {0};
@@ -93,7 +118,8 @@ static uint64_t region_mpi(const struct layer *layer, int region)
     return ticks;
 }
 
-bool build_regions(struct profile_result *result, const struct layer *layer, double tick)
+bool build_regions(struct profile_result *result, const struct layer *layer,
+                   const struct flights_seen *flights, double tick)
 {
     const struct regions *regions = &layer->regions;
     result->regions = calloc((size_t)regions->count + 1, sizeof *result->regions);
@@ -107,9 +133,9 @@ bool build_regions(struct profile_result *result, const struct layer *layer, dou
         region->name = strdup(its->name);
         region->entries = its->entries;
         region->time = build_spread((double)time * tick);
-        region->mpi = build_spread((double)region_mpi(layer, number) * tick);
-        good =
-            region->name && list(layer, number, tick, &region->functions, &region->function_count);
+        region->mpi = build_spread((double)region_mpi(layer, number, flights) * tick);
+        good = region->name &&
+               list(layer, number, flights, tick, &region->functions, &region->function_count);
     }
     return good;
 }

@@ -2,6 +2,7 @@
 /* See comms.h. */
 #include "comms.h"
 
+#include "build_parts.h"
 #include "layer.h"
 
 #include <limits.h>
@@ -28,6 +29,8 @@ void comms_begin(struct layer *layer, MPI_Session session)
     pthread_mutex_unlock(&layer->lock);
     if (old != MPI_GROUP_NULL)
         PMPI_Group_free(&old);
+    if (session == MPI_SESSION_NULL)
+        comms_meet(layer, MPI_COMM_WORLD); /* the first call on it may never end */
 }
 
 /* ---- What a communicator is ---------------------------------------------------------------------
@@ -216,7 +219,24 @@ void comms_free(struct layer *layer, int number)
 /* ---- At the end ---------------------------------------------------------------------------------
  */
 
-bool comms_sum(struct layer *layer, struct table *sum)
+static bool add_flights(const struct comms *comms, const struct flights_seen *flights,
+                        struct table *sum)
+{
+    for (size_t i = 0; i < flights->count; i++) {
+        const struct flight_seen *flight = &flights->all[i];
+        struct stats stats;
+        const int number = flight->comm ? handles_find(&comms->handles, flight->comm) : -1;
+        if (number < 0 || !build_flight_stats(flight, &stats))
+            continue;
+        struct freed_comm *group = group_of(sum, comms->all[number]);
+        if (!group)
+            return false;
+        stats_add(&group->stats, &stats);
+    }
+    return true;
+}
+
+bool comms_sum(struct layer *layer, const struct flights_seen *flights, struct table *sum)
 {
     struct comms *comms = &layer->comms;
     struct table_place place = {0};
@@ -241,7 +261,7 @@ bool comms_sum(struct layer *layer, struct table *sum)
             sum_number(layer->tool_id, number, &group->stats);
         }
     }
-    return good;
+    return good && add_flights(comms, flights, sum);
 }
 
 /* A communicator that was freed without our seeing it must not end the program: errors come back.

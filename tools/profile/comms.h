@@ -67,8 +67,9 @@ void comms_rename(struct layer *layer, MPI_Comm comm, const char *name);
 int comms_begin_free(struct layer *layer, MPI_Comm comm);
 void comms_free(struct layer *layer, int number);
 
-/* All communicators of one name and the same processes as one, live and freed. Under the layer's
+/* All communicators of one name and the same processes as one, live and freed, with the calls under
+ * way. Under the layer's
  * lock. The table's rows are struct freed_comm; the caller frees it. False: memory is out. */
-bool comms_sum(struct layer *layer, struct table *sum);
+bool comms_sum(struct layer *layer, const struct flights_seen *flights, struct table *sum);
 
 #endif

@@ -17,7 +17,7 @@
     X(time_sum) X(time_mean) X(time_min) X(time_max) X(time_stddev) X(shortest) X(longest) \
     X(wait_sum) X(wait_mean) X(wait_min) X(wait_max) X(wait_stddev) X(sent) X(received) \
     X(at_least) X(messages) X(bytes) X(size) X(first) X(instances) X(opens) X(read) X(written) \
-    X(ranks) X(entries) X(application) X(mpi) X(memory)
+    X(ranks) X(entries) X(application) X(mpi) X(memory) X(since)
 /* clang-format on */
 
 #define COLUMN_NUMBER(NAME) COLUMN_##NAME,
@@ -124,7 +124,10 @@ static void put_run_number(struct row *row, const char *name, int value)
 
 static void put_head(struct row *row, const struct profile_result *result)
 {
-    put_run(row, "schema", "qmpi-profile/1");
+    char schema[32];
+    snprintf(schema, sizeof schema, "qmpi-profile/%d",
+             result->schema ? result->schema : PROFILE_SCHEMA);
+    put_run(row, "schema", schema);
     put_run(row, "program", result->program);
     put_run(row, "mpi", result->mpi);
     put_run(row, "begin", result->begin);
@@ -134,6 +137,12 @@ static void put_head(struct row *row, const struct profile_result *result)
         put_run_number(row, "rank", result->rank);
     if (result->ending)
         put_run(row, "ending", result->ending);
+    if (result->schema != 1) {
+        char unfinished[32];
+        snprintf(unfinished, sizeof unfinished, "%llu",
+                 (unsigned long long)result->unfinished_receives);
+        put_run(row, "unfinished_receives", unfinished);
+    }
     set_text(row, COLUMN_name, "application");
     set_spread(row, COLUMN_time_sum, &result->application);
     put_row(row, "total");
@@ -204,23 +213,46 @@ static void put_frame(FILE *stream, const struct profile_frame *frame)
         fprintf(stream, " (%s:%d)", frame->file, frame->line);
 }
 
+/* NULL: memory is out. To be freed. */
+static char *describe_frames(const struct profile_frame *frames, int count)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    for (int i = 0; stream && i < count; i++) {
+        fputs(i ? " < " : "", stream);
+        put_frame(stream, &frames[i]);
+    }
+    return stream && !fclose(stream) ? text : NULL;
+}
+
 static void put_callsites(struct row *row, const struct profile_result *result)
 {
     for (size_t i = 0; i < result->callsite_count && row->good; i++) {
         const struct profile_callsite *site = &result->callsites[i];
-        char *text = NULL;
-        size_t length;
-        FILE *stream = open_memstream(&text, &length);
-        for (int k = 0; stream && k < site->frame_count; k++) {
-            fputs(k ? " < " : "", stream);
-            put_frame(stream, &site->frames[k]);
-        }
-        row->good = stream && !fclose(stream);
+        char *text = describe_frames(site->frames, site->frame_count);
+        row->good = text != NULL;
         set_text(row, COLUMN_name, site->name);
         set_text(row, COLUMN_text, text);
         set_number(row, COLUMN_ranks, site->ranks);
         set_calls(row, &site->calls);
         put_row(row, "callsite");
+        free(text);
+    }
+}
+
+static void put_flights(struct row *row, const struct profile_result *result)
+{
+    for (size_t i = 0; i < result->flight_count && row->good; i++) {
+        const struct profile_flight *flight = &result->flights[i];
+        char *text = describe_frames(flight->frames, flight->frame_count);
+        row->good = text != NULL;
+        set_text(row, COLUMN_name, flight->name);
+        set_text(row, COLUMN_text, text);
+        set_number(row, COLUMN_rank, flight->rank);
+        set_real(row, flight->waits ? COLUMN_wait_sum : COLUMN_time_sum, flight->time);
+        set_text(row, COLUMN_since, flight->since);
+        put_row(row, "in_flight");
         free(text);
     }
 }
@@ -287,6 +319,7 @@ bool profile_print_csv(FILE *stream, const struct profile_result *result)
     put_row(&row, "table");
     put_head(&row, result);
     put_processes(&row, result);
+    put_flights(&row, result);
     put_functions(&row, NULL, result->functions, result->function_count);
     put_callsites(&row, result);
     put_matrix(&row, result);

@@ -2,6 +2,7 @@
 /* See facts.h. */
 #include "facts.h"
 
+#include "receives.h"
 #include "steer.h"
 
 struct facts facts_all[MPI_LAST_FUNC];
@@ -40,6 +41,7 @@ static void describe(struct facts *facts, const QMPIX_Function *function)
                    number != MPI_BARRIER_T && !takes(function, QMPIX_KIND_REQUEST);
     facts->has_error = function->result == QMPIX_KIND_INT;
     facts->is_steered = steer_concerns(number);
+    facts->receives = (unsigned char)receives_role(function);
 }
 
 void facts_find(void)

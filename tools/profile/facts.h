@@ -15,8 +15,9 @@ struct facts {
     bool waits;         /* a blocking collective, before which sync=yes waits; not MPI_Barrier */
     bool is_steered;    /* see steer.h */
     bool has_error;     /* returns an error class */
-    signed char comm;   /* the argument that is a communicator; -1: none */
-    signed char file;   /* the argument that is a file; -1: none */
+    unsigned char receives; /* enum receives_role */
+    signed char comm;       /* the argument that is a communicator; -1: none */
+    signed char file;       /* the argument that is a file; -1: none */
 };
 
 extern struct facts facts_all[MPI_LAST_FUNC];

@@ -94,6 +94,22 @@ static void read_callsite(const struct source *source, void *element)
     read_calls(source, &it->calls);
 }
 
+static void read_flight(const struct source *source, void *element)
+{
+    struct profile_flight *it = element;
+    size_t count;
+    it->name = source_string(source, "name");
+    it->rank = source_int(source, "rank", 0);
+    it->since = source_string(source, "since");
+    it->time = source_real(source, "time");
+    const json_t *waits = source_member(source, "waiting");
+    if (!json_is_boolean(waits))
+        source_fail_member(source, "waiting", "true or false");
+    it->waits = json_is_true(waits);
+    it->frames = source_array(source, "frames", sizeof *it->frames, &count, read_frame);
+    it->frame_count = (int)count;
+}
+
 static void read_cell(const struct source *source, void *element)
 {
     struct profile_cell *it = element;
@@ -156,6 +172,11 @@ static void read_result(const struct source *root, struct profile_result *result
     result->ending = source_optional_string(root, "ending");
     read_spread(root, "application", &result->application);
     read_spread(root, "time", &result->time);
+    if (result->schema >= 2) {
+        result->unfinished_receives = source_whole(root, "unfinished_receives");
+        result->flights = source_array(root, "in_flight", sizeof *result->flights,
+                                       &result->flight_count, read_flight);
+    }
 #define READ(NAME, ARRAY, COUNT, ELEMENT)                                                          \
     result->ARRAY = source_array(root, NAME, sizeof *result->ARRAY, &result->COUNT, read_##ELEMENT)
     READ("processes", processes, process_count, process);
@@ -236,26 +257,30 @@ static json_t *load(const char *path, char **problem)
     return document;
 }
 
-static void check_schema(const struct source *root)
+static int read_schema(const struct source *root)
 {
     static const char family[] = "qmpi-profile/";
     struct reader *reader = root->reader;
-    char *schema = source_string(root, "schema"), *end;
-    if (schema && strcmp(schema, "qmpi-profile/1") != 0) {
-        const bool ours = !strncmp(schema, family, strlen(family));
-        const unsigned long version = ours ? strtoul(schema + strlen(family), &end, 10) : 0;
+    char *schema = source_string(root, "schema"), *end = NULL;
+    const bool ours = schema && !strncmp(schema, family, strlen(family));
+    const unsigned long version = ours ? strtoul(schema + strlen(family), &end, 10) : 0;
+    const bool is_number = ours && end != schema + strlen(family) && !*end;
+    const bool known = is_number && version >= 1 && version <= PROFILE_SCHEMA;
+    if (schema && !known) {
         char *shown = qmpi_shorten(schema);
         reader->problem =
-            ours && version > 1 && !*end
-                ? qmpi_message("%s: schema %s is newer than this qmpi, which reads up to "
-                               "qmpi-profile/1\nmend: read it with the qmpi that wrote it",
-                               reader->path, shown)
-                : qmpi_message("%s: schema: expected qmpi-profile/1, found '%s'\nmend: give a file "
-                               "that profile wrote with format=json",
-                               reader->path, shown);
+            is_number && version > PROFILE_SCHEMA
+                ? qmpi_format("%s: schema %s is newer than this qmpi, which reads up to "
+                              "qmpi-profile/%d\nmend: read it with the qmpi that wrote it",
+                              reader->path, shown, PROFILE_SCHEMA)
+                : qmpi_format(
+                      "%s: schema: expected qmpi-profile/%d or less, found '%s'\nmend: give "
+                      "a file that profile wrote with format=json",
+                      reader->path, PROFILE_SCHEMA, shown);
         free(shown);
     }
     free(schema);
+    return known ? (int)version : 0;
 }
 
 struct profile_result *profile_read_json(const char *path, char **problem)
@@ -269,7 +294,7 @@ struct profile_result *profile_read_json(const char *path, char **problem)
     const struct source root = {&reader, {NULL, "", 0}, document};
     if (!json_is_object(document))
         source_fail(&reader, NULL, "an object", document);
-    check_schema(&root);
+    result->schema = read_schema(&root);
     read_result(&root, result);
     json_decref(document);
     if (!reader.problem)

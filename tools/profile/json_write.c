@@ -120,16 +120,29 @@ static json_t *frame(const struct profile_frame *it)
     return finished(object, good);
 }
 
+static json_t *frames(const struct profile_frame *its, int count)
+{
+    json_t *array = json_array();
+    bool good = array != NULL;
+    for (int i = 0; i < count && good; i++)
+        good = json_array_append_new(array, frame(&its[i])) == 0;
+    return finished(array, good);
+}
+
 static json_t *callsite(const void *element)
 {
     const struct profile_callsite *it = element;
-    json_t *frames = json_array();
-    bool good = frames != NULL;
-    for (int i = 0; i < it->frame_count && good; i++)
-        good = json_array_append_new(frames, frame(&it->frames[i])) == 0;
     json_t *object = json_pack("{s:o, s:o, s:i}", "name", string(it->name), "frames",
-                               finished(frames, good), "ranks", it->ranks);
+                               frames(it->frames, it->frame_count), "ranks", it->ranks);
     return finished(object, object && add_calls(object, &it->calls));
+}
+
+static json_t *flight(const void *element)
+{
+    const struct profile_flight *it = element;
+    return json_pack("{s:o, s:i, s:o, s:o, s:b, s:o}", "name", string(it->name), "rank", it->rank,
+                     "since", string(it->since), "time", real(it->time), "waiting", it->waits,
+                     "frames", frames(it->frames, it->frame_count));
 }
 
 static json_t *cell(const void *element)
@@ -211,9 +224,14 @@ static bool put_array(FILE *stream, const char *name, const void *elements, size
     return good;
 }
 
+static int schema_of(const struct profile_result *result)
+{
+    return result->schema ? result->schema : PROFILE_SCHEMA;
+}
+
 static bool put_head(FILE *stream, const struct profile_result *result)
 {
-    fputs("{\"schema\":\"qmpi-profile/1\"", stream);
+    fprintf(stream, "{\"schema\":\"qmpi-profile/%d\"", schema_of(result));
     bool good = put_member(stream, "program", string(result->program)) &&
                 put_member(stream, "mpi", string(result->mpi)) &&
                 put_member(stream, "begin", string(result->begin)) &&
@@ -223,8 +241,14 @@ static bool put_head(FILE *stream, const struct profile_result *result)
         good = good && put_member(stream, "rank", json_integer(result->rank));
     if (result->ending)
         good = good && put_member(stream, "ending", string(result->ending));
-    return good && put_member(stream, "application", spread(&result->application)) &&
+    good = good && put_member(stream, "application", spread(&result->application)) &&
            put_member(stream, "time", spread(&result->time));
+    if (schema_of(result) >= 2)
+        good = good &&
+               put_member(stream, "unfinished_receives", whole(result->unfinished_receives)) &&
+               put_array(stream, "in_flight", result->flights, result->flight_count,
+                         sizeof *result->flights, flight);
+    return good;
 }
 
 bool profile_print_json(FILE *stream, const struct profile_result *result)

@@ -10,6 +10,7 @@
 #include "comms.h"
 #include "files.h"
 #include "options.h"
+#include "receives.h"
 #include "regions.h"
 #include "sessions.h"
 
@@ -43,6 +44,7 @@ struct layer {
     struct comms comms;
     struct files files;
     struct regions regions;
+    struct receives receives;
     struct layer *next;
 };
 

@@ -85,6 +85,7 @@ size_t merge_arrays(const struct kind *kind, void *mine, size_t count, const voi
         struct profile_file file;
         struct profile_region region;
         struct profile_process process;
+        struct profile_flight flight;
     } nothing;
     const struct sides reversed = {ranks.its, ranks.mine};
     const size_t size = kind->size;
@@ -122,7 +123,8 @@ size_t merge_arrays(const struct kind *kind, void *mine, size_t count, const voi
     X(communicators, communicator_count)                                                           \
     X(files, file_count)                                                                           \
     X(regions, region_count)                                                                       \
-    X(processes, process_count)
+    X(processes, process_count)                                                                    \
+    X(flights, flight_count)
 
 static bool prepare(struct profile_result *into, struct profile_result *from)
 {
@@ -151,6 +153,10 @@ bool profile_merge(struct profile_result *into, struct profile_result *from)
         merge_spread(&into->application, &from->application, ranks);
         merge_spread(&into->time, &from->time, ranks);
         into->ranks += from->ranks;
+        if (from->schema)
+            into->schema =
+                into->schema && into->schema < from->schema ? into->schema : from->schema;
+        into->unfinished_receives += from->unfinished_receives;
         into->rank = -1;
     }
     profile_result_free(from);

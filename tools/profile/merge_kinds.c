@@ -219,3 +219,28 @@ static void add_process(void *mine, const void *its, struct sides ranks)
 
 const struct kind merge_processes = {sizeof(struct profile_process), compare_processes, NULL,
                                      add_process};
+
+/* ---- Calls under way ----------------------------------------------------------------------------
+ */
+
+/* The first one to begin is first: within it is the next. */
+static int compare_flights(const void *mine, const void *its)
+{
+    const struct profile_flight *a = mine, *b = its;
+    const int order = compare_ints(a->rank, b->rank);
+    if (!order && a->time != b->time)
+        return a->time > b->time ? -1 : 1;
+    return order ? order : strcmp(a->name, b->name);
+}
+
+/* No rank is in both, but for files that somebody wrote by hand: then mine holds. */
+static void add_flight(void *mine, const void *its, struct sides ranks)
+{
+    struct profile_flight gone = *(const struct profile_flight *)its;
+    (void)mine;
+    (void)ranks;
+    profile_flight_clear(&gone);
+}
+
+const struct kind merge_flights = {sizeof(struct profile_flight), compare_flights, NULL,
+                                   add_flight};

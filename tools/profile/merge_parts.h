@@ -25,7 +25,7 @@ struct kind {
 
 /* merge_kinds.c */
 extern const struct kind merge_functions, merge_callsites, merge_matrix, merge_communicators,
-    merge_files, merge_regions, merge_processes;
+    merge_files, merge_regions, merge_processes, merge_flights;
 
 /* merge.c */
 void merge_spread(struct profile_spread *mine, const struct profile_spread *its,

@@ -84,7 +84,7 @@ static struct layer *make_layer(int tool_id)
 {
     struct layer *layer = calloc(1, sizeof *layer);
     if (!layer || !comms_make(&layer->comms) || !files_make(&layer->files) ||
-        !regions_make(&layer->regions)) {
+        !regions_make(&layer->regions) || !receives_make(&layer->receives)) {
         QMPIX_Tool_fail(tool_id, "out of memory");
         return NULL; /* the run stops, or goes on without this layer: nothing is given back */
     }
@@ -97,6 +97,14 @@ static struct layer *make_layer(int tool_id)
     pthread_mutex_init(&layer->lock, NULL);
     note_begin(layer);
     return layer;
+}
+
+static void stack_changed(int tool_id)
+{
+    for (struct layer *layer = profile_layers; layer; layer = layer->next) {
+        if (layer->tool_id == tool_id && !profile_is_on(layer))
+            receives_lose(layer);
+    }
 }
 
 static void keep_functions(int tool_id, bool sync)
@@ -134,6 +142,7 @@ static void init(int tool_id)
         return;
     }
     keep_functions(tool_id, layer->options.sync);
+    QMPIX_Register_stack_changed(tool_id, stack_changed);
     tool_file_name_start();
     owner = getpid();
     layer->next = profile_layers;

@@ -21,7 +21,8 @@ enum profile_section {
     PROFILE_FILES = 1 << 6,
     PROFILE_REGIONS = 1 << 7,
     PROFILE_PROCESSES = 1 << 8,
-    PROFILE_EVERYTHING = (1 << 9) - 1
+    PROFILE_FLIGHTS = 1 << 9,
+    PROFILE_EVERYTHING = (1 << 10) - 1
 };
 
 /*

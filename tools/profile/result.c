@@ -19,15 +19,27 @@ static void free_functions(struct profile_function *functions, size_t count)
     free(functions);
 }
 
+static void free_frames(struct profile_frame *frames, int count)
+{
+    for (int i = 0; i < count; i++) {
+        free(frames[i].module);
+        free(frames[i].function);
+        free(frames[i].file);
+    }
+    free(frames);
+}
+
 void profile_callsite_clear(struct profile_callsite *callsite)
 {
-    for (int i = 0; i < callsite->frame_count; i++) {
-        free(callsite->frames[i].module);
-        free(callsite->frames[i].function);
-        free(callsite->frames[i].file);
-    }
-    free(callsite->frames);
+    free_frames(callsite->frames, callsite->frame_count);
     free(callsite->name);
+}
+
+void profile_flight_clear(struct profile_flight *flight)
+{
+    free_frames(flight->frames, flight->frame_count);
+    free(flight->name);
+    free(flight->since);
 }
 
 void profile_result_free(struct profile_result *result)
@@ -48,6 +60,9 @@ void profile_result_free(struct profile_result *result)
     for (size_t i = 0; i < result->callsite_count; i++)
         profile_callsite_clear(&result->callsites[i]);
     free(result->callsites);
+    for (size_t i = 0; i < result->flight_count; i++)
+        profile_flight_clear(&result->flights[i]);
+    free(result->flights);
     free(result->processes);
     free(result->communicators);
     free(result->files);
@@ -65,11 +80,17 @@ struct profile_frame **profile_result_frames(const struct profile_result *result
     size_t all = 0;
     for (size_t i = 0; i < result->callsite_count; i++)
         all += (size_t)result->callsites[i].frame_count;
+    for (size_t i = 0; i < result->flight_count; i++)
+        all += (size_t)result->flights[i].frame_count;
     struct profile_frame **frames = calloc(all + 1, sizeof *frames);
     *count = 0;
     for (size_t i = 0; frames && i < result->callsite_count; i++) {
         for (int k = 0; k < result->callsites[i].frame_count; k++)
             frames[(*count)++] = &result->callsites[i].frames[k];
+    }
+    for (size_t i = 0; frames && i < result->flight_count; i++) {
+        for (int k = 0; k < result->flights[i].frame_count; k++)
+            frames[(*count)++] = &result->flights[i].frames[k];
     }
     return frames;
 }

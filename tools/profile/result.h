@@ -83,6 +83,17 @@ struct profile_file {
     struct profile_calls calls;
 };
 
+/* A call under way when the process was saved. It is in all figures, with its time so far. */
+struct profile_flight {
+    char *name;                   /* the MPI function */
+    struct profile_frame *frames; /* the caller first */
+    int frame_count;
+    int rank;
+    double time; /* so far */
+    bool waits;  /* sync=yes: for the others; `time` is that */
+    char *since; /* ISO 8601, UTC */
+};
+
 struct profile_region {
     char *name;
     uint64_t entries;           /* over all ranks */
@@ -104,7 +115,10 @@ struct profile_process {
 /* The ending of a process that used sessions alone and has finalized each. */
 #define PROFILE_SESSIONS_ENDED "MPI_Session_finalize"
 
+enum { PROFILE_SCHEMA = 2 }; /* of what is collected here */
+
 struct profile_result {
+    int schema;    /* of the file that it was read from; 0: PROFILE_SCHEMA */
     char *program; /* path */
     char *mpi;     /* first line of MPI_Get_library_version */
     char *begin;   /* ISO 8601, UTC */
@@ -115,6 +129,11 @@ struct profile_result {
     char *ending; /* "exit", "MPI_Abort", "signal SIGTERM", "checkpoint", "MPI_Pcontrol",
                      PROFILE_SESSIONS_ENDED; NULL: MPI_Finalize */
     struct profile_spread application, time; /* per rank; `time` is in MPI */
+    /* Receives that were posted (MPI_Irecv, MPI_Start) and not seen to complete: freed, or pending.
+     * Their bytes are nowhere. */
+    uint64_t unfinished_receives;
+    struct profile_flight *flights;
+    size_t flight_count;
     struct profile_process *processes;
     size_t process_count;
     struct profile_function *functions; /* those that were called, most time first */
@@ -134,12 +153,13 @@ struct profile_result {
 /* Frees what the result holds, and it. All its strings and arrays are its own (malloc). */
 void profile_result_free(struct profile_result *result);
 
-/* Frees what one function or call site holds. */
+/* Frees what one function, call site or call under way holds. */
 void profile_function_clear(struct profile_function *function);
 void profile_callsite_clear(struct profile_callsite *callsite);
+void profile_flight_clear(struct profile_flight *flight);
 
-/* All frames of all call sites, for profile_symbols_resolve; the caller frees the array. NULL:
- * memory is out. */
+/* All frames of all call sites and calls under way, for profile_symbols_resolve; the caller frees
+ * the array. NULL: memory is out. */
 struct profile_frame **profile_result_frames(const struct profile_result *result, size_t *count);
 
 enum profile_sort { PROFILE_BY_TIME, PROFILE_BY_CALLS, PROFILE_BY_BYTES, PROFILE_BY_NAME };

@@ -170,21 +170,23 @@ static bool has_world(void)
     return initialized;
 }
 
-static void finalize(struct layer *layer, const QMPIX_Call *call)
+static void finalize(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
     observe_at_once(layer, call);
     if (atomic_exchange(&layer->closed, true))
         return;
     checkpoint_stop(layer);
+    observe_show(layer, call, word);
     regions_switch(layer, false);
     comms_end(layer, true);
     gather_world(layer);
+    observe_hide(layer, word);
     ending_unwatch();
 }
 
 /* With the last session MPI is gone, unless MPI_Init was called. Where there is more to come than
  * is reported with this one, it is left to a later session, to MPI_Finalize or to the exit. */
-static bool finalize_session(struct layer *layer, const QMPIX_Call *call)
+static bool finalize_session(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
     MPI_Session *const session = *(MPI_Session *const *)call->arguments[0];
     MPI_Comm comm;
@@ -202,7 +204,9 @@ static bool finalize_session(struct layer *layer, const QMPIX_Call *call)
         comms_end(layer, false);
     }
     if (gathers) {
+        observe_show(layer, call, word);
         gather_on(layer, comm);
+        observe_hide(layer, word);
         if (!last) {
             atomic_store(&layer->reported, false);
             checkpoint_start(layer);
@@ -234,10 +238,10 @@ bool steer_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word 
 {
     switch (call->function->number) {
     case MPI_FINALIZE_T:
-        finalize(layer, call);
+        finalize(layer, call, word);
         return true;
     case MPI_SESSION_FINALIZE_T:
-        return finalize_session(layer, call);
+        return finalize_session(layer, call, word);
     case MPI_ABORT_T:
         checkpoint_stop(layer);
         observe_at_once(layer, call);

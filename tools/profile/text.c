@@ -167,8 +167,16 @@ static bool print_functions(FILE *stream, const struct profile_result *result, i
     fprintf(stream, "\nFunctions: time over all ranks, and by rank\n");
     if (!result->function_count)
         fprintf(stream, "(no calls)\n");
-    return !result->function_count ||
-           text_functions(stream, result->functions, result->function_count, top);
+    if (result->function_count &&
+        !text_functions(stream, result->functions, result->function_count, top))
+        return false;
+    if (result->unfinished_receives)
+        fprintf(stream,
+                "(%llu nonblocking or persistent receive%s not seen to complete: nothing is\n"
+                "counted of what came)\n",
+                (unsigned long long)result->unfinished_receives,
+                result->unfinished_receives == 1 ? " was" : "s were");
+    return true;
 }
 
 /* ---- All of it ----------------------------------------------------------------------------------
@@ -178,7 +186,7 @@ bool profile_print_text(FILE *stream, const struct profile_result *result, unsig
                         int top)
 {
 #define WANTS(SECTION) (sections & PROFILE_##SECTION)
-    return print_head(stream, result) &&
+    return print_head(stream, result) && (!WANTS(FLIGHTS) || text_flights(stream, result, top)) &&
            (!WANTS(FUNCTIONS) || print_functions(stream, result, top)) &&
            (!WANTS(CALLSITES) || text_callsites(stream, result, top)) &&
            (!WANTS(HISTOGRAMS) || text_histograms(stream, result)) &&

@@ -63,6 +63,35 @@ bool text_callsites(FILE *stream, const struct profile_result *result, int top)
     return good;
 }
 
+/* ---- Calls under way ----------------------------------------------------------------------------
+ */
+
+bool text_flights(FILE *stream, const struct profile_result *result, int top)
+{
+    static const char *const headings[] = {"call", "rank", "so far", "since", "", NULL};
+    const size_t shown = text_shown(result->flight_count, top);
+    struct columns columns;
+    if (!shown)
+        return true;
+    fprintf(stream, "\nCalls in flight when the process%s saved\n",
+            result->ranks == 1 ? " was" : "es were");
+    columns_start(&columns, "lrrll");
+    columns_add_all(&columns, headings);
+    for (size_t i = 0; i < shown; i++) {
+        const struct profile_flight *it = &result->flights[i];
+        columns_add(&columns, "%s", it->name);
+        columns_add(&columns, "%d", it->rank);
+        columns_add(&columns, "%s", units_time(it->time));
+        columns_add(&columns, "%s", it->since);
+        columns_add(&columns, "%s", it->waits ? "waiting before it" : "");
+        for (int k = 0; k < it->frame_count; k++)
+            note_frame(&columns, &it->frames[k], k == 0);
+    }
+    const bool good = columns_print(&columns, stream);
+    text_rest(stream, result->flight_count, top, "calls");
+    return good;
+}
+
 /* ---- Waiting ------------------------------------------------------------------------------------
  */
 

@@ -17,6 +17,7 @@ double text_time(const struct profile_function *functions, size_t count);
 
 /* text_parts.c */
 bool text_callsites(FILE *stream, const struct profile_result *result, int top);
+bool text_flights(FILE *stream, const struct profile_result *result, int top);
 bool text_waits(FILE *stream, const struct profile_result *result, int top);
 bool text_communicators(FILE *stream, const struct profile_result *result, int top);
 bool text_files(FILE *stream, const struct profile_result *result, int top);

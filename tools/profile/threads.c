@@ -15,7 +15,7 @@ static void forget_calls(struct own_thread *level)
     for (size_t i = 0; i < sizeof row->by_layer / sizeof *row->by_layer; i++) {
         struct thread *thread = row->by_layer[i];
         if (thread) {
-            thread->outermost = thread->waited = NULL;
+            flights_forget(thread);
             thread->leaving_count = 0;
         }
     }
@@ -75,16 +75,16 @@ struct thread *threads_first(int tool_id)
 
 void stats_add(struct stats *sum, const struct stats *more)
 {
-    const uint64_t calls = __atomic_load_n(&more->calls, __ATOMIC_RELAXED);
-    const uint64_t shortest = __atomic_load_n(&more->shortest, __ATOMIC_RELAXED);
-    const uint64_t longest = __atomic_load_n(&more->longest, __ATOMIC_RELAXED);
+    const uint64_t calls = __atomic_load_n(&more->calls, __ATOMIC_ACQUIRE);
+    const uint64_t shortest = __atomic_load_n(&more->shortest, __ATOMIC_ACQUIRE);
+    const uint64_t longest = __atomic_load_n(&more->longest, __ATOMIC_ACQUIRE);
     if (calls && (!sum->calls || shortest < sum->shortest))
         sum->shortest = shortest;
     if (longest > sum->longest)
         sum->longest = longest;
     sum->calls += calls;
-    sum->time += __atomic_load_n(&more->time, __ATOMIC_RELAXED);
-    sum->wait += __atomic_load_n(&more->wait, __ATOMIC_RELAXED);
-    sum->sent += __atomic_load_n(&more->sent, __ATOMIC_RELAXED);
-    sum->received += __atomic_load_n(&more->received, __ATOMIC_RELAXED);
+    sum->time += __atomic_load_n(&more->time, __ATOMIC_ACQUIRE);
+    sum->wait += __atomic_load_n(&more->wait, __ATOMIC_ACQUIRE);
+    sum->sent += __atomic_load_n(&more->sent, __ATOMIC_ACQUIRE);
+    sum->received += __atomic_load_n(&more->received, __ATOMIC_ACQUIRE);
 }

@@ -8,6 +8,7 @@
 #ifndef QMPI_PROFILE_THREADS_H
 #define QMPI_PROFILE_THREADS_H
 
+#include "flights.h"
 #include "hash_table.h"
 #include "options.h"
 #include "own_thread.h"
@@ -36,6 +37,19 @@ static inline struct stats *site_stats(uint64_t *site, size_t depth)
     return (struct stats *)(void *)(site + 1 + depth);
 }
 
+/* And the key again. */
+static inline const uint64_t *site_key(const struct stats *stats, size_t depth)
+{
+    return (const uint64_t *)(const void *)stats - 1 - depth;
+}
+
+/* The bin of a number among `bins`: see profile_function. */
+static inline int note_bin(uint64_t number, int bins)
+{
+    const int bin = number ? 63 - __builtin_clzll(number) : 0;
+    return bin < bins ? bin : bins - 1;
+}
+
 struct cell_row {
     uint64_t key; /* the other rank << 1 | whether this rank sends */
     uint64_t messages, bytes;
@@ -62,10 +76,9 @@ struct thread {
     struct table functions, cells, comms, files, nodes, sites;
     struct function_row *recent[MPI_LAST_FUNC]; /* where a function was noted last */
     struct node_row *recent_node;
-    const void *outermost;    /* the QMPIX_Word of the call under way, not of one from within it */
-    uint64_t outermost_begin; /* and its number */
-    const void *waited;       /* the QMPIX_Word of the call that `wait` is of */
-    uint64_t wait;
+    struct flight *flight;      /* the innermost call under way; NULL: there is none */
+    struct flight first_flight; /* where the outermost one is noted */
+    uint64_t posted, arrived;   /* receives that calls posted, and that were seen to complete */
     struct leaving leaving[LEAVING_MAX];
     int leaving_count;
     struct thread *next; /* of the same layer */
@@ -97,10 +110,11 @@ static inline struct thread *threads_self(int tool_id, int depth)
 /* All threads' notes for a layer; follow `next`. Any thread, without a lock. */
 struct thread *threads_first(int tool_id);
 
-/* Notes are read by others while this thread writes them: each word at once. */
+/* Notes are read by others while this thread writes them: each word at once, and after what was
+ * written before, so that a call that is seen in its notes is not seen under way. */
 static inline void note_add(uint64_t *word, uint64_t more)
 {
-    __atomic_store_n(word, *word + more, __ATOMIC_RELAXED);
+    __atomic_store_n(word, *word + more, __ATOMIC_RELEASE);
 }
 
 static inline void note_call(struct stats *stats, uint64_t time)

@@ -100,6 +100,18 @@ static void put_callsite(struct wire *wire, struct profile_callsite *callsite)
     PUT(wire, callsite->calls);
 }
 
+static void put_flight(struct wire *wire, struct profile_flight *flight)
+{
+    size_t count = (size_t)flight->frame_count;
+    string(wire, &flight->name);
+    ARRAY(wire, flight->frames, count, put_frame);
+    flight->frame_count = flight->frames ? (int)count : 0;
+    PUT(wire, flight->rank);
+    PUT(wire, flight->time);
+    PUT(wire, flight->waits);
+    string(wire, &flight->since);
+}
+
 static void put_cell(struct wire *wire, struct profile_cell *cell)
 {
     PUT(wire, *cell);
@@ -153,6 +165,8 @@ static void put_result(struct wire *wire, struct profile_result *result)
     PUT(wire, result->rank);
     PUT(wire, result->application);
     PUT(wire, result->time);
+    PUT(wire, result->unfinished_receives);
+    ARRAY(wire, result->flights, result->flight_count, put_flight);
     ARRAY(wire, result->processes, result->process_count, put_process);
     ARRAY(wire, result->functions, result->function_count, put_function);
     ARRAY(wire, result->callsites, result->callsite_count, put_callsite);

@@ -18,7 +18,8 @@ static void begin(MPI_Request requests[3])
                     REQUEST(requests[i])));
         else
             DO(Irecv, (numbers + 4 * i, 4, MPI_INT, peer, i, MPI_COMM_WORLD, &requests[i]),
-               says("@ received=16 transfers=<0/0/%d/16 started=%s", i, REQUEST(requests[i])));
+               says("@ received=16 came=%d transfers=<0/0/%d/16 started=%s", 4 * i + 4, i,
+                    REQUEST(requests[i])));
     }
 }
 

@@ -10,6 +10,8 @@
  * is
  * `>peer/world/tag/bytes` where it is sent, `<…` where it is received. `*` matches anything.
  *
+ * `came` is what a receive that the call posts gets in the end, where that is not `received`.
+ *
  * All calls that the witness is to see are made with DO; setting up is done by PMPI calls.
  */
 #ifndef TEST_EXPECT_H

@@ -99,7 +99,8 @@ static void persistent_otherwise(void)
         else
             DO(Recv_init, (numbers, 5, MPI_INT, peer, 8 + i, MPI_COMM_WORLD, &request), "@");
         DO(Start, (&request),
-           says("@ root=* %s started=%s", transfer(rank == 0 ? 8 : 20, 8 + i), REQUEST(request)));
+           says("@ root=* %s came=%d started=%s", transfer(rank == 0 ? 8 : 20, 8 + i),
+                rank == 0 ? 0 : 8, REQUEST(request)));
         kept = request;
         if (rank == 0 && i == 1) {
             DO(Request_free, (&request), ""); /* it is sent all the same */

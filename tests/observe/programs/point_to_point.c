@@ -120,7 +120,8 @@ static void receives(void)
     EXPECT_TRUE(status.MPI_SOURCE == peer && status.MPI_TAG == 7);
     DO(Recv, (numbers, 10, MPI_INT, peer, 7, comm, MPI_STATUS_IGNORE), received_of(16, 7, 40));
     DO(Recv_c, (numbers, 10, MPI_INT, peer, 7, comm, MPI_STATUS_IGNORE), received_of(16, 7, 40));
-    DO_AND_WAIT(Irecv, (numbers, 10, MPI_INT, peer, 7, comm, &request), request, received(40, 7));
+    DO_AND_WAIT(Irecv, (numbers, 10, MPI_INT, peer, 7, comm, &request), request,
+                says("%s came=16", received(40, 7)));
     DO_AND_WAIT(Irecv_c, (numbers, 4, MPI_INT, peer, 7, comm, &request), request, received(16, 7));
     DO(Recv, (numbers, 9, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE),
        says("%s received_before=36 transfers_before=<any/-/any/36", received(16, 7)));
@@ -189,7 +190,7 @@ static void matched(void)
     const char *mine = says("received=16 transfers=<%d/%d/7/16 received_before=24 "
                             "transfers_before=<%d/%d/7/24",
                             peer, world_peer, peer, world_peer);
-    const char *room = says("received=24 transfers=<%d/%d/7/24", peer, world_peer);
+    const char *room = says("received=24 came=16 transfers=<%d/%d/7/24", peer, world_peer);
     DO(Probe, (peer, 7, comm, &status), "@");
     DO(Mprobe, (MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &message, &status), "@");
     EXPECT_TRUE(status.MPI_SOURCE == peer && status.MPI_TAG == 7);
@@ -277,7 +278,7 @@ static void cancelled_and_own(void)
     MPI_Status status;
     int flag = 0;
     DO(Irecv, (numbers, 4, MPI_INT, MPI_ANY_SOURCE, 99, comm, &request),
-       says("@ received=16 transfers=<any/-/99/16 started=%s", REQUEST(request)));
+       says("@ received=16 came=0 transfers=<any/-/99/16 started=%s", REQUEST(request)));
     DO(Cancel, (&request), "");
     kept = request;
     DO(Wait, (&request, &status), says("completed=%s", REQUEST(kept)));

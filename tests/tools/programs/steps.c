@@ -298,6 +298,18 @@ static int other_step(const char *step, const char *value)
     return 1;
 }
 
+void run_step(const char *text)
+{
+    char step[256];
+    snprintf(step, sizeof step, "%s", text);
+    char *value = strchr(step, '=');
+    if (value)
+        *value++ = '\0';
+    const char *given = value ? value : "";
+    if (!mpi_step(step, given) && !other_step(step, given) && !handle_step(step, given))
+        exit(99);
+}
+
 int main(int argc, char **argv)
 {
     int only = -1; /* the rank that takes the next steps; -1: all */
@@ -305,19 +317,12 @@ int main(int argc, char **argv)
     if (!launched)
         launched = getenv("OMPI_COMM_WORLD_RANK");
     for (int i = 1; i < argc; i++) {
-        char *value = strchr(argv[i], '=');
-        if (value)
-            *value++ = '\0';
-        if (!strcmp(argv[i], "only")) {
-            only = atoi(value ? value : "-1");
+        if (!strncmp(argv[i], "only=", 5)) {
+            only = atoi(argv[i] + 5);
             continue;
         }
-        if (only >= 0 && only != (launched ? atoi(launched) : rank_of()))
-            continue;
-        const char *given = value ? value : "";
-        if (!mpi_step(argv[i], given) && !other_step(argv[i], given) &&
-            !handle_step(argv[i], given))
-            exit(99);
+        if (only < 0 || only == (launched ? atoi(launched) : rank_of()))
+            run_step(argv[i]);
     }
     return 0;
 }

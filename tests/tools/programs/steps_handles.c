@@ -4,14 +4,17 @@
  * MPI Sessions, and of calls that are left by a jump. `dup` `drop`: a communicator; `open=FILE`
  * `close`: a file; `on=TOOL` `off=TOOL`: through MPI_T; `await=FILE`: until it is there;
  * `await_pid=BEGIN`: the same of BEGIN with this process's number behind it; `clock=NAME`: prints
- * what time it is, on the clock that all processes share.
+ * what time it is, on the clock that all processes share; `in_dup=STEP`: in a callback of
+ * MPI_Comm_dup; `receive`: what nobody sends.
  */
 #define _GNU_SOURCE
 #include "steps.h"
 
 #include <locale.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +132,48 @@ static void jump(void)
     MPI_Errhandler_free(&handler);
 }
 
+/* ---- Within a call ------------------------------------------------------------------------------
+ */
+
+static void dup_doing(int depth, const char *step);
+
+/* A callback of an attribute, on the way of MPI_Comm_dup. */
+static int copy_doing(MPI_Comm of, int keyval, void *state, void *value, void *copy, int *flag)
+{
+    (void)of;
+    (void)keyval;
+    (void)copy;
+    *flag = 0;
+    if (*(int *)state > 1)
+        dup_doing(*(int *)state - 1, value);
+    else
+        run_step(value);
+    return MPI_SUCCESS;
+}
+
+static void dup_doing(int depth, const char *step)
+{
+    int keyval;
+    MPI_Comm original, copy;
+    expect(PMPI_Comm_dup(MPI_COMM_SELF, &original));
+    expect(PMPI_Comm_create_keyval(copy_doing, MPI_COMM_NULL_DELETE_FN, &keyval, &depth));
+    expect(PMPI_Comm_set_attr(original, keyval, (void *)(uintptr_t)step));
+    expect(MPI_Comm_dup(original, &copy));
+}
+
+static void *receive_for_ever(void *nothing)
+{
+    char byte;
+    MPI_Recv(&byte, 1, MPI_BYTE, MPI_ANY_SOURCE, 42, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    return nothing;
+}
+
+static void receive_in_thread(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, receive_for_ever, NULL);
+}
+
 /* ---- Names that are no UTF-8 --------------------------------------------------------------------
  */
 
@@ -214,6 +259,14 @@ int handle_step(const char *step, const char *value)
         expect(MPI_File_close(&file));
     else if (!strcmp(step, "jump"))
         jump();
+    else if (!strcmp(step, "in_dup"))
+        dup_doing(1, value);
+    else if (!strcmp(step, "in_two_dups"))
+        dup_doing(2, value);
+    else if (!strcmp(step, "receive"))
+        receive_for_ever(NULL);
+    else if (!strcmp(step, "receive_in_thread"))
+        receive_in_thread();
     else if (!strcmp(step, "odd_names"))
         use_odd_names();
     else if (!strcmp(step, "await"))

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""profile counts of a nonblocking receive what came, where it was posted, however it is completed."""
+from collections import Counter
+
+from profile_support import STEPS, functions, load, report, run_steps
+
+# What comes in each function of the program; room is 64 KiB each time. Of MPI_Isendrecv MPICH does not tell.
+CAME = {
+    "wait_ignoring": 8, "test_until": 9, "waitall_ignoring": sum(range(40)), "waitall": 30,
+    "testall_ignoring": 3, "waitany_and_testany": 110, "waitsome_and_testsome": 0x1111, "imrecv": 5,
+    "cancelled": 0, "from_nobody": 0, "freed": 0, "completed_unseen": 3, "persistent": 348,
+    "again_and_again": 2000, "by_another_thread": 11, "post_and_wait": 500 * (1 + 2 + 3),
+    "switched": 40, "completed_while_off": 0, "isendrecv": 65536,
+}
+# Posted, and not seen to complete: in `freed`, `completed_unseen` and `completed_while_off`.
+UNFINISHED = 3
+POSTING = ("MPI_Irecv", "MPI_Imrecv", "MPI_Start", "MPI_Startall", "MPI_Isendrecv")
+
+
+def run(tmp_path, form="json", tools="profile", name="out"):
+    result = run_steps(cwd=tmp_path, program=STEPS.with_name("tools_receives"), ranks=1,
+                       tools=f"{tools},output={name},format={form}")
+    assert result.returncode == 0 and result.messages == []
+    return load(tmp_path / name) if form == "json" else None
+
+
+def came(result):
+    places = Counter()
+    for site in result["callsites"]:
+        if site["name"] in POSTING:
+            places[site["frames"][0]["function"]] += site["bytes"]["received"]
+    return dict(places)
+
+
+def test_what_came_is_counted_where_it_was_posted(tmp_path):
+    result = run(tmp_path)
+    seen = came(result)
+    assert seen == {place: CAME[place] for place in seen}
+    assert set(CAME) - set(seen) <= {"isendrecv", "by_another_thread", "post_and_wait"}
+    assert result["unfinished_receives"] == UNFINISHED
+    rows = functions(result)
+    assert sum(rows[name]["bytes"]["received"] for name in POSTING if name in rows) == sum(seen.values())
+    assert all(rows[name]["bytes"]["received"] == 0 for name in ("MPI_Wait", "MPI_Waitall", "MPI_Testsome"))
+
+
+def test_every_call_is_in_one_bin_of_sizes_and_moves_to_that_of_what_came(tmp_path):
+    result = run(tmp_path)
+    rows = functions(result)
+    for row in rows.values():
+        assert sum(number for _, number in row["sizes"]) + row["no_bytes"] == row["calls"]
+    sizes = dict(rows["MPI_Irecv"]["sizes"])
+    assert sizes[1] == 1004 + 1000 * ("post_and_wait" in came(result))  # 2 or 3 bytes
+    assert max(sizes) == 12  # 4096 bytes at most, not the room
+
+
+def test_communicators_and_receives_that_are_not_finished_are_in_every_format(tmp_path):
+    result = run(tmp_path)
+    self_row, = (comm for comm in result["communicators"] if comm["name"] == "MPI_COMM_SELF")
+    assert self_row["bytes"]["received"] == sum(came(result).values()) - CAME["imrecv"]
+    assert "(3 nonblocking or persistent receives were not seen to complete" in report(tmp_path / "out")
+    run(tmp_path, form="csv", name="csv")
+    assert "run,,unfinished_receives,3," in (tmp_path / "csv").read_text()
+
+
+def test_two_layers_and_deep_call_sites_see_the_same(tmp_path):
+    result = run_steps(cwd=tmp_path, program=STEPS.with_name("tools_receives"), ranks=1,
+                       tools="profile,output=1,format=json:profile,output=2,format=json,depth=3")
+    assert result.returncode == 0 and result.messages == []
+    upper, lower = came(load(tmp_path / "1")), came(load(tmp_path / "2"))
+    # The variable switches the upper layer alone.
+    assert lower == upper | {"completed_while_off": 1008}
