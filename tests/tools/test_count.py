@@ -2,8 +2,9 @@
 """count: exact numbers, one table or file per layer, and something to read however a process ends."""
 import json
 
-from support import BUNDLED_TOOLS, needs_sessions, run_mpi
+from support import BUILD, BUNDLED_TOOLS, needs_sessions, run_mpi
 
+STEPS_PROGRAM = BUILD / "tests" / "tools" / "programs" / "tools_steps"
 STEPS = ["init", "barrier", "barrier", "comm_rank", "finalize"]
 
 
@@ -104,3 +105,31 @@ def test_four_threads_are_counted_exactly():
     result = run_mpi("threads", "count", "2000", ranks=1, tools="count:empty:count",
                      env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
     assert rows(result)["MPI_Comm_rank"][0] == 4 * 2000
+
+
+def test_a_process_that_a_signal_ends_leaves_what_it_would_at_exit(tmp_path):
+    for name, end in (("exit", "exit=0"), ("signal", "raise=15")):
+        result = run_mpi(STEPS_PROGRAM, "init", "barrier", "barrier", end, ranks=1, cwd=tmp_path,
+                         tools=f"count,output={name}", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
+        assert result.returncode == (0 if name == "exit" else -15)
+        assert any("ended without MPI_Finalize" in line for line in result.messages)
+    exited, struck = (json.loads((tmp_path / f"{name}.0").read_text()) for name in ("exit", "signal"))
+    assert struck == exited and struck["functions"]["MPI_Barrier"]["calls"] == 2
+    assert (tmp_path / "signal.0").read_text() == (tmp_path / "exit.0").read_text()
+
+
+def test_a_process_that_a_signal_ends_prints_its_table(tmp_path):
+    result = run_mpi(STEPS_PROGRAM, "init", "barrier", "raise=15", ranks=1, cwd=tmp_path,
+                     tools="count:count,output=/no/such/folder/x", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
+    assert result.returncode == -15
+    assert sum(line.split()[:2] == ["MPI_Barrier", "1"] for line in result.messages) == 2
+    assert any("cannot write /no/such/folder/x.0" in line for line in result.messages)
+
+
+def test_nothing_is_said_of_signals_after_finalize_or_in_handlers_of_the_programs_own(tmp_path):
+    for steps, status in ((["init", "finalize", "raise=15"], -15),
+                          (["handler=15", "init", "raise=15", "finalize"], 0)):
+        result = run_mpi(STEPS_PROGRAM, *steps, ranks=1, cwd=tmp_path, tools="count",
+                         env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
+        assert result.returncode == status
+        assert not any("ended without" in line for line in result.messages)

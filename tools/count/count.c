@@ -8,16 +8,19 @@
 #define _GNU_SOURCE
 #include "count_publish.h"
 #include "count_report.h"
+#include "count_struck.h"
 #include "counters.h"
 #include "file_name.h"
 #include "message.h"
 #include "option.h"
 #include "own_comm.h"
 #include "sessions.h"
+#include "signals.h"
 
 #include <qmpi/qmpi.h>
 #include <qmpi/wrappers.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +31,9 @@ struct layer {
     int tool_id;
     const char *output; /* pattern of the JSON file; NULL: a table on stderr */
     struct tool_sessions sessions;
-    bool reported;
+    int rank;       /* the launcher's */
+    char *own_file; /* of this process alone; NULL: it has none */
+    atomic_bool reported;
     struct layer *next;
 };
 
@@ -87,6 +92,47 @@ static bool gather(struct layer *layer, MPI_Comm comm)
     return good;
 }
 
+/* ---- A signal that ends the process -------------------------------------------------------------
+ */
+
+static bool all_reported(void)
+{
+    bool all = true;
+    for (const struct layer *layer = layers; layer; layer = layer->next)
+        all = all && atomic_load(&layer->reported);
+    return all;
+}
+
+static bool wants(void)
+{
+    return owner == getpid() && !all_reported();
+}
+
+static void struck(int number, const char *name)
+{
+    (void)number;
+    for (struct layer *layer = layers; layer; layer = layer->next) {
+        if (!atomic_exchange(&layer->reported, true))
+            count_struck_report(layer->tool_id, layer->rank, layer->own_file, name);
+    }
+}
+
+/* Where MPI begins: what is a signal's action then is the program's own wish. */
+static void ending_watch(void)
+{
+    static const struct tool_signals user = {wants, struck};
+    tool_signals_watch(&user);
+}
+
+static void ending_unwatch(void)
+{
+    if (all_reported())
+        tool_signals_unwatch();
+}
+
+/* ---- Exit ---------------------------------------------------------------------------------------
+ */
+
 /* One process, at its end, of which nothing has been reported. */
 static void report_alone(struct layer *layer)
 {
@@ -109,9 +155,10 @@ __attribute__((destructor)) static void leave(void)
     if (owner != getpid())
         return; /* a forked child: the numbers are its parent's */
     for (struct layer *layer = layers; layer; layer = layer->next) {
-        if (!layer->reported)
+        if (!atomic_exchange(&layer->reported, true))
             report_alone(layer);
     }
+    ending_unwatch();
 }
 
 /* ---- The interceptors ---------------------------------------------------------------------------
@@ -167,7 +214,25 @@ static int finalize(QMPI_Context context)
         gather(layer_of(context), comm);
         PMPI_Comm_free(&comm);
     }
+    ending_unwatch();
     return QMPIX_NEXT(context, Finalize)(QMPIX_NEXT_CONTEXT(context));
+}
+
+static int init_mpi(QMPI_Context context, int *argc, char ***argv)
+{
+    note_if_on(context, MPI_INIT_T);
+    const int result = QMPIX_NEXT(context, Init)(QMPIX_NEXT_CONTEXT(context), argc, argv);
+    ending_watch();
+    return result;
+}
+
+static int init_thread(QMPI_Context context, int *argc, char ***argv, int required, int *provided)
+{
+    note_if_on(context, MPI_INIT_THREAD_T);
+    const int result = QMPIX_NEXT(context, Init_thread)(QMPIX_NEXT_CONTEXT(context), argc, argv,
+                                                        required, provided);
+    ending_watch();
+    return result;
 }
 
 static int comm_free(QMPI_Context context, MPI_Comm *comm)
@@ -193,8 +258,11 @@ static int session_init(QMPI_Context context, MPI_Info info, MPI_Errhandler errh
     note_if_on(context, MPI_SESSION_INIT_T);
     const int result =
         QMPIX_NEXT(context, Session_init)(QMPIX_NEXT_CONTEXT(context), info, errhandler, session);
-    if (result == MPI_SUCCESS && tool_sessions_begin(&layer_of(context)->sessions, *session))
+    if (result != MPI_SUCCESS)
+        return result;
+    if (tool_sessions_begin(&layer_of(context)->sessions, *session))
         layer_of(context)->reported = false; /* there is more to come after an earlier session */
+    ending_watch();
     return result;
 }
 
@@ -222,7 +290,9 @@ static int session_finalize(QMPI_Context context, MPI_Session *session)
         PMPI_Initialized(&initialized);
         gather(layer, comm);
         PMPI_Comm_free(&comm);
-        layer->reported &= last && !initialized;
+        if (!last || initialized)
+            atomic_store(&layer->reported, false);
+        ending_unwatch();
     }
     return QMPIX_NEXT(context, Session_finalize)(QMPIX_NEXT_CONTEXT(context), session);
 }
@@ -239,6 +309,10 @@ static void register_functions(int tool_id)
 #define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) REGISTER_NAMED(NUMBER, count_##X);
     QMPIX_FOR_EACH_FUNCTION(REGISTER)
     REGISTER_NAMED(MPI_PCONTROL_T, count_Pcontrol);
+    REGISTER_NAMED(MPI_INIT_T, init_mpi);
+    REGISTER_NAMED(MPI_INIT_THREAD_T, init_thread);
+    QMPIX_Tool_keep_function(tool_id, MPI_INIT_T);
+    QMPIX_Tool_keep_function(tool_id, MPI_INIT_THREAD_T);
     REGISTER_NAMED(MPI_FINALIZE_T, finalize);
     REGISTER_NAMED(MPI_COMM_FREE_T, comm_free);
     REGISTER_NAMED(MPI_COMM_DISCONNECT_T, comm_disconnect);
@@ -248,6 +322,19 @@ static void register_functions(int tool_id)
     REGISTER_NAMED(MPI_COMM_CREATE_FROM_GROUP_T, comm_create_from_group);
 #endif
     tool_sessions_keep(tool_id);
+}
+
+/* Its name, while there is memory for it; the process may have none when a signal ends it. */
+static char *own_file(const struct layer *layer)
+{
+    char *own = NULL;
+    char *name = layer->output ? tool_file_name(layer->output, layer->tool_id, layer->rank) : NULL;
+    if (!name || tool_file_name_is_per_process(layer->output) || tool_file_name_is_special(name))
+        return name;
+    if (asprintf(&own, "%s.%d", name, layer->rank) < 0)
+        own = NULL;
+    free(name);
+    return own;
 }
 
 static void init(int tool_id)
@@ -270,6 +357,9 @@ static void init(int tool_id)
     tool_file_name_start();
     counters_start();
     owner = getpid();
+    const int rank = qmpi_launcher_rank();
+    layer->rank = rank < 0 ? 0 : rank;
+    layer->own_file = own_file(layer);
     layer->next = layers;
     layers = layer;
     QMPI_Register_tool_storage(tool_id, layer);

@@ -11,20 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The functions that were called, most calls first, then by name. */
-static int sort_called(const struct count_summary *summary, int order[MPI_LAST_FUNC])
+int count_report_sort(const unsigned long long calls[MPI_LAST_FUNC], int order[MPI_LAST_FUNC])
 {
     int count = 0;
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
-        if (!summary->calls[number])
+        if (!calls[number])
             continue;
         int at = count++;
         for (; at > 0; at--) {
             const int above = order[at - 1];
-            const unsigned long long mine = summary->calls[number], its = summary->calls[above];
-            if (its > mine ||
-                (its == mine && strcmp(QMPIX_Function_name((enum QMPI_Functions_enum)above),
-                                       QMPIX_Function_name((enum QMPI_Functions_enum)number)) < 0))
+            if (calls[above] > calls[number] ||
+                (calls[above] == calls[number] &&
+                 strcmp(QMPIX_Function_name((enum QMPI_Functions_enum)above),
+                        QMPIX_Function_name((enum QMPI_Functions_enum)number)) < 0))
                 break;
             order[at] = above;
         }
@@ -41,7 +40,7 @@ static double mean(const struct count_summary *summary, int number)
 static void print_table(FILE *stream, const struct count_summary *summary, int tool_id)
 {
     int order[MPI_LAST_FUNC];
-    const int count = sort_called(summary, order);
+    const int count = count_report_sort(summary->calls, order);
     if (summary->rank < 0)
         fprintf(stream, "count (layer %d): MPI calls of %d rank%s\n", tool_id, summary->ranks,
                 summary->ranks == 1 ? "" : "s");
@@ -73,7 +72,7 @@ void count_report_table(const struct count_summary *summary, int tool_id)
 bool count_report_json(const struct count_summary *summary, int tool_id, const char *file)
 {
     int order[MPI_LAST_FUNC];
-    const int count = sort_called(summary, order);
+    const int count = count_report_sort(summary->calls, order);
     json_t *functions = json_object();
     for (int i = 0; i < count; i++) {
         const int number = order[i];

@@ -16,6 +16,10 @@ struct count_summary {
     unsigned long long max[MPI_LAST_FUNC];
 };
 
+/* Stores the functions that were called, most calls first, then by name; how many. Safe in a signal
+ * handler. */
+int count_report_sort(const unsigned long long calls[MPI_LAST_FUNC], int order[MPI_LAST_FUNC]);
+
 /* Prints the table of layer `tool_id` to stderr, most calls first. */
 void count_report_table(const struct count_summary *summary, int tool_id);
 
