@@ -71,6 +71,8 @@ QMPI_API extern struct QMPIX_Stack QMPIX_stack;
  * the tool, with that layer's tool_id, before the first MPI call is carried out and in the thread
  * that makes it; the lowest layer comes first. MPI calls that `init` makes go to the layers below.
  *
+ * An exception that leaves `init` is caught: the layer cannot work then.
+ *
  *   tool_name  1 to 255 characters, none of them `/`; copied.
  *
  * MPI_ERR_ARG: a NULL or bad argument, or a name that is taken. MPI_ERR_OTHER: the stack is built

@@ -1,92 +1,90 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * MPICH's dialect gives an address as text. A tool asks in every call, and nobody can know when it
- * has done with the answer: so there is one text for each address, made the first time and kept.
- * Who asks again finds it without a lock, in a table that is replaced by a greater one before it
- * fills.
+ * has done with the answer: so there is one text for each address, made the first time and kept. A
+ * signal handler may interrupt this, and come here by an MPI call of its own: there is no lock, and
+ * no memory of malloc, which the program's code may hold or be changing then.
  */
+#define _GNU_SOURCE
 #include "dialect.h"
-#include "message.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <sys/mman.h>
 
-struct text {
-    const void *address;
-    char digits[2 + 2 * sizeof(void *) + 1];
+struct entry {
+    struct qmpi_dialect_address public; /* first: who has it has the entry */
+    struct entry *next;                 /* of the same bucket, made before */
 };
 
-struct table {
-    size_t size; /* a power of two */
-    size_t used;
-    _Atomic(struct text *) texts[];
+enum { BUCKETS = 4096, CHUNK_SIZE = 1 << 16 };
+static _Atomic(struct entry *) buckets[BUCKETS];
+
+/* Entries are taken one after the other from a chunk, and then from the next one. */
+struct chunk {
+    atomic_size_t used;
+    struct entry entries[];
 };
+enum { CHUNK_ENTRIES = (CHUNK_SIZE - sizeof(struct chunk)) / sizeof(struct entry) };
+static _Atomic(struct chunk *) current;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(struct table *) current;
-
-static size_t place_of(const struct table *table, const void *address)
+static void add_chunk(struct chunk *full)
 {
-    return ((uintptr_t)address * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (table->size - 1);
+    struct chunk *chunk =
+        mmap(NULL, CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (chunk == MAP_FAILED)
+        return;
+    if (!atomic_compare_exchange_strong(&current, &full, chunk))
+        munmap(chunk, CHUNK_SIZE); /* somebody else was first */
 }
 
-static struct text *find(struct table *table, const void *address)
+/* NULL: there is no more memory. */
+static struct entry *new_entry(void)
 {
-    if (!table)
-        return NULL;
-    size_t place = place_of(table, address);
-    struct text *text;
-    while ((text = atomic_load_explicit(&table->texts[place], memory_order_acquire)) &&
-           text->address != address)
-        place = (place + 1) & (table->size - 1);
-    return text;
-}
-
-static void put(struct table *table, struct text *text)
-{
-    size_t place = place_of(table, text->address);
-    while (atomic_load_explicit(&table->texts[place], memory_order_relaxed))
-        place = (place + 1) & (table->size - 1);
-    atomic_store_explicit(&table->texts[place], text, memory_order_release);
-    table->used++;
-}
-
-/* Others may be reading the old one: it stays. All old ones together are smaller than the new. */
-static struct table *grow(struct table *old)
-{
-    const size_t size = old ? 2 * old->size : 256;
-    struct table *table = qmpi_allocate(1, sizeof *table + size * sizeof table->texts[0]);
-    table->size = size;
-    for (size_t i = 0; old && i < old->size; i++) {
-        struct text *text = atomic_load_explicit(&old->texts[i], memory_order_relaxed);
-        if (text)
-            put(table, text);
+    for (;;) {
+        struct chunk *chunk = atomic_load(&current);
+        const size_t place = chunk ? atomic_fetch_add(&chunk->used, 1) : (size_t)CHUNK_ENTRIES;
+        if (place < CHUNK_ENTRIES)
+            return &chunk->entries[place];
+        add_chunk(chunk);
+        if (atomic_load(&current) == chunk)
+            return NULL;
     }
-    atomic_store_explicit(&current, table, memory_order_release);
-    return table;
 }
 
-static struct text *make(const void *address)
+static void write_text(char *text, const void *address)
 {
-    pthread_mutex_lock(&lock);
-    struct table *table = atomic_load_explicit(&current, memory_order_relaxed);
-    struct text *text = find(table, address);
-    if (!text) {
-        if (!table || 2 * table->used >= table->size)
-            table = grow(table);
-        text = qmpi_allocate(1, sizeof *text);
-        text->address = address;
-        snprintf(text->digits, sizeof text->digits, "0x%jx", (uintmax_t)(uintptr_t)address);
-        put(table, text);
+    static const char digits[] = "0123456789abcdef";
+    int shift = 8 * (int)sizeof address - 4;
+    *text++ = '0';
+    *text++ = 'x';
+    while (shift > 0 && !((uintptr_t)address >> shift))
+        shift -= 4;
+    for (; shift >= 0; shift -= 4)
+        *text++ = digits[(uintptr_t)address >> shift & 15];
+    *text = '\0';
+}
+
+static const struct qmpi_dialect_address *find(const struct entry *entry, const void *address)
+{
+    while (entry && entry->public.address != address)
+        entry = entry->next;
+    return entry ? &entry->public : NULL;
+}
+
+const struct qmpi_dialect_address *qmpi_dialect_address(const void *address)
+{
+    const uint64_t hash = (uintptr_t)address * UINT64_C(0x9E3779B97F4A7C15);
+    _Atomic(struct entry *) *bucket = &buckets[(hash >> 32) % BUCKETS];
+    struct entry *head = atomic_load_explicit(bucket, memory_order_acquire), *made = NULL;
+    for (;;) {
+        const struct qmpi_dialect_address *found = find(head, address);
+        if (found || (!made && !(made = new_entry())))
+            return found;
+        made->public.address = address;
+        write_text(made->public.text, address);
+        made->next = head;
+        if (atomic_compare_exchange_weak(bucket, &head, made))
+            return &made->public;
     }
-    pthread_mutex_unlock(&lock);
-    return text;
-}
-
-const char *qmpi_dialect_address(const void *address)
-{
-    struct text *text = find(atomic_load_explicit(&current, memory_order_acquire), address);
-    return (text ? text : make(address))->digits;
 }

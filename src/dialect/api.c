@@ -5,10 +5,10 @@
  * own check nothing; these return error classes, and set outputs only on success.
  */
 #include "binding.h"
+#include "caller.h"
 #include "dialect.h"
 #include "host.h"
 #include "layer.h"
-#include "reach.h"
 
 /* From here on the names are mpi.h's. */
 typedef QMPI_Context our_context;
@@ -64,21 +64,22 @@ int QMPI_Get_tool_storage(QMPI_Context context, int tool_id, void **storage)
     return MPI_SUCCESS;
 }
 
-/* What this thread was told last, by the caller: tools ask in every call, and calls come again. */
-struct answer {
-    const void *caller;
-    void *text;
-};
-static _Thread_local struct answer answers[16];
+/*
+ * What this thread was told last, by the caller: tools ask in every call, and calls come again. One
+ * pointer each, to what never changes: a signal handler whose calls ask, too, finds an answer whole
+ * and leaves one whole.
+ */
+static _Thread_local const struct qmpi_dialect_address *answers[16];
 
-static __attribute__((noinline)) int find_address(const void *caller, struct answer *answer,
-                                                  void **address)
+static __attribute__((noinline)) int
+find_address(void *caller, const struct qmpi_dialect_address **answer, void **address)
 {
     const bool direct = !qmpi_binding_count() && !qmpi_host_is_used;
-    const void *place = direct ? caller : qmpi_reach_program_caller((void *)(uintptr_t)caller);
-    *address = place ? (void *)(uintptr_t)qmpi_dialect_address(place) : NULL;
+    const void *place = direct ? caller : qmpi_caller_of_program(caller);
+    const struct qmpi_dialect_address *found = place ? qmpi_dialect_address(place) : NULL;
+    *address = found ? (void *)(uintptr_t)found->text : NULL;
     if (direct) /* else it may be found by unwinding, and be another one next time */
-        *answer = (struct answer){caller, *address};
+        *answer = found;
     return MPI_SUCCESS;
 }
 
@@ -87,11 +88,13 @@ int QMPI_Get_calling_address(QMPI_Context context, void **address)
     (void)context;
     if (!address)
         return MPI_ERR_ARG;
-    const void *caller = qmpi_caller;
-    struct answer *answer = &answers[(uintptr_t)caller / 4 % (sizeof answers / sizeof *answers)];
-    if (answer->caller != caller)
+    void *const caller = qmpi_caller_of_layers();
+    const struct qmpi_dialect_address **answer =
+        &answers[(uintptr_t)caller / 4 % (sizeof answers / sizeof *answers)];
+    const struct qmpi_dialect_address *known = *answer;
+    if (!known || known->address != caller)
         return find_address(caller, answer, address);
-    *address = answer->text;
+    *address = (void *)(uintptr_t)known->text;
     return MPI_SUCCESS;
 }
 

@@ -56,11 +56,17 @@ static inline QMPI_Context qmpi_dialect_near(int place, int number)
     return __atomic_load_n(&qmpi_chain_near[place][number], __ATOMIC_ACQUIRE);
 }
 
+/* The text of an address, as 0x and hexadecimal digits. */
+struct qmpi_dialect_address {
+    const void *address;
+    char text[2 + 2 * sizeof(void *) + 1];
+};
+
 /*
- * The text of an address, as 0x and hexadecimal digits. Always the same for the same address; it
- * lives for the whole run. In address.c. Any thread.
+ * Always the same for the same address; it lives for the whole run and never changes. In address.c.
+ * Any thread; takes no lock, so that a signal handler may interrupt it and come here itself.
  */
-const char *qmpi_dialect_address(const void *address);
+const struct qmpi_dialect_address *qmpi_dialect_address(const void *address);
 
 /*
  * Where the loader finds the MPI library's calls of this name before ours: leads all who use them,

@@ -13,10 +13,10 @@
 #undef QMPIX_Context_get_tool_id
 
 #include "binding.h"
+#include "caller.h"
 #include "chain.h"
 #include "host.h"
 #include "names.h"
-#include "reach.h"
 
 #include <string.h>
 
@@ -45,9 +45,9 @@ int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *ad
 {
     if (!context || !address || tool_id < 1 || tool_id > QMPIX_stack.layers)
         return MPI_ERR_ARG;
-    void *caller = qmpi_caller;
+    void *caller = qmpi_caller_of_layers();
     if (qmpi_binding_count() || qmpi_host_is_used)
-        caller = qmpi_reach_program_caller(caller);
+        caller = qmpi_caller_of_program(caller);
     memcpy(address, &caller, sizeof caller);
     return MPI_SUCCESS;
 }

@@ -24,7 +24,7 @@ struct qmpi_ends {
     qmpi_function *enter;  /* MPI_X's signature: notes the caller, calls the head's function */
     qmpi_function *base;   /* QMPI_X_t: drops the context, jumps to PMPI_X */
     qmpi_function *hosted; /* QMPI_X_t: drops the context, jumps to the hosted tool's MPI_X */
-    qmpi_function *over; /* MPI_X's signature: calls the node that a stub noted in qmpi_position */
+    qmpi_function *over;   /* MPI_X's signature, and the node in a register: see host/arch.h */
 };
 extern const struct qmpi_ends qmpi_ends[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
@@ -55,16 +55,29 @@ typedef _Atomic(QMPI_Context) qmpi_atomic_context;
 extern qmpi_atomic_context qmpi_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /*
- * The caller of this thread's present MPI call; NULL outside one. Where the program called a hosted
- * tool on top itself, it is where that tool called on; the program's frame is found by unwinding
- * from there.
+ * The frame of the generated function (qmpi_ends[].enter or .over) through which this thread's
+ * present MPI call entered the native layers; NULL: there is no such call. Its return address is
+ * the caller; where the program called a hosted tool on top itself, that is where the tool called
+ * on, and the program's frame is found by unwinding from there. A nested call puts the outer frame
+ * back when it returns, also by an exception; by longjmp it does not, and then qmpi_jumped_frame is
+ * the frame that may no longer be in use.
  */
-extern _Thread_local void *qmpi_caller QMPI_HIDDEN __attribute__((tls_model("initial-exec")));
-
-/* The node that a stub leads to, from the stub to the function that it jumps to; see host/arch.h.
- */
-extern _Thread_local QMPI_Context qmpi_position QMPI_HIDDEN
+extern _Thread_local const void *qmpi_entry_frame QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
+extern _Thread_local const void *qmpi_jumped_frame QMPI_HIDDEN
+    __attribute__((tls_model("initial-exec")));
+
+/* Of a variable with the outer frame: it is put back where the variable ends. */
+#define QMPI_LEAVES_FRAME __attribute__((cleanup(qmpi_leave_frame)))
+static inline void qmpi_leave_frame(const void *const *outer)
+{
+    qmpi_entry_frame = *outer;
+}
+
+/* The code of the functions that set it. */
+#define QMPI_TRAMPOLINE __attribute__((section("qmpi_trampolines")))
+extern const char qmpi_trampolines_begin[] __asm__("__start_qmpi_trampolines") QMPI_HIDDEN;
+extern const char qmpi_trampolines_end[] __asm__("__stop_qmpi_trampolines") QMPI_HIDDEN;
 
 /* The node of the uppermost native layer of a function: all above it are hosted. NULL: there is
  * none. What hosted layers have kept may lead to another node of that layer. */

@@ -7,6 +7,11 @@
  *   NO_SLOT          the same for a number that this MPI lacks
  *   ENTRIES          begins the code
  *   ENTRY name, n    MPI_X jumps through its slot, PMPI_X through its own, and n's first-call code
+ *   THUNKS           begins the code of what hosted layers call
+ *   THUNK name, n, arguments
+ *                    over_MPI_X: calls a node with that many arguments behind it; the node comes in
+ *                    a register, from a stub (see host/arch.h), and is kept in the frame
+ *   THUNK_VARIADIC   the same where the caller may have given more or fewer
  *   END              the first-call code that all share
  *
  *   DEFERRED_TABLE t  begins a table t of further code whose target is asked for at each call

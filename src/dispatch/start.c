@@ -15,6 +15,7 @@
 #include "host.h"
 #include "layer.h"
 #include "load.h"
+#include "lock.h"
 #include "merge.h"
 #include "message.h"
 #include "names.h"
@@ -23,12 +24,15 @@
 #include "problem.h"
 #include "reach.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static bool done;
+static bool building; /* by some thread, which has the lock */
 static _Thread_local bool starting;
+
+/* This process was forked while another thread was building the stack: nobody will finish it. */
+static bool abandoned;
 
 static struct qmpi_tool_list list; /* lives for the whole run: layers point into it */
 
@@ -111,13 +115,20 @@ static void start(void)
     qmpi_chain_publish();
 }
 
+static void note_fork(void)
+{
+    abandoned = building && !starting;
+}
+
 static void start_once(void)
 {
     pthread_mutex_lock(&lock);
     if (!done) {
-        starting = true;
+        qmpi_lock_start();
+        pthread_atfork(NULL, NULL, note_fork);
+        building = starting = true;
         start();
-        starting = false;
+        building = starting = false;
         __atomic_store_n(&done, true, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);
@@ -125,8 +136,20 @@ static void start_once(void)
 
 void qmpi_start(void)
 {
-    if (!starting && !__atomic_load_n(&done, __ATOMIC_ACQUIRE))
+    if (!starting && !abandoned && !__atomic_load_n(&done, __ATOMIC_ACQUIRE))
         start_once();
+}
+
+static qmpi_function *go_without_stack(int number)
+{
+    static bool said;
+    if (!said && qmpi_speaks())
+        qmpi_say("this process was forked while another thread was loading the tools: its MPI "
+                 "calls go past them\n"
+                 "  mend: fork after the first MPI call has returned");
+    said = true;
+    qmpi_base_find();
+    return qmpi_bases[number];
 }
 
 /* While the stack is built, a constructor or an init of ours calls MPI: the layers so far. */
@@ -144,6 +167,8 @@ qmpi_function *qmpi_start_call(int number, const void *caller)
 {
     if (starting)
         return way_so_far(number, caller, false);
+    if (abandoned)
+        return go_without_stack(number);
     if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
         /* A thread of a tool that is being loaded: whoever loads it may be waiting for this thread.
          */
@@ -162,6 +187,8 @@ qmpi_function *qmpi_start_base(int number, const void *caller)
     qmpi_base_find();
     if (starting)
         return way_so_far(number, caller, true);
+    if (abandoned)
+        return qmpi_bases[number];
     /* A PMPI tool that the program reaches before us passes on the program's first MPI call. */
     if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
         qmpi_function *loading = qmpi_host_way(number, caller, true);

@@ -12,13 +12,13 @@
 #include "host.h"
 #include "late.h"
 #include "layer.h"
+#include "lock.h"
 #include "message.h"
 #include "tool_dlsym.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static bool off[QMPI_LAYERS_MAX + 1];   /* [tool_id]; written under the lock */
 static bool *kept[QMPI_LAYERS_MAX + 1]; /* [tool_id][number]: called also while it is off */
 static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
@@ -46,42 +46,48 @@ static bool keeps(int tool_id, int number)
     return kept[tool_id] && kept[tool_id][number];
 }
 
-static row *build(int tool_id, bool enabled)
+static bool is_on(int tool_id, int number)
 {
-    row *rows = qmpi_allocate((size_t)tool_id, sizeof *rows);
+    return (!off[tool_id] || keeps(tool_id, number)) && qmpi_chain_intercepts(tool_id, number);
+}
+
+/* What `lowest` and the layers above it will lead to: for all functions, or only for those that are
+ * switched with layer `tool_id`. */
+static row *build(int lowest, int tool_id, bool all)
+{
+    row *rows = qmpi_allocate((size_t)lowest, sizeof *rows);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        QMPI_Context node = qmpi_chain_below(tool_id, number);
-        if (!node || !qmpi_chain_intercepts(tool_id, number) || keeps(tool_id, number))
+        QMPI_Context node = qmpi_chain_below(lowest, number);
+        const bool wanted =
+            all || (qmpi_chain_intercepts(tool_id, number) && !keeps(tool_id, number));
+        if (!node || !wanted)
             continue;
-        if (enabled)
-            node = qmpi_chain_stand(tool_id, number, node);
-        for (int above = tool_id - 1; above >= 1; above--) {
-            rows[above][number] = node;
-            if ((!off[above] || keeps(above, number)) && qmpi_chain_intercepts(above, number))
-                node = qmpi_chain_stand(above, number, node);
+        for (int layer = lowest; layer >= 1; layer--) {
+            if (is_on(layer, number))
+                node = qmpi_chain_stand(layer, number, node);
+            rows[layer - 1][number] = node;
         }
-        rows[0][number] = node;
     }
     return rows;
 }
 
-static bool open_references(row *rows, int tool_id)
+static bool open_references(row *rows, int lowest)
 {
     bool good = true;
-    for (int above = tool_id - 1; good && above >= 1; above--)
+    for (int above = lowest - 1; good && above >= 1; above--)
         good = qmpi_cells_open(above, rows[above]);
     return good;
 }
 
-static void publish(row *rows, int tool_id)
+static void publish(row *rows, int lowest)
 {
-    for (int above = tool_id - 1; above >= 0; above--) {
+    for (int above = lowest - 1; above >= 0; above--) {
         for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
             if (rows[above][number])
                 qmpi_chain_lead(above, number, rows[above][number]);
         }
     }
-    for (int above = tool_id - 1; above >= 1; above--) {
+    for (int above = lowest - 1; above >= 1; above--) {
         const struct qmpi_layer *layer = qmpi_layer_get(above);
         qmpi_cells_point(above, rows[above]);
         if (layer->resident)
@@ -124,16 +130,34 @@ static void warn_of_kept_pointers(int tool_id)
     }
 }
 
+/* A child that was forked in the middle of a change by another thread has some of the old nodes and
+ * some of the new ones in force. Calls come through; the next change puts all of them right. */
+static bool changing, interrupted;
+
+static void note_fork(void)
+{
+    interrupted |= changing;
+    changing = false;
+}
+
 static bool change(int tool_id, bool enabled)
 {
+    static bool watched;
+    if (!watched)
+        watched = pthread_atfork(NULL, NULL, note_fork) == 0;
     const int top = topmost();
-    row *rows = build(tool_id, enabled);
-    const bool good = open_references(rows, tool_id);
-    if (good) {
-        __atomic_store_n(&off[tool_id], !enabled, __ATOMIC_RELEASE);
-        publish(rows, tool_id);
-    }
-    for (int above = tool_id - 1; above >= 1; above--)
+    const int lowest = interrupted ? QMPIX_stack.layers : tool_id;
+    changing = true;
+    __atomic_store_n(&off[tool_id], !enabled, __ATOMIC_RELEASE);
+    row *rows = build(lowest, tool_id, interrupted);
+    const bool good = open_references(rows, lowest);
+    if (good)
+        publish(rows, lowest);
+    else
+        __atomic_store_n(&off[tool_id], enabled, __ATOMIC_RELEASE);
+    changing = false;
+    interrupted &= !good;
+    for (int above = lowest - 1; above >= 1; above--)
         qmpi_cells_close(above);
     free(rows);
     lead_fortran(top, topmost());
@@ -170,7 +194,7 @@ int qmpi_chain_set_enabled(int tool_id, bool enabled)
     if (layer->resident && layer->resident->program)
         return MPI_ERR_UNSUPPORTED_OPERATION;
     pthread_mutex_lock(&lock);
-    const bool same = off[tool_id] == !enabled;
+    const bool same = off[tool_id] == !enabled && !interrupted;
     const bool good = same || change(tool_id, enabled);
     pthread_mutex_unlock(&lock);
     if (good && !same)

@@ -26,7 +26,7 @@ enum qmpi_binding qmpi_arch_binding(const ElfW(Rela) * relocation);
 /* Writes a stub at `place` that jumps to wherever `slot` points then. */
 void qmpi_arch_write_jump(unsigned char *place, qmpi_function *const *slot);
 
-/* Writes a stub at `place`: notes `node` for this thread (qmpi_position) and jumps to `target`. */
+/* Writes a stub at `place`: jumps to `target`, a qmpi_ends[].over, with `node` in a register. */
 void qmpi_arch_write_stub(unsigned char *place, QMPI_Context node, qmpi_function *target);
 
 #endif

@@ -4,14 +4,14 @@
 #include "below.h"
 
 #include "arch.h"
+#include "lock.h"
 #include "message.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static const char *problem;
 
 static bool needs_stub(QMPI_Context node)

@@ -7,10 +7,10 @@
 #include "elf_copy.h"
 #include "group.h"
 #include "layer.h"
+#include "lock.h"
 #include "message.h"
 #include "temporary.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -152,9 +152,10 @@ static char *make_files(struct qmpi_library *first)
     return problem;
 }
 
+QMPI_LOCK(lock);
+
 char *qmpi_copies_make(struct qmpi_copies *copies, char **problem)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     struct qmpi_library *libraries = qmpi_copy_plan_make(copies);
     pthread_mutex_lock(&lock);
     *problem = make_files(libraries);

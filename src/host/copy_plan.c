@@ -6,10 +6,10 @@
 #include "closure.h"
 #include "elf_file.h"
 #include "layer.h"
+#include "library_search.h"
 #include "message.h"
 #include "mpi_symbols.h"
 #include "runtime.h"
-#include "search.h"
 
 #include <stdlib.h>
 #include <string.h>

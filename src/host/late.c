@@ -5,9 +5,9 @@
 
 #include "arch.h"
 #include "below.h"
+#include "lock.h"
 #include "message.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 
 struct qmpi_late {
@@ -15,7 +15,7 @@ struct qmpi_late {
     unsigned char *stubs;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 
 static struct qmpi_late *make(void)
 {

@@ -6,9 +6,9 @@
 #include "copies.h"
 #include "group.h"
 #include "host.h"
+#include "library_search.h"
 #include "message.h"
 #include "opening.h"
-#include "search.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

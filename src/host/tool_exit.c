@@ -5,9 +5,9 @@
 
 #include "chain.h"
 #include "host.h"
+#include "lock.h"
 #include "message.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 /* The C library's, of the C++ ABI; no header declares it. */
@@ -19,7 +19,7 @@ struct handler {
     struct handler *before; /* registered earlier by the same layer */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static struct handler *last[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
 static bool registered;
 

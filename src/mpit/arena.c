@@ -3,7 +3,8 @@
 #define _GNU_SOURCE
 #include "arena.h"
 
-#include <pthread.h>
+#include "lock.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +15,7 @@ struct qmpi_mpit_arena qmpi_mpit_arena;
 
 _Static_assert(sizeof(struct qmpi_mpit_slot) == QMPI_MPIT_SLOT_SIZE, "a slot is a cache line");
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static size_t usable; /* bytes of the range that have memory behind them */
 static struct qmpi_mpit_slot *first_free, **last_free = &first_free;
 

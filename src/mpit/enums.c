@@ -5,11 +5,11 @@
 #include "arena.h"
 #include "labels.h"
 #include "library.h"
+#include "lock.h"
 #include "message.h"
 #include "publish.h"
 #include "text.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ struct qmpi_mpit_enum {
     struct qmpi_mpit_enum *next;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static struct qmpi_mpit_enum *all;
 
 /* False: there is one of this name. */

@@ -7,13 +7,13 @@
 #include "labels.h"
 
 #include "layer.h"
+#include "lock.h"
 #include "message.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static char *labels[QMPI_LAYERS_MAX + 1];
 static bool forgotten[QMPI_LAYERS_MAX + 1];
 

@@ -5,16 +5,16 @@
 
 #include "demand.h"
 #include "elf_loaded.h"
+#include "lock.h"
 #include "message.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
 atomic_int qmpi_mpit_users;
 MPI_T_pvar_handle qmpi_mpit_all_handles;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static atomic_bool held;
 
 #if defined(MPI_T_PVAR_ALL_HANDLES) || defined(QMPI_STATIC)

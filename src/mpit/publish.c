@@ -8,15 +8,15 @@
 #include "labels.h"
 #include "layer.h"
 #include "library.h"
+#include "lock.h"
 #include "message.h"
 #include "stack.h"
 
 #include <ctype.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static struct qmpi_mpit_category *root, *own[QMPI_LAYERS_MAX + 1];
 
 bool qmpi_mpit_is_name(const char *name)

@@ -3,9 +3,9 @@
 #include "tables.h"
 
 #include "library.h"
+#include "lock.h"
 #include "message.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static struct table {
     struct qmpi_mpit_item *names[HASHES]; /* `items` by the hash of their names */
 } tables[QMPI_MPIT_SPACES];
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static atomic_int changes;
 
 /* An array for one element more; the room doubles. */

@@ -3,8 +3,8 @@
 #include "persistent.h"
 
 #include "handle_key.h"
+#include "lock.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct operation {
 
 enum { BUCKET_BITS = 10 };
 static _Atomic(struct operation *) buckets[1 << BUCKET_BITS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 
 /* 0 is kept for "none". */
 static uintptr_t key_of(MPI_Request request)

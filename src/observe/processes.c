@@ -2,19 +2,24 @@
 /* See processes.h. */
 #include "processes.h"
 
+#include "lock.h"
 #include "meaning.h"
 #include "topology.h"
 
-#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static int comm_keyval = MPI_KEYVAL_INVALID, window_keyval = MPI_KEYVAL_INVALID;
 
 /* Counts the records that were freed: what a thread remembers from before may be one of them. */
 static unsigned generation = 1;
 
+/* What this thread was told last. It is not read or changed while it is being changed, which only a
+ * signal handler in the same thread could do. */
 static _Thread_local struct {
+    volatile sig_atomic_t changing;
     MPI_Comm comm;
     unsigned generation;
     const struct qmpi_processes *processes;
@@ -206,13 +211,17 @@ static const struct qmpi_processes *comm_processes(MPI_Comm comm)
 const struct qmpi_processes *qmpi_processes_of_comm(MPI_Comm comm)
 {
     const unsigned now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
-    if (last.generation == now && last.comm == comm)
+    if (!last.changing && last.generation == now && last.comm == comm)
         return last.processes;
     const struct qmpi_processes *processes = may_exist(comm) ? comm_processes(comm) : NULL;
-    if (processes) {
+    if (processes && !last.changing) {
+        last.changing = 1;
+        atomic_signal_fence(memory_order_seq_cst);
         last.comm = comm;
         last.generation = now;
         last.processes = processes;
+        atomic_signal_fence(memory_order_seq_cst);
+        last.changing = 0;
     }
     return processes;
 }

@@ -7,6 +7,7 @@
  */
 #include "attributes.h"
 
+#include "arch/frame.h"
 #include "base.h"
 #include "chain.h"
 
@@ -30,7 +31,10 @@ struct request {
      * a layer made in its place or beside it */
     bool answered, answered_here;
     void *c_value, *fortran_value;
+    const void *frame; /* of the stand-in; it is on the stack as long as the request holds */
 };
+/* A signal handler or a nested call that asks, too, puts it back. Who leaves by longjmp does not:
+ * is_noted sees by the frame that nobody waits for the answer any more. */
 static _Thread_local struct request request;
 
 /* In a section of its own: qmpi_attributes_hold knows the calls that come from here. */
@@ -102,7 +106,8 @@ static qmpi_function *typed[CALLS]; /* MPII_…: those of the MPI library that a
 /* The handle is not compared: a layer may replace a communicator by one of its own. */
 static bool is_noted(const struct request *noted, enum call call, int keyval)
 {
-    return noted->call == call && noted->keyval == keyval;
+    return noted->call == call && noted->keyval == keyval &&
+           (const char *)noted->frame > (const char *)QMPI_THIS_FRAME();
 }
 
 static bool wants_answer(const struct request *noted, enum call call, int keyval, const void *value)
@@ -182,11 +187,14 @@ static const struct keeper {
  */
 
 /* Gives what was on the way already: a layer or a copy function may be written in Fortran. */
-static struct request begin(enum call call, int keyval, int type, void *value)
+static struct request begin(enum call call, int keyval, int type, void *value, const void *frame)
 {
     const struct request outer = request;
-    request = (struct request){
-        .call = call, .keyval = c_keyval(keyval), .type = (enum type)type, .value = value};
+    request = (struct request){.call = call,
+                               .keyval = c_keyval(keyval),
+                               .type = (enum type)type,
+                               .value = value,
+                               .frame = frame};
     return outer;
 }
 
@@ -205,7 +213,7 @@ static struct request end(const struct request *outer)
         qmpi_function *const entry = qmpi_entries[type == INTEGER ? (INTEGERS) : (NUMBER)];        \
         void *c_value = NULL;                                                                      \
         int found = 0;                                                                             \
-        const struct request outer = begin(CALL, keyval, type, &c_value);                          \
+        const struct request outer = begin(CALL, keyval, type, &c_value, QMPI_THIS_FRAME());       \
         const int result = ((int (*)(HANDLE, int, void *, int *))entry)(handle, c_keyval(keyval),  \
                                                                         &c_value, &found);         \
         const struct request done = end(&outer);                                                   \
@@ -222,7 +230,7 @@ static struct request end(const struct request *outer)
     STAND_IN static int stand_in_##CALL(HANDLE handle, int keyval, void *value, int type)          \
     {                                                                                              \
         qmpi_function *const entry = qmpi_entries[type == INTEGER ? (INTEGERS) : (NUMBER)];        \
-        const struct request outer = begin(CALL, keyval, type, value);                             \
+        const struct request outer = begin(CALL, keyval, type, value, QMPI_THIS_FRAME());          \
         const int result = ((int (*)(HANDLE, int, void *))entry)(handle, c_keyval(keyval), value); \
         end(&outer);                                                                               \
         return result;                                                                             \

@@ -7,12 +7,12 @@
 #include "elf_rewrite.h"
 #include "fortran_inits.h"
 #include "layer.h"
+#include "lock.h"
 #include "message.h"
 #include "procedures.h"
 #include "resident.h"
 #include "start.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ enum { INITS = sizeof inits / sizeof *inits };
 /* By their numbers: the code that calls qmpi_fortran_first. */
 extern qmpi_function *const qmpi_fortran_deferred[INITS] QMPI_HIDDEN;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 
 /* The hosted tool on top of the stack, if it has Fortran wrappers. Under the lock. */
 static const struct qmpi_group *top;

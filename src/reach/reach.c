@@ -12,18 +12,17 @@
 #include "fortran.h"
 #include "group.h"
 #include "host.h"
+#include "lock.h"
 #include "message.h"
 #include "names.h"
 #include "resident.h"
 #include "tool_dlsym.h"
-#include "unwind.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static struct qmpi_group_snapshot seen;
 static bool idle;
 static struct qmpi_elf_loaded ours; /* the object that we are in */
@@ -193,42 +192,7 @@ bool qmpi_reach_is_binding(const void *address)
     return qmpi_binding_holds(address);
 }
 
-/* What stands between a call of the program's and the stack. */
-static bool is_between(const void *address)
+bool qmpi_reach_is_ours(const void *address)
 {
-    return qmpi_binding_holds(address) || qmpi_attributes_hold(address) ||
-           qmpi_host_layer_of(address);
-}
-
-/* The frame of the program's call among those from `caller` on; -1: they do not reach that far. */
-static int find_program(void *const *frames, int count, const void *caller)
-{
-    int i = 0;
-    while (i < count && frames[i] != caller)
-        i++;
-    while (i < count && (is_between(frames[i]) || qmpi_elf_loaded_contains(&ours, frames[i])))
-        i++;
-    return i < count ? i : -1;
-}
-
-/* Finding the program's frame takes an unwinder, and time: only for those who ask. The frame is
- * near: few stacks are walked to their end. */
-static __attribute__((noinline)) void *unwind_to_program(void *caller)
-{
-    static const int depths[] = {10, 32, 256};
-    void *frames[256];
-    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
-        const int count = qmpi_unwind(frames, depths[i]);
-        const int at = find_program(frames, count, caller);
-        if (at >= 0)
-            return frames[at];
-        if (count < depths[i])
-            break;
-    }
-    return caller;
-}
-
-void *qmpi_reach_program_caller(void *caller)
-{
-    return caller && is_between(caller) ? unwind_to_program(caller) : caller;
+    return qmpi_elf_loaded_contains(&ours, address);
 }

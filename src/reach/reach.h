@@ -23,10 +23,7 @@ bool qmpi_reach_is_mpi_library(const void *address);
 /* Whether the loader finds the MPI library's functions before ours, as in a program linked so. */
 bool qmpi_reach_is_passed_by(void);
 
-/*
- * The address in the program behind `caller`, where `caller` lies in a language binding or in a
- * hosted tool. To be called below the call of which it is the caller.
- */
-void *qmpi_reach_program_caller(void *caller);
+/* Whether an address lies in libqmpi.so; a static libqmpi is a part of the program. */
+bool qmpi_reach_is_ours(const void *address);
 
 #endif

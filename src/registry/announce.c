@@ -4,17 +4,17 @@
 #include "announce.h"
 
 #include "dialect.h"
+#include "lock.h"
 #include "message.h"
 
 #include <dlfcn.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+QMPI_LOCK(lock);
 static struct qmpi_tool *first, **last = &first;
 static struct qmpi_tool *refused;
 static int current_load;

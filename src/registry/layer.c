@@ -2,10 +2,12 @@
 /* See layer.h. */
 #include "layer.h"
 
+#include "catch.h"
 #include "kept.h"
 #include "message.h"
 #include "names.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,8 +100,17 @@ char *qmpi_layer_init(struct qmpi_layer *layer)
     if (problem)
         return problem;
     initialising = layer;
-    layer->tool->init(layer->tool_id);
+    char *thrown =
+        qmpi_catch(layer->tool->init, layer->tool_id, (const void *)(uintptr_t)layer->tool->init);
     initialising = NULL;
+    if (thrown) {
+        problem = qmpi_format("tool %s cannot work: its init function threw %s\n"
+                              "mend: correct the layer's options; an init function reports what is "
+                              "wrong with QMPIX_Tool_fail",
+                              layer->name, thrown);
+        free(thrown);
+        return problem;
+    }
     if (!layer->failure)
         return NULL;
     const char *mend = strstr(layer->failure, "\nmend: ");

@@ -8,6 +8,9 @@ import gen_support as support
 # open with dlopen becomes part of their layer.
 REPLACED = {"dlopen", "dlsym"}
 
+# These note in which call they were made: the frames of calls that they leave say nothing any more.
+REPLACED |= {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
+
 # And the program looks up with these what action a signal has: it sees no tool's.
 REPLACED |= {"sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}
 

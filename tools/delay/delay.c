@@ -63,6 +63,7 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct rule *rule = call->observer->data;
     const int number = (int)call->function->number;
+    fault_enter(call);
     if (rule->does[number] & RULE_MAKES)
         origin_begin(call);
     if (!(rule->does[number] & RULE_ACTS) || !__atomic_load_n(&rule->active, __ATOMIC_RELAXED) ||
@@ -94,6 +95,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct rule *rule = call->observer->data;
     const int number = (int)call->function->number;
+    fault_leave(call);
     if (rule->does[number] & RULE_MAKES)
         origin_end(call);
     if ((number == MPI_INIT_T || number == MPI_INIT_THREAD_T) &&

@@ -17,8 +17,17 @@ struct fault {
     const QMPIX_Function *function;
     uint64_t n; /* its n-th call */
     struct origin origin;
+    const QMPIX_Call *call; /* on the stack until the call is over */
 };
 static _Thread_local struct fault armed;
+
+/* Those of the calls that signal handlers' calls interrupted; deeper ones are not made to fail. */
+enum { DEEPEST = 8 };
+static _Thread_local struct aside {
+    const QMPIX_Call *by;
+    struct fault fault;
+} asides[DEEPEST];
+static _Thread_local int aside_count;
 
 /* Where on the stack the handler was called from. A handler may leave by longjmp or by a C++
  * exception: what lies above it on the stack is not in it. */
@@ -26,7 +35,33 @@ static _Thread_local const char *handler;
 
 void fault_arm(struct rule *rule, const QMPIX_Call *call, uint64_t n)
 {
-    armed = (struct fault){rule, call->function, n, origin_of(call)};
+    armed = (struct fault){rule, call->function, n, origin_of(call), call};
+}
+
+/* A handler may have left by longjmp: then the call is over, and what lies above it on the stack is
+ * not in it. */
+static bool is_over(const QMPIX_Call *call)
+{
+    return (const char *)call <= (const char *)__builtin_frame_address(0);
+}
+
+void fault_enter(const QMPIX_Call *call)
+{
+    while (aside_count && is_over(asides[aside_count - 1].by))
+        aside_count--;
+    if (!armed.rule)
+        return;
+    if (!is_over(armed.call) && aside_count < DEEPEST)
+        asides[aside_count++] = (struct aside){call, armed};
+    armed.rule = NULL;
+}
+
+void fault_leave(const QMPIX_Call *call)
+{
+    while (aside_count && is_over(asides[aside_count - 1].by))
+        aside_count--;
+    if (aside_count && asides[aside_count - 1].by == call)
+        armed = asides[--aside_count].fault;
 }
 
 bool fault_is_handled(void)

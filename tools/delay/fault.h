@@ -13,6 +13,14 @@
 /* Intercepts the functions that the rule can fail. From `init`. */
 void fault_register(const struct rule *rule);
 
+/*
+ * Around every observed call, first in the observer's `before` and `after`. A signal handler's call
+ * can come between the `before` of another one and its interceptor: the fault that waits there is
+ * not this call's, and is put aside until this call is over.
+ */
+void fault_enter(const QMPIX_Call *call);
+void fault_leave(const QMPIX_Call *call);
+
 /* The call that this thread is about to begin, the rule's n-th, is to fail. In the observer's
  * `before`. */
 void fault_arm(struct rule *rule, const QMPIX_Call *call, uint64_t n);

@@ -35,19 +35,16 @@ def pointer(function: Function) -> str:
 
 def enter_function(function: Function) -> str:
     return (
-        f"{attribute(function)}static {function.result} dialect_enter_{function.name}"
+        f"{attribute(function)}QMPI_TRAMPOLINE static {function.result} dialect_enter_{function.name}"
         f"({parameters(function)})\n"
         "{\n"
         f"{collect(function)}"
-        "    void *const qmpi_outer = qmpi_caller;\n"
-        "    qmpi_caller = __builtin_return_address(0);\n"
+        "    QMPI_LEAVES_FRAME const void *const qmpi_outer = qmpi_entry_frame;\n"
+        "    qmpi_entry_frame = QMPI_THIS_FRAME();\n"
         "    const struct qmpi_node *const qmpi_head =\n"
         f"        qmpi_node_at(&qmpi_heads[{function.constant}]);\n"
-        f"    const {function.result} qmpi_result =\n"
-        f"        (({pointer(function)})qmpi_head->across)\n"
+        f"    return (({pointer(function)})qmpi_head->across)\n"
         f"        ({arguments(function, 'qmpi_opaque(&qmpi_head->node), qmpi_head->node.tool_id')});\n"
-        "    qmpi_caller = qmpi_outer;\n"
-        "    return qmpi_result;\n"
         "}\n"
     )
 
@@ -116,7 +113,7 @@ def functions(source: Source) -> str:
         " * layer's node. dialect_near_N_X: what such a layer calls to come to a node of another kind,\n"
         " * of the layer that N others stand below. dialect_through_X: of any layer, found by its tool_id.\n"
         " * dialect_base_X: to come to the base. */\n"
-        '#include "dialect.h"\n\n'
+        '#include "dialect.h"\n\n#include "arch/frame.h"\n\n'
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n\n'
     )
     text += f'_Static_assert(QMPI_CHAIN_NEAR == {NEAR}, "other places than generated");\n\n'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See unwind.h. */
+/* See stack_walk.h. */
 #define _GNU_SOURCE
-#include "unwind.h"
+#include "stack_walk.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

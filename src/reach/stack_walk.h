@@ -3,8 +3,8 @@
  * The return addresses on the stack, innermost first. libunwind, where the system has it, remembers
  * each function's frame and takes tens of nanoseconds for one; else the C library's backtrace.
  */
-#ifndef QMPI_UNWIND_H
-#define QMPI_UNWIND_H
+#ifndef QMPI_STACK_WALK_H
+#define QMPI_STACK_WALK_H
 
 /* Stores up to `capacity` addresses and returns how many. The first is in the calling function or
  * in what it was inlined into. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See search.h. */
+/* See library_search.h. */
 #define _GNU_SOURCE
-#include "search.h"
+#include "library_search.h"
 
 #include "elf_copy.h"
 #include "ld_cache.h"

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* x86-64, System V ABI: see catch.c. */
+    .text
+    .p2align 4
+    .globl qmpi_catch_call
+    .hidden qmpi_catch_call
+    .type qmpi_catch_call, @function
+qmpi_catch_call:
+    .cfi_startproc
+    .cfi_personality 0x1b, qmpi_catch_personality /* relative to its place, four bytes */
+    subq $8, %rsp
+    .cfi_adjust_cfa_offset 8
+    movq %rdi, %rax
+    movl %esi, %edi
+    call *%rax
+    xorl %eax, %eax
+    /* The personality routine goes on here, with the exception in rax. */
+    .globl qmpi_catch_landing
+    .hidden qmpi_catch_landing
+qmpi_catch_landing:
+    addq $8, %rsp
+    .cfi_adjust_cfa_offset -8
+    ret
+    .cfi_endproc
+    .size qmpi_catch_call, . - qmpi_catch_call
+    .section .note.GNU-stack, "", @progbits

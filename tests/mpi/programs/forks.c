@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Forks over and over while another thread switches a layer; each child switches the other layer,
+ * looks a function up and calls MPI. Prints how many children ended as they should.
+ */
+#define _GNU_SOURCE
+#include <qmpi/qmpi.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CHILDREN = 50, SECONDS = 20 };
+
+static atomic_int stop;
+
+static void *switch_layers(void *unused)
+{
+    for (int on = 0; !atomic_load(&stop); on = !on)
+        QMPIX_Tool_set_enabled(1, on);
+    return unused;
+}
+
+/* Every layer on again: a switch that the fork interrupted is completed by the next one. */
+static int be_child(void)
+{
+    int initialized = 0, enabled = 0, wrong = 0;
+    alarm(SECONDS); /* who hangs is killed */
+    wrong += QMPIX_Tool_set_enabled(2, 0) != MPI_SUCCESS;
+    wrong += QMPIX_Tool_set_enabled(2, 1) != MPI_SUCCESS;
+    wrong += QMPIX_Tool_set_enabled(1, 1) != MPI_SUCCESS;
+    wrong += QMPIX_Tool_get_enabled(1, &enabled) != MPI_SUCCESS || !enabled;
+    wrong += dlsym(RTLD_DEFAULT, "MPI_Send") == NULL;
+    wrong += MPI_Initialized(&initialized) != MPI_SUCCESS || !initialized;
+    return wrong;
+}
+
+int main(int argc, char **argv)
+{
+    int provided, good = 0;
+    pthread_t thread;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    pthread_create(&thread, NULL, switch_layers, NULL);
+    for (int i = 0; i < CHILDREN; i++) {
+        int status = -1;
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(be_child());
+        waitpid(child, &status, 0);
+        good += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    atomic_store(&stop, 1);
+    pthread_join(thread, NULL);
+    QMPIX_Tool_set_enabled(1, 1);
+    printf("%d of %d children\n", good, CHILDREN);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lets a signal come after each single instruction of an MPI call: the processor traps where its
+ * trap flag is set, and the handler makes an MPI call of its own.
+ *
+ *   stepped signals  MPI_Wtime in the handler; checks what the interrupted calls give
+ *   stepped reads    MPI_T_pvar_read of the first layer's MPI_Comm_rank counter, too
+ *   stepped jumps    the handler of the n-th instruction leaves by siglongjmp, for one n after
+ *                    another; other calls come after each
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+
+#if !defined(__x86_64__)
+#error "this processor's way to trap after each instruction is not known here"
+#endif
+static const greg_t trap_flag = 0x100;
+
+static volatile sig_atomic_t stepping, signals, jump_at, backwards;
+static sigjmp_buf start;
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle handle; /* MPI_T_PVAR_HANDLE_NULL: none is read */
+
+static void step(int number, siginfo_t *info, void *data)
+{
+    static double last;
+    static unsigned long long value, previous;
+    ucontext_t *context = data;
+    (void)number;
+    (void)info;
+    if (!stepping) {
+        context->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
+        return;
+    }
+    signals++;
+    if (jump_at && signals == jump_at) {
+        stepping = 0;
+        siglongjmp(start, 1);
+    }
+    if (jump_at)
+        return;
+    const double now = MPI_Wtime();
+    backwards += now < last;
+    last = now;
+    if (handle == MPI_T_PVAR_HANDLE_NULL)
+        return;
+    backwards += MPI_T_pvar_read(session, handle, &value) != MPI_SUCCESS || value < previous;
+    previous = value;
+}
+
+static void begin_steps(void)
+{
+    stepping = 1;
+    __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+}
+
+static void end_steps(void)
+{
+    stepping = 0; /* the handler clears the flag */
+}
+
+#define EXPORTED __attribute__((noinline, visibility("default")))
+
+EXPORTED int caller_of_rank(void);
+int caller_of_rank(void)
+{
+    int rank = -77;
+    const int result = MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return result == MPI_SUCCESS && rank == 0;
+}
+
+EXPORTED int caller_of_size(void);
+int caller_of_size(void)
+{
+    int size = -77;
+    const int result = MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return result == MPI_SUCCESS && size == 1;
+}
+
+/* Twelve arguments: half of them are on the stack. */
+static int exchange(void)
+{
+    int sent = 5, received = -77;
+    MPI_Status status = {.MPI_TAG = -77};
+    const int result =
+        MPI_Sendrecv(&sent, 1, MPI_INT, 0, 8, &received, 1, MPI_INT, 0, 8, MPI_COMM_SELF, &status);
+    return result == MPI_SUCCESS && received == 5 && status.MPI_TAG == 8;
+}
+
+static int get_name(void)
+{
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = -77;
+    return MPI_Get_processor_name(name, &length) == MPI_SUCCESS && length == (int)strlen(name);
+}
+
+static int get_time(void)
+{
+    return MPI_Wtime() > 0;
+}
+
+static const struct call {
+    const char *name;
+    int (*make)(void);
+} calls[] = {{"MPI_Comm_rank", caller_of_rank},
+             {"MPI_Comm_size", caller_of_size},
+             {"MPI_Sendrecv", exchange},
+             {"MPI_Get_processor_name", get_name}};
+enum { CALLS = sizeof calls / sizeof *calls };
+static const struct call left = {"MPI_Wtime", get_time};
+
+static void make_all_with_signals(void)
+{
+    long total = 0;
+    for (int i = 0; i < CALLS; i++) {
+        signals = backwards = 0;
+        begin_steps();
+        const int right = calls[i].make();
+        end_steps();
+        total += signals;
+        printf("%s is %s, the handler's calls are %s, %s\n", calls[i].name,
+               right ? "right" : "WRONG", backwards ? "WRONG" : "right",
+               signals > 20 ? "many signals" : "NO SIGNALS");
+    }
+    printf("%ld signals\n", total);
+}
+
+static void make_with_jumps(const struct call *call)
+{
+    static volatile int n, wrong, done;
+    n = wrong = done = 0;
+    sigsetjmp(start, 1);
+    if (n)
+        wrong += !caller_of_size();
+    if (!done) {
+        signals = 0;
+        jump_at = n += 1 + n / 40; /* few of the many in the MPI library */
+        begin_steps();
+        const int right = call->make();
+        end_steps();
+        jump_at = 0;
+        done = 1;
+        wrong += !right + !caller_of_size();
+    }
+    printf("%s left by %s jumps, %d calls after them are wrong\n", call->name,
+           n > 20 ? "many" : "NO", wrong);
+}
+
+static void find_counter(void)
+{
+    int provided, count = 0;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_T_pvar_session_create(&session);
+    MPI_T_pvar_get_num(&count);
+    for (int i = 0; i < count; i++) {
+        char name[256];
+        int size = sizeof name, verbosity, class, bind, readonly, continuous, atomic, number;
+        MPI_Datatype type;
+        MPI_T_enum names;
+        if (MPI_T_pvar_get_info(i, name, &size, &verbosity, &class, &type, &names, NULL, NULL,
+                                &bind, &readonly, &continuous, &atomic) == MPI_SUCCESS &&
+            strstr(name, "calls.MPI_Comm_rank") &&
+            MPI_T_pvar_handle_alloc(session, i, NULL, &handle, &number) == MPI_SUCCESS)
+            return;
+    }
+    puts("NO COUNTER");
+}
+
+int main(int argc, char **argv)
+{
+    struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO};
+    sigaction(SIGTRAP, &action, NULL);
+    MPI_Init(&argc, &argv);
+    handle = MPI_T_PVAR_HANDLE_NULL;
+    if (argc > 1 && !strcmp(argv[1], "reads"))
+        find_counter();
+    if (argc > 1 && !strcmp(argv[1], "jumps")) {
+        make_with_jumps(&left);
+    } else {
+        make_all_with_signals();
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+"""A child that was forked while another thread was in qmpi does not wait for that thread."""
+import pytest
+
+from support import run_mpi
+
+
+@pytest.mark.parametrize("tools", ["counter:counter", "hosted_quiet:counter",
+                                   "counter:hosted_quiet", "hosted_quiet:hosted_tally:counter"])
+def test_a_child_switches_layers_while_its_parent_was_switching_one(tools):
+    result = run_mpi("forks", ranks=1, tools=tools, timeout=120)
+    assert (result.returncode, result.stdout) == (0, "50 of 50 children\n")

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A tool whose init function throws: a class of the standard library's, one of its own, or a
+ * number. */
+#include <qmpi/qmpi.h>
+
+#include <cstring>
+#include <string>
+
+namespace
+{
+
+struct own_exception {
+};
+
+void init(int tool_id)
+{
+    const char *what = "";
+    QMPIX_Tool_get_option(tool_id, "what", &what);
+    if (!std::strcmp(what, "standard"))
+        static_cast<void>(std::stoi("no number"));
+    if (!std::strcmp(what, "own"))
+        throw own_exception();
+    if (!std::strcmp(what, "number"))
+        throw 7;
+}
+
+const int announced = QMPI_Register_tool_name("throws", init);
+
+} // namespace
