@@ -161,6 +161,7 @@ def start(plan):
     plan.begin(beside)
     for thread in range(1, plan.threads):
         plan.add("use_list", (thread - 1) * per_thread, per_thread, plan.random.randint(1, 9))
+    plan.next_phase()
     several_phases(plan)
     plan.end()
 
@@ -237,7 +238,7 @@ THEMES = {
     "start": Theme(10, start, lambda random: [stack.hosted, stack.hosted]),
     "signals": Theme(14, signals, lambda random: [stack.hosted]),
     "jumps": Theme(6, jumps),
-    "crowd": Theme(4, crowd),
+    "crowd": Theme(7, crowd),
     "leaving": Theme(5, leaving),
     "ranks": Theme(3, ranks),
 }

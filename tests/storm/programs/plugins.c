@@ -100,10 +100,17 @@ static void open_list(struct storm_thread *thread, const long *a)
     }
 }
 
+/* Names the plugin whose calls the first layer does not see, which a sum of all does not. */
 static void use_list(struct storm_thread *thread, const long *a)
 {
-    for (long i = 0; i < a[1]; i++)
+    const uint64_t *seen = &storm->layer[1].seen[STORM_Comm_rank];
+    for (long i = 0; i < a[1]; i++) {
+        const uint64_t before = *seen;
         use_library(thread, listed[a[0] + i], a[2]);
+        if (storm->layer[1].takes[STORM_Comm_rank] && *seen - before != (uint64_t)a[2])
+            storm_wrong(storm, "layer 1 saw %ld of %ld calls of plugin %ld", (long)(*seen - before),
+                        a[2], a[0] + i);
+    }
 }
 
 /* Looks MPI_Comm_rank up, a[0]: everywhere, in the MPI library, after this object; calls it. */
