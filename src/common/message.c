@@ -57,6 +57,17 @@ void *qmpi_allocate(size_t count, size_t size)
     return memory;
 }
 
+void *qmpi_grow(void *array, int count, size_t size)
+{
+    const size_t used = (size_t)count;
+    if (used & (used - 1))
+        return array;
+    void *more = reallocarray(array, used ? 2 * used : 1, size);
+    if (!more)
+        qmpi_out_of_memory();
+    return more;
+}
+
 char *qmpi_copy_part(const char *text, size_t length)
 {
     char *copy = qmpi_allocate(length + 1, 1);

@@ -73,4 +73,11 @@ void *qmpi_allocate(size_t count, size_t size);
 char *qmpi_copy(const char *text);
 char *qmpi_copy_part(const char *text, size_t length);
 
+/*
+ * An array with room for one element more than its `count`, of `size` bytes each: `array` itself
+ * (NULL: none yet), or a larger copy in its place. One that is grown so has room for the next power
+ * of two.
+ */
+void *qmpi_grow(void *array, int count, size_t size);
+
 #endif

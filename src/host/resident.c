@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct qmpi_resident residents[64];
+static struct qmpi_resident *residents; /* all are found before anybody looks */
 static int resident_count;
 
 static bool refers_to(const struct qmpi_elf_image *image, const char *name)
@@ -54,8 +54,9 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
         return 0;
     if (qmpi_elf_loaded_contains(&object, qmpi_ends))
         *behind = true;
-    if (resident_count == sizeof residents / sizeof *residents || !is_pmpi_tool(&object))
+    if (!is_pmpi_tool(&object))
         return 0;
+    residents = qmpi_grow(residents, resident_count, sizeof *residents);
     struct qmpi_resident *resident = &residents[resident_count++];
     *resident =
         (struct qmpi_resident){.object = object,

@@ -52,10 +52,17 @@ def find_cleanup(folder):
     return None
 
 
+def has_ended(process):
+    try:
+        return "State:\tZ" in (process / "status").read_text()
+    except OSError:
+        return True
+
+
 def kill_cleanup_of(folder):
     process = cleanup_of(folder)
     os.kill(int(process.name), signal.SIGKILL)
-    assert wait_until(lambda: not process.exists())
+    assert wait_until(lambda: has_ended(process))
 
 
 @contextmanager

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """PMPI tools that are in the process already: preloaded behind or in front of libqmpi, linked into
 the program as a library, or part of the program. They become layers, or the run is refused."""
+import shutil
+
 import pytest
 
-from host_support import (RUN, check_stack, expected_calls, host_program, hosted, one_message,
+from host_support import (RUN, STEPS, check_stack, expected_calls, host_program, hosted, one_message,
                           readelf, run_hosted, succeed)
 from support import LIBQMPI, MPI_LIBRARY
 
@@ -60,6 +62,32 @@ def test_a_preloaded_tools_own_library_is_not_shared_with_other_layers(stack):
     result = run_with(["libqmpi", "helped"], ":".join(stack))
     check_stack(stack, result)
     assert result.trace.count("exit helped counted 6 helper 6") == stack.count("helped")
+
+
+# ---- In large processes --------------------------------------------------------------------------
+
+
+def copies(source, count, folder):
+    paths = [folder / f"{source.stem}{number}.so" for number in range(count)]
+    for path in paths:
+        shutil.copy(source, path)
+    return paths
+
+
+@pytest.mark.parametrize("stack", [("helped",), ("alpha", "helped", "beta")])
+def test_among_many_libraries_a_preloaded_tool_has_its_own(stack, tmp_path):
+    many = copies(hosted("hostmany"), 600, tmp_path)
+    result = succeed("calls", *RUN, preload=[LIBQMPI, *many, hosted("helped")],
+                     tools=":".join(stack))
+    check_stack(stack, result)
+    assert "exit helped counted 6 helper 6" in result.trace
+
+
+def test_many_tools_may_be_preloaded(tmp_path):
+    tools = copies(hosted("now"), 80, tmp_path)
+    result = succeed("calls", *RUN, preload=[LIBQMPI, *tools], tools="alpha")
+    for number, function in enumerate(STEPS.values(), 1):
+        assert result.calls.count(f"now {function} {number}") == len(tools)
 
 
 # ---- Preloaded in front of libqmpi ---------------------------------------------------------------
