@@ -10,6 +10,7 @@
 
 #include "chain.h"
 #include "dialect_numbers.h"
+#include "elf_loaded.h"
 
 #include <stdint.h>
 
@@ -70,9 +71,12 @@ const struct qmpi_dialect_address *qmpi_dialect_address(const void *address);
 
 /*
  * Where the loader finds the MPI library's calls of this name before ours: leads all who use them,
- * and all who come to, to ours. In claim.c.
+ * and all who come to, to ours, object by object; of those that it does not concern nothing is
+ * changed, and none may still be loading. One thread at a time. In claim.c.
  */
-void qmpi_dialect_claim(void);
+bool qmpi_dialect_is_hidden(void);
+bool qmpi_dialect_concerns(const struct qmpi_elf_loaded *object);
+void qmpi_dialect_claim(const struct qmpi_elf_loaded *object);
 
 /*
  * Whether a tool that is announced under `name` is of the dialect and not asked for: `code` is some

@@ -109,7 +109,9 @@ static void start(void)
         build_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
     qmpi_guard_end();
     free(plans);
-    qmpi_fortran_lead_to(count ? qmpi_layer_get(1)->group : NULL);
+    struct qmpi_fortran_callers callers = qmpi_fortran_hold();
+    qmpi_fortran_lead_to(count ? qmpi_layer_get(1)->group : NULL, &callers);
+    qmpi_fortran_let_go(&callers);
     qmpi_announce_close();
     qmpi_mpit_publish_stack();
     qmpi_chain_publish();

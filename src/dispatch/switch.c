@@ -6,6 +6,7 @@
  * downwards only, before and after, it comes to the base once whichever it meets.
  */
 #define _GNU_SOURCE
+#include "binding.h"
 #include "cells.h"
 #include "chain.h"
 #include "fortran.h"
@@ -104,13 +105,25 @@ static int topmost(void)
     return tool_id;
 }
 
-/* Fortran calls that led into the tool on top lead past it, then into the one that is now on top.
- */
-static void lead_fortran(int before, int now)
+/* Fortran calls that led into the tool on top lead into the one that is now there, or past both. */
+static void lead_fortran(const struct qmpi_fortran_callers *callers, int before, int now)
 {
     const struct qmpi_layer *top = qmpi_layer_get(now);
     if (before != now)
-        qmpi_fortran_lead_to(top ? top->group : NULL);
+        qmpi_fortran_lead_to(top ? top->group : NULL, callers);
+}
+
+/* The stack is built, and what its tools define does not change. */
+static bool any_fortran_wrappers(void)
+{
+    static int known; /* 1: no, 2: yes */
+    int any = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    for (int tool_id = 1; !any && qmpi_layer_get(tool_id); tool_id++) {
+        const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+        any = layer->group && qmpi_fortran_has_wrappers(layer->group) ? 2 : 0;
+    }
+    __atomic_store_n(&known, any ? any : 1, __ATOMIC_RELAXED);
+    return any == 2;
 }
 
 /* A tool that keeps what dlsym told it cannot be led elsewhere: who trusts its figures must know.
@@ -136,11 +149,13 @@ static bool changing, interrupted;
 
 static void note_fork(void)
 {
+    if (changing)
+        qmpi_cells_forget();
     interrupted |= changing;
     changing = false;
 }
 
-static bool change(int tool_id, bool enabled)
+static bool change(int tool_id, bool enabled, const struct qmpi_fortran_callers *callers)
 {
     static bool watched;
     if (!watched)
@@ -157,10 +172,9 @@ static bool change(int tool_id, bool enabled)
         __atomic_store_n(&off[tool_id], enabled, __ATOMIC_RELEASE);
     changing = false;
     interrupted &= !good;
-    for (int above = lowest - 1; above >= 1; above--)
-        qmpi_cells_close(above);
+    qmpi_cells_close();
     free(rows);
-    lead_fortran(top, topmost());
+    lead_fortran(callers, top, topmost());
     if (good) {
         warn_of_kept_pointers(tool_id);
         qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d (%s) is switched %s", tool_id,
@@ -193,10 +207,15 @@ int qmpi_chain_set_enabled(int tool_id, bool enabled)
         return MPI_ERR_OTHER;
     if (layer->resident && layer->resident->program)
         return MPI_ERR_UNSUPPORTED_OPERATION;
+    /* Before the lock: who loads a library, which this waits for, may be about to take that. */
+    struct qmpi_fortran_callers callers = {NULL, 0};
+    if (qmpi_binding_any() && any_fortran_wrappers())
+        callers = qmpi_fortran_hold();
     pthread_mutex_lock(&lock);
     const bool same = off[tool_id] == !enabled && !interrupted;
-    const bool good = same || change(tool_id, enabled);
+    const bool good = same || change(tool_id, enabled, &callers);
     pthread_mutex_unlock(&lock);
+    qmpi_fortran_let_go(&callers);
     if (good && !same)
         call_back();
     return good ? MPI_SUCCESS : MPI_ERR_OTHER;

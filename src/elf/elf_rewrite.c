@@ -3,27 +3,12 @@
 #define _GNU_SOURCE
 #include "elf_rewrite.h"
 
+#include "elf_pages.h"
 #include "message.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-struct qmpi_elf_pages qmpi_elf_relro(const struct qmpi_elf_loaded *object)
-{
-    const ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
-    for (int i = 0; i < object->segment_count; i++) {
-        const ElfW(Phdr) *segment = &object->segments[i];
-        if (segment->p_type != PT_GNU_RELRO)
-            continue;
-        /* As the loader does: only whole pages. */
-        const ElfW(Addr) start = (object->base + segment->p_vaddr) & ~(page - 1);
-        const ElfW(Addr) end = (object->base + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
-        return (struct qmpi_elf_pages){(char *)start, end > start ? end - start : 0};
-    }
-    return (struct qmpi_elf_pages){NULL, 0};
-}
 
 static void visit_table(const struct qmpi_elf_loaded *object, int64_t address_tag, int64_t size_tag,
                         qmpi_elf_visit *visit, void *data)
@@ -62,17 +47,51 @@ void qmpi_elf_references(const struct qmpi_elf_loaded *object, qmpi_elf_visit *v
     visit_table(object, DT_RELA, DT_RELASZ, visit, data);
 }
 
+struct asking {
+    qmpi_elf_target *target;
+    void *data;
+    bool answered;
+};
+
+static void ask(void *data, const struct qmpi_elf_reference *reference)
+{
+    struct asking *asking = data;
+    asking->answered =
+        asking->answered || asking->target(asking->data, reference->name, reference->binding);
+}
+
+bool qmpi_elf_refers(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data)
+{
+    struct asking asking = {target, data, false};
+    qmpi_elf_references(object, ask, &asking);
+    return asking.answered;
+}
+
 struct rewriting {
     qmpi_elf_target *target;
     void *data;
+    struct qmpi_elf_pages pages;
+    int error;
 };
 
 static void rewrite(void *data, const struct qmpi_elf_reference *reference)
 {
-    const struct rewriting *rewriting = data;
+    struct rewriting *rewriting = data;
     char *leads_to = rewriting->target(rewriting->data, reference->name, reference->binding);
-    if (leads_to)
-        *reference->place = leads_to + reference->addend;
+    char **const place = reference->place, *now;
+    if (!leads_to)
+        return;
+    leads_to += reference->addend;
+    memcpy(&now, place, sizeof now); /* in data it may not lie as a pointer should */
+    if (now == leads_to)
+        return;
+    if (!qmpi_elf_pages_open(&rewriting->pages, place) ||
+        !qmpi_elf_pages_open(&rewriting->pages, (char *)(place + 1) - 1))
+        rewriting->error = errno;
+    else if ((uintptr_t)place % sizeof *place)
+        memcpy(place, &leads_to, sizeof leads_to);
+    else
+        __atomic_store_n(place, leads_to, __ATOMIC_RELEASE); /* others call through it meanwhile */
 }
 
 char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data)
@@ -84,13 +103,10 @@ char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *ta
     if (qmpi_elf_tag(image, DT_TEXTREL, 0) || (qmpi_elf_tag(image, DT_FLAGS, 0) & DF_TEXTREL))
         return qmpi_message("%s has relocations in its code\nmend: build it with -fPIC",
                             object->name);
-    struct rewriting rewriting = {target, data};
-    const struct qmpi_elf_pages relro = qmpi_elf_relro(object);
-    if (relro.size && mprotect(relro.start, relro.size, PROT_READ | PROT_WRITE) != 0)
-        return qmpi_message("%s: its references cannot be changed: %s", object->name,
-                            strerror(errno));
+    struct rewriting rewriting = {target, data, {NULL, 0, NULL}, 0};
     qmpi_elf_references(object, rewrite, &rewriting);
-    if (relro.size)
-        mprotect(relro.start, relro.size, PROT_READ);
-    return NULL;
+    qmpi_elf_pages_close(&rewriting.pages);
+    return rewriting.error ? qmpi_message("%s: its references cannot be changed: %s", object->name,
+                                          strerror(rewriting.error))
+                           : NULL;
 }

@@ -9,6 +9,7 @@
 #include "arch.h"
 #include "elf_loaded.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A reference to a symbol's address. The name is the object's. */
@@ -24,24 +25,19 @@ struct qmpi_elf_reference {
 typedef void qmpi_elf_visit(void *data, const struct qmpi_elf_reference *reference);
 void qmpi_elf_references(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit, void *data);
 
-/* The pages of the object that the loader made read-only after relocation; size 0: there are none.
- */
-struct qmpi_elf_pages {
-    char *start;
-    size_t size;
-};
-struct qmpi_elf_pages qmpi_elf_relro(const struct qmpi_elf_loaded *object);
-
 /*
  * Where a reference to `name` is to lead; NULL: where it leads now. Called once for every reference
  * of the object to a symbol's address.
  */
 typedef void *qmpi_elf_target(void *data, const char *name, enum qmpi_binding binding);
 
+/* Whether `target` has an answer for a reference of the object. Reads only what is in its file. */
+bool qmpi_elf_refers(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data);
+
 /*
- * Asks `target` about each reference of `object` and writes its answers; pages that the loader made
- * read-only after relocation are so again afterwards. NULL, or what stands in the way (to be
- * freed).
+ * Asks `target` about each reference of `object`, which is not loading any more, and writes the
+ * answers that differ from what is there; pages that had to be made writable for it are read-only
+ * again afterwards. NULL, or what stands in the way (to be freed).
  */
 char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data);
 

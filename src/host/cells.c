@@ -4,38 +4,30 @@
 #include "cells.h"
 
 #include "below.h"
+#include "elf_pages.h"
 #include "elf_rewrite.h"
 #include "message.h"
 #include "references.h"
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-
-/* The pages of one object that are read-only after relocation. */
-struct pages {
-    struct qmpi_elf_pages relro;
-    bool used; /* a cell lies in them */
-    bool open;
-};
 
 struct cell {
     char **place;
     char *target;     /* what we put there last */
     ptrdiff_t addend; /* in the target beyond the function's address */
     int number;
-    struct pages *pages; /* that it lies in; NULL: it can be written at any time */
     struct cell *next;
 };
 
 /* By tool_id. */
 static struct cell *cells[QMPI_LAYERS_MAX + 1];
+static struct qmpi_elf_pages pages; /* that are open; switching is done by one thread at a time */
 
 /* What is noted of one object. */
 struct noting {
     const struct qmpi_group *group;
     bool program;
-    struct pages *pages;
 };
 
 static void note(void *data, const struct qmpi_elf_reference *reference)
@@ -48,15 +40,11 @@ static void note(void *data, const struct qmpi_elf_reference *reference)
     /* What does not lie as a pointer should cannot be changed under those who read it. */
     if ((uintptr_t)reference->place % sizeof *reference->place)
         return;
-    struct pages *pages = noting->pages;
     struct cell *cell = qmpi_allocate(1, sizeof *cell);
-    const bool inside = (size_t)((char *)reference->place - pages->relro.start) < pages->relro.size;
-    pages->used |= inside;
     *cell = (struct cell){.place = reference->place,
                           .target = *reference->place,
                           .addend = reference->addend,
                           .number = number,
-                          .pages = inside ? pages : NULL,
                           .next = cells[tool_id]};
     cells[tool_id] = cell;
 }
@@ -64,19 +52,8 @@ static void note(void *data, const struct qmpi_elf_reference *reference)
 void qmpi_cells_note(const struct qmpi_group *group, const struct qmpi_elf_loaded *object,
                      bool program)
 {
-    struct pages *pages = qmpi_allocate(1, sizeof *pages);
-    struct noting noting = {group, program, pages};
-    pages->relro = qmpi_elf_relro(object);
+    struct noting noting = {group, program};
     qmpi_elf_references(object, note, &noting);
-    if (!pages->used)
-        free(pages);
-}
-
-static bool open_pages(struct pages *pages)
-{
-    if (pages && !pages->open)
-        pages->open = mprotect(pages->relro.start, pages->relro.size, PROT_READ | PROT_WRITE) == 0;
-    return !pages || pages->open;
 }
 
 bool qmpi_cells_open(int tool_id, const QMPI_Context *row)
@@ -87,7 +64,7 @@ bool qmpi_cells_open(int tool_id, const QMPI_Context *row)
         if (!row[cell->number])
             continue;
         wanted[cell->number] = row[cell->number];
-        good = open_pages(cell->pages);
+        good = qmpi_elf_pages_open(&pages, cell->place);
     }
     return good && qmpi_below_prepare(wanted);
 }
@@ -105,12 +82,12 @@ void qmpi_cells_point(int tool_id, const QMPI_Context *row)
     }
 }
 
-void qmpi_cells_close(int tool_id)
+void qmpi_cells_close(void)
 {
-    for (const struct cell *cell = cells[tool_id]; cell; cell = cell->next) {
-        if (cell->pages && cell->pages->open) {
-            mprotect(cell->pages->relro.start, cell->pages->relro.size, PROT_READ);
-            cell->pages->open = false;
-        }
-    }
+    qmpi_elf_pages_close(&pages);
+}
+
+void qmpi_cells_forget(void)
+{
+    pages = (struct qmpi_elf_pages){NULL, 0, NULL};
 }

@@ -27,7 +27,10 @@ bool qmpi_cells_open(int tool_id, const QMPI_Context *row);
  * by now. */
 void qmpi_cells_point(int tool_id, const QMPI_Context *row);
 
-/* Protects again what qmpi_cells_open made writable. */
-void qmpi_cells_close(int tool_id);
+/* Protects again what qmpi_cells_open made writable, for any layer. */
+void qmpi_cells_close(void);
+
+/* In a child that was forked meanwhile by another thread: what was open stays so. */
+void qmpi_cells_forget(void);
 
 #endif

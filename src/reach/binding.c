@@ -9,15 +9,27 @@
 #include "message.h"
 #include "names.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { BINDINGS_MAX = 8 };
-static struct qmpi_elf_loaded bindings[BINDINGS_MAX];
-static int binding_count;
+/* In the order in which they were found; any thread may go through them, and none is taken away. */
+struct binding {
+    struct qmpi_elf_loaded object;
+    struct binding *next;
+};
+static struct binding *bindings;
+
+static struct binding *first_binding(void)
+{
+    return __atomic_load_n(&bindings, __ATOMIC_ACQUIRE);
+}
+
+static struct binding *next_binding(const struct binding *binding)
+{
+    return __atomic_load_n(&binding->next, __ATOMIC_ACQUIRE);
+}
 
 bool qmpi_binding_is(const struct qmpi_elf_loaded *object)
 {
@@ -32,27 +44,34 @@ bool qmpi_binding_is(const struct qmpi_elf_loaded *object)
     return false;
 }
 
-int qmpi_binding_count(void)
+bool qmpi_binding_any(void)
 {
-    return __atomic_load_n(&binding_count, __ATOMIC_ACQUIRE);
+    return first_binding() != NULL;
+}
+
+bool qmpi_binding_is_known(const struct qmpi_elf_loaded *object)
+{
+    const struct binding *binding = first_binding();
+    while (binding && binding->object.base != object->base)
+        binding = next_binding(binding);
+    return binding != NULL;
 }
 
 void *qmpi_binding_find(const char *name)
 {
     void *procedure = NULL;
-    for (int i = 0; !procedure && i < qmpi_binding_count(); i++)
-        procedure = qmpi_elf_loaded_find(&bindings[i], name);
+    const struct binding *binding = first_binding();
+    for (; !procedure && binding; binding = next_binding(binding))
+        procedure = qmpi_elf_loaded_find(&binding->object, name);
     return procedure;
 }
 
 bool qmpi_binding_holds(const void *address)
 {
-    const int count = qmpi_binding_count();
-    for (int i = 0; i < count; i++) {
-        if (qmpi_elf_loaded_contains(&bindings[i], address))
-            return true;
-    }
-    return false;
+    const struct binding *binding = first_binding();
+    while (binding && !qmpi_elf_loaded_contains(&binding->object, address))
+        binding = next_binding(binding);
+    return binding != NULL;
 }
 
 /* ---- Functions that procedures of another name call for their own needs -------------------------
@@ -61,13 +80,13 @@ bool qmpi_binding_holds(const void *address)
 struct range {
     const char *start;
     size_t size;
+    struct range *next;
 };
 
 /* For each such function: where in the bindings it is called because the program called it. */
 struct helper {
     int number;
-    struct range own[2 * BINDINGS_MAX];
-    int count;
+    struct range *own; /* grows in front */
 };
 
 enum { COMM_SIZE, CARTDIM_GET, NEIGHBORS_COUNT, CONTIGUOUS, HVECTOR, COMMIT, FREE, HELPERS };
@@ -87,8 +106,9 @@ static struct helper helpers[HELPERS] = {
 
 static qmpi_function *way_of(const struct helper *helper, const void *caller)
 {
-    for (int i = 0; i < helper->count; i++) {
-        if ((size_t)((const char *)caller - helper->own[i].start) < helper->own[i].size)
+    const struct range *own = __atomic_load_n(&helper->own, __ATOMIC_ACQUIRE);
+    for (; own; own = own->next) {
+        if ((size_t)((const char *)caller - own->start) < own->size)
             return qmpi_entries[helper->number];
     }
     return qmpi_pmpi_slots[helper->number];
@@ -156,11 +176,12 @@ static void note_own_ranges(const struct qmpi_elf_loaded *object, struct helper 
     for (size_t i = 0; i < count; i++) {
         const ElfW(Sym) *symbol = &object->image.symbols[i];
         const char *name = qmpi_elf_string(&object->image, symbol->st_name);
-        if (!qmpi_elf_defines(symbol) || !is_own_procedure(name, qmpi_names[helper->number].name) ||
-            helper->count == (int)(sizeof helper->own / sizeof *helper->own))
+        if (!qmpi_elf_defines(symbol) || !is_own_procedure(name, qmpi_names[helper->number].name))
             continue;
-        helper->own[helper->count++] =
-            (struct range){(const char *)(object->base + symbol->st_value), symbol->st_size + 1};
+        struct range *own = qmpi_allocate(1, sizeof *own);
+        *own = (struct range){(const char *)(object->base + symbol->st_value), symbol->st_size + 1,
+                              helper->own};
+        __atomic_store_n(&helper->own, own, __ATOMIC_RELEASE);
     }
 }
 
@@ -189,15 +210,16 @@ static void *target_of(void *data, const char *name, enum qmpi_binding binding)
     return (void *)(uintptr_t)qmpi_entries[number];
 }
 
-void qmpi_binding_redirect(const struct qmpi_elf_loaded *object)
+void qmpi_binding_redirect(struct qmpi_elf_held *held)
 {
-    if (binding_count == BINDINGS_MAX)
-        return;
-    bindings[binding_count] = *object;
-    bindings[binding_count].name = qmpi_copy(object->name);
-    if (*object->name) /* a program may close it, but we go on looking into it */
-        dlopen(object->name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    __atomic_store_n(&binding_count, binding_count + 1, __ATOMIC_RELEASE);
+    const struct qmpi_elf_loaded *object = &held->object;
+    struct binding *binding = qmpi_allocate(1, sizeof *binding), **last = &bindings;
+    binding->object = *object;
+    binding->object.name = qmpi_copy(object->name);
+    held->handle = NULL; /* a program may close it, but we go on looking into it */
+    while (*last)
+        last = &(*last)->next;
+    __atomic_store_n(last, binding, __ATOMIC_RELEASE);
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
         note_own_ranges(object, &helpers[i]);
     char *problem = qmpi_elf_rewrite(object, target_of, NULL);

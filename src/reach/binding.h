@@ -7,18 +7,20 @@
 #ifndef QMPI_BINDING_H
 #define QMPI_BINDING_H
 
-#include "elf_loaded.h"
+#include "elf_held.h"
 
 #include <stdbool.h>
 
 /* Whether an object is a language binding. */
 bool qmpi_binding_is(const struct qmpi_elf_loaded *object);
 
-/* Points its references to the entries. */
-void qmpi_binding_redirect(const struct qmpi_elf_loaded *object);
+/* Points its references to the entries, and takes over the handle: a binding stays. One thread at a
+ * time. */
+void qmpi_binding_redirect(struct qmpi_elf_held *held);
 
-/* How many bindings were redirected. */
-int qmpi_binding_count(void);
+/* Whether an object is one that was redirected, and whether there is any. Any thread. */
+bool qmpi_binding_is_known(const struct qmpi_elf_loaded *object);
+bool qmpi_binding_any(void);
 
 /* The procedure that a binding defines under this name; NULL: none does. */
 void *qmpi_binding_find(const char *name);

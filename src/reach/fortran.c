@@ -13,6 +13,7 @@
 #include "resident.h"
 #include "start.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,13 +59,18 @@ static bool is_ready(enum family family)
     return done[family] || (!has_init[family] && (done[other] || !has_init[other]));
 }
 
+/* The binding's procedure of this name, if references of an object to it are ours to lead. */
+static void *procedure_of(const struct qmpi_elf_loaded *object, const char *name)
+{
+    void *procedure = qmpi_procedures_named(name) ? qmpi_binding_find(name) : NULL;
+    return procedure && qmpi_procedures_led(object, name) ? procedure : NULL;
+}
+
 static void *target_of(void *data, const char *name, enum qmpi_binding binding)
 {
     (void)binding;
-    if (!qmpi_procedures_named(name))
-        return NULL;
-    void *procedure = qmpi_binding_find(name);
-    if (!procedure || !qmpi_procedures_led(data, name))
+    void *procedure = procedure_of(data, name);
+    if (!procedure)
         return NULL;
     const int init = find_init(name);
     if (init >= 0)
@@ -74,24 +80,48 @@ static void *target_of(void *data, const char *name, enum qmpi_binding binding)
     return wrapper ? wrapper : procedure;
 }
 
-/* The program and its libraries: all that is neither MPI nor a tool. */
-static int lead(struct dl_phdr_info *info, size_t size, void *data)
+static void *any_target(void *data, const char *name, enum qmpi_binding binding)
 {
-    struct qmpi_elf_loaded object;
-    (void)size;
-    (void)data;
-    if (!qmpi_elf_loaded_read(info, &object) || qmpi_group_is_mpi(&object) ||
-        qmpi_procedures_of_tool(object.base) || qmpi_group_of(object.image.dynamic))
-        return 0;
-    char *problem = qmpi_elf_rewrite(&object, target_of, &object);
-    if (problem)
-        qmpi_debug(QMPI_TOPIC_LOAD, "Fortran calls of %s stay as they are: %-s", object.name,
-                   problem);
-    free(problem);
-    return 0;
+    (void)binding;
+    return procedure_of(data, name);
 }
 
-static bool has_wrappers(const struct qmpi_group *group)
+/* The program and its libraries: all that is neither MPI nor a tool. */
+static bool is_caller(void *data, const struct qmpi_elf_loaded *object)
+{
+    (void)data;
+    return !qmpi_procedures_of_tool(object->base) && !qmpi_group_is_mpi(object) &&
+           !qmpi_group_of(object->image.dynamic) &&
+           qmpi_elf_refers(object, any_target, (void *)(uintptr_t)object);
+}
+
+struct qmpi_fortran_callers qmpi_fortran_hold(void)
+{
+    struct qmpi_fortran_callers callers = {NULL, 0};
+    if (qmpi_binding_any())
+        callers.held = qmpi_elf_hold(is_caller, NULL, &callers.count);
+    return callers;
+}
+
+void qmpi_fortran_let_go(struct qmpi_fortran_callers *callers)
+{
+    qmpi_elf_let_go(callers->held, callers->count);
+    *callers = (struct qmpi_fortran_callers){NULL, 0};
+}
+
+static void lead(const struct qmpi_fortran_callers *callers)
+{
+    for (int i = 0; i < callers->count; i++) {
+        struct qmpi_elf_loaded *object = &callers->held[i].object;
+        char *problem = qmpi_elf_rewrite(object, target_of, object);
+        if (problem)
+            qmpi_debug(QMPI_TOPIC_LOAD, "Fortran calls of %s stay as they are: %-s", object->name,
+                       problem);
+        free(problem);
+    }
+}
+
+bool qmpi_fortran_has_wrappers(const struct qmpi_group *group)
 {
     for (int i = 0; i < group->count; i++) {
         if (qmpi_procedures_defined(&group->objects[i].image))
@@ -102,25 +132,28 @@ static bool has_wrappers(const struct qmpi_group *group)
 
 void qmpi_fortran_begin(void)
 {
-    if (!qmpi_binding_count())
+    if (!qmpi_binding_any())
         return;
     qmpi_procedures_find();
-    dl_iterate_phdr(lead, NULL);
+    struct qmpi_fortran_callers callers = qmpi_fortran_hold();
+    lead(&callers);
+    qmpi_fortran_let_go(&callers);
 }
 
-void qmpi_fortran_lead_to(const struct qmpi_group *group)
+void qmpi_fortran_lead_to(const struct qmpi_group *group,
+                          const struct qmpi_fortran_callers *callers)
 {
-    if (!qmpi_binding_count())
+    if (!qmpi_binding_any())
         return;
     pthread_mutex_lock(&lock);
     const bool led = top || qmpi_resident_count();
-    top = group && has_wrappers(group) ? group : NULL;
+    top = group && qmpi_fortran_has_wrappers(group) ? group : NULL;
     for (int family = PLAIN; family < FAMILIES; family++)
         has_init[family] = false;
     for (int i = 0; top && i < INITS; i++)
         has_init[inits[i].family] |= qmpi_group_find(top, inits[i].name) != NULL;
     if (top || led)
-        dl_iterate_phdr(lead, NULL);
+        lead(callers);
     pthread_mutex_unlock(&lock);
 }
 
@@ -129,12 +162,14 @@ qmpi_function *qmpi_fortran_first(int number, const void *caller)
     (void)caller;
     qmpi_start();
     const char *name = inits[number].name;
+    struct qmpi_fortran_callers callers = qmpi_fortran_hold();
     pthread_mutex_lock(&lock);
     void *wrapper = top ? qmpi_group_find(top, name) : NULL;
     if (wrapper) {
         began[top->layer->tool_id][inits[number].family] = true;
-        dl_iterate_phdr(lead, NULL);
+        lead(&callers);
     }
     pthread_mutex_unlock(&lock);
+    qmpi_fortran_let_go(&callers);
     return (qmpi_function *)(uintptr_t)(wrapper ? wrapper : qmpi_binding_find(name));
 }

@@ -13,14 +13,28 @@
 #define QMPI_FORTRAN_H
 
 #include "chain.h"
+#include "elf_held.h"
 #include "group.h"
 
 /* Before the program begins: leads it past the Fortran wrappers of tools that are in the process,
  * and its initialisation to the stack. */
 void qmpi_fortran_begin(void);
 
+/* The program's objects with references to Fortran's procedures, held for those who are to lead
+ * them; to be taken before any lock (see elf_held.h). */
+struct qmpi_fortran_callers {
+    struct qmpi_elf_held *held;
+    int count;
+};
+struct qmpi_fortran_callers qmpi_fortran_hold(void);
+void qmpi_fortran_let_go(struct qmpi_fortran_callers *callers);
+
 /* When the stack is built, and when it changes: which hosted tool is on top; NULL: none is. */
-void qmpi_fortran_lead_to(const struct qmpi_group *group);
+void qmpi_fortran_lead_to(const struct qmpi_group *group,
+                          const struct qmpi_fortran_callers *callers);
+
+/* Whether a hosted tool has Fortran wrappers. */
+bool qmpi_fortran_has_wrappers(const struct qmpi_group *group);
 
 /* Where the call of procedure `number` of fortran_inits.h leads; builds the stack first if nobody
  * has. Called by the assembler alone. */

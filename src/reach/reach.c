@@ -8,9 +8,10 @@
 #include "chain.h"
 #include "config_file.h"
 #include "dialect.h"
+#include "elf_define.h"
+#include "elf_held.h"
 #include "elf_rewrite.h"
 #include "fortran.h"
-#include "group.h"
 #include "host.h"
 #include "lock.h"
 #include "message.h"
@@ -23,7 +24,7 @@
 #include <string.h>
 
 QMPI_LOCK(lock);
-static struct qmpi_group_snapshot seen;
+static unsigned long long seen; /* how many objects had been loaded when they were looked at */
 static bool idle;
 static struct qmpi_elf_loaded ours; /* the object that we are in */
 
@@ -46,8 +47,12 @@ static void *internal_target(void *data, const char *name, enum qmpi_binding bin
     (void)binding;
     if (number < 0 || !qmpi_entries[number])
         return NULL;
-    return internal->shown ? (void *)(uintptr_t)qmpi_entries[number]
-                           : qmpi_elf_loaded_find(internal->library, name);
+    if (internal->shown)
+        return (void *)(uintptr_t)qmpi_entries[number];
+    /* Its MPI_X may be defined as ours by now; the two names mean one function. */
+    void *own = qmpi_elf_loaded_find_hashed(internal->library, qmpi_names[number].name - 1,
+                                            qmpi_name_hashes[number].pmpi);
+    return own ? own : qmpi_elf_loaded_find(internal->library, name);
 }
 
 static char *redirect_internal(const struct qmpi_elf_loaded *library)
@@ -57,13 +62,18 @@ static char *redirect_internal(const struct qmpi_elf_loaded *library)
     return qmpi_elf_rewrite(library, internal_target, &internal);
 }
 
+static void *entry_of(const char *name)
+{
+    const int number = number_of(name);
+    return number < 0 ? NULL : (void *)(uintptr_t)qmpi_entries[number];
+}
+
 /* A program that the loader led past us: the MPI library, or a tool, comes before libqmpi. */
 static void *program_target(void *data, const char *name, enum qmpi_binding binding)
 {
-    const int number = number_of(name);
     (void)data;
     (void)binding;
-    return number < 0 ? NULL : (void *)(uintptr_t)qmpi_entries[number];
+    return entry_of(name);
 }
 
 static bool is_mpi_library(const struct qmpi_elf_loaded *object)
@@ -97,72 +107,114 @@ bool qmpi_reach_is_mpi_library(const void *address)
     return question.answer;
 }
 
-/* What the loader finds under the name of one of our entries, if that is not ours. */
-static const void *find_in_front(void)
+/* What the loader finds in a scope under the name of one of our entries. */
+static const void *find_in_scope(void *scope)
 {
     /* Not our own dlsym: that answers with our entry. */
     void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
-    const void *found = look_up(RTLD_DEFAULT, "MPI_Init");
-    return found == (void *)(uintptr_t)qmpi_entries[MPI_INIT_T] ? NULL : found;
+    return look_up(scope, "MPI_Init");
 }
+
+static bool passed_by; /* the MPI library has been found in front; by now its symbols are ours */
 
 bool qmpi_reach_is_passed_by(void)
 {
-    const void *found = find_in_front();
-    return found && qmpi_reach_is_mpi_library(found);
+    return __atomic_load_n(&passed_by, __ATOMIC_RELAXED);
 }
 
-/* Large: few of its pages are ever touched. */
-static struct walk {
-    struct qmpi_elf_loaded objects[512];
-    int count;
-} walk; /* under the lock */
-
-static int collect(struct dl_phdr_info *info, size_t size, void *data)
+/*
+ * Whether what is loaded from now on may find the MPI library before us, or it alone: we are not
+ * the first in the scope that all objects share.
+ */
+static bool may_pass_by(void)
 {
-    (void)size;
-    (void)data;
-    if (walk.count < (int)(sizeof walk.objects / sizeof *walk.objects) &&
-        !qmpi_group_snapshot_has(&seen, info->dlpi_addr) &&
-        qmpi_elf_loaded_read(info, &walk.objects[walk.count]))
-        walk.count++;
-    return 0;
+    void *program = dlopen(NULL, RTLD_LAZY);
+    const bool first = program && find_in_scope(program) == entry_of("MPI_Init");
+    if (program)
+        dlclose(program);
+    return !first;
 }
 
-static void redirect(const struct qmpi_elf_loaded *object, bool passed_by)
+/* What is to be done, as the loader has led others up to now. */
+struct finding {
+    bool behind; /* something with MPI's functions comes before us */
+    bool unsafe; /* or may, for those to come */
+    bool dialect;
+};
+
+static bool is_led_past(const struct finding *finding, const struct qmpi_elf_loaded *object)
 {
+    return finding->behind && !qmpi_resident_holds(object->image.dynamic) &&
+           !qmpi_host_layer_of(object->image.dynamic) &&
+           qmpi_elf_refers(object, program_target, NULL);
+}
+
+static bool is_concerned(void *data, const struct qmpi_elf_loaded *object)
+{
+    const struct finding *finding = data;
+    if (qmpi_elf_loaded_contains(object, qmpi_ends))
+        return false;
+    return is_mpi_library(object) ||
+           (qmpi_binding_is(object) ? !qmpi_binding_is_known(object)
+                                    : is_led_past(finding, object)) ||
+           (finding->dialect && qmpi_dialect_concerns(object));
+}
+
+static void redirect(struct qmpi_elf_held *held, const struct finding *finding)
+{
+    const struct qmpi_elf_loaded *object = &held->object;
     char *problem = NULL;
-    if (qmpi_elf_loaded_contains(object, qmpi_ends)) {
-#ifndef QMPI_STATIC /* there it is the program itself, whose frames are looked for */
-        ours = *object;
-#endif
-        return;
-    }
-    if (is_mpi_library(object))
+    if (is_mpi_library(object)) {
         problem = redirect_internal(object);
-    else if (qmpi_binding_is(object))
-        qmpi_binding_redirect(object);
-    else if (passed_by && !qmpi_resident_holds(object->image.dynamic))
+        if (!problem && finding->unsafe)
+            problem = qmpi_elf_redefine(object, entry_of);
+    } else if (qmpi_binding_is(object)) {
+        if (!qmpi_binding_is_known(object))
+            qmpi_binding_redirect(held);
+    } else if (is_led_past(finding, object)) {
         problem = qmpi_elf_rewrite(object, program_target, NULL);
+    }
     if (problem && qmpi_speaks())
         qmpi_sayf("some MPI calls may pass by the tools, or be seen twice: %-s", problem);
     free(problem);
+    if (finding->dialect)
+        qmpi_dialect_claim(object);
+}
+
+static int count_loaded(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    *(unsigned long long *)data = info->dlpi_adds;
+    return 1;
 }
 
 void qmpi_reach_redirect(void)
 {
+    unsigned long long loaded = 0;
+    struct qmpi_elf_held *held = NULL;
+    int count = 0;
+    struct finding finding = {false, false, false};
+    dl_iterate_phdr(count_loaded, &loaded);
+    const bool news = __atomic_load_n(&seen, __ATOMIC_ACQUIRE) != loaded;
+    if (news) {
+        const void *found = find_in_scope(RTLD_DEFAULT);
+        const void *in_front = found == entry_of("MPI_Init") ? NULL : found;
+        finding = (struct finding){in_front != NULL, may_pass_by(), qmpi_dialect_is_hidden()};
+        if (in_front && qmpi_reach_is_mpi_library(in_front))
+            __atomic_store_n(&passed_by, true, __ATOMIC_RELAXED);
+        if (in_front)
+            qmpi_resident_find();
+        held = qmpi_elf_hold(is_concerned, &finding, &count);
+    }
     pthread_mutex_lock(&lock);
-    walk.count = 0;
-    dl_iterate_phdr(collect, NULL);
-    const bool passed_by = find_in_front() != NULL;
-    for (int i = 0; i < walk.count; i++)
-        redirect(&walk.objects[i], passed_by);
-    qmpi_dialect_claim();
-    if (qmpi_binding_count())
+    for (int i = 0; i < count; i++)
+        redirect(&held[i], &finding);
+    if (qmpi_binding_any())
         qmpi_attributes_prepare();
-    qmpi_group_snapshot_free(&seen);
-    qmpi_group_snapshot_take(&seen);
+    if (news)
+        __atomic_store_n(&seen, loaded, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
+    qmpi_elf_let_go(held, count);
 }
 
 /* A program that holds libqmpi.a has its stack there; a tool that needs libqmpi.so brings us along.
@@ -181,6 +233,9 @@ __attribute__((constructor)) static void begin(void)
     idle = is_idle();
     if (idle)
         return;
+#ifndef QMPI_STATIC /* there it is the program itself, whose frames are looked for */
+    qmpi_elf_loaded_holder(qmpi_ends, &ours);
+#endif
     qmpi_reach_redirect();
     qmpi_fortran_begin();
 }

@@ -118,6 +118,15 @@ def test_the_protection_shown_differs_with_how_a_tool_is_linked():
         assert pages(result, name) == [expected + ", writable code no"]
 
 
+def test_what_a_tool_has_made_writable_stays_so():
+    """It may write there again, without another look."""
+    for preload in ([LIBQMPI], [LIBQMPI, hosted("opened")]):
+        for tools in ("opened:alpha:opened", "alpha:opened"):
+            result = succeed("calls", *RUN, tools=tools, preload=preload)
+            assert len(pages(result, "opened")) == tools.count("opened")
+            assert all("table rw-p" in line for line in pages(result, "opened"))
+
+
 # ---- Nothing in between --------------------------------------------------------------------------
 
 

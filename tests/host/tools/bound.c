@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* Values of WAY. */
 #define BY_CALL 1     /* the compiler's choice: a call of PMPI_X */
@@ -175,6 +177,17 @@ static void note_next(void)
     trace("exit %s leads to %s", TOOL, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
 #endif
 }
+
+#ifdef OPENS
+/* As interposers do that change the table, and will again. */
+__attribute__((constructor)) static void open_table(void)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    char *table = (char *)((uintptr_t)_GLOBAL_OFFSET_TABLE_ & ~(page - 1));
+    if (mprotect(table, page, PROT_READ | PROT_WRITE) != 0)
+        abort();
+}
+#endif
 
 static void note_state(void)
 {

@@ -1,27 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that knows no MPI. It loads a plugin that does, and calls it: plugin_host PLUGIN HOW
- * ARGUMENT, where HOW is local or global. As Fortran procedures are called without arguments, they
- * take ARGUMENT from REACH_FOLDER.
+ * A program that knows no MPI (LINKED: has called it before). It loads a plugin that does, and
+ * calls it: plugin_host PLUGIN HOW ARGUMENT, where HOW is local, global or deep. As Fortran
+ * procedures are called without arguments, they take ARGUMENT from REACH_FOLDER. A library that
+ * REACH_FIRST names is loaded before the plugin.
  */
 #define _GNU_SOURCE
+#ifdef LINKED
+#include <mpi.h>
+#endif
+
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static int mode_of(const char *how)
+{
+    return !strcmp(how, "global") ? RTLD_GLOBAL : !strcmp(how, "deep") ? RTLD_DEEPBIND : RTLD_LOCAL;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 4)
         return 96;
+#ifdef LINKED
+    int flag;
+    MPI_Initialized(&flag);
+#else
     if (dlsym(RTLD_DEFAULT, "PMPI_Get_library_version") && !getenv("LD_PRELOAD")) {
         fprintf(stderr, "the program that shall have no MPI has one\n");
         return 94;
     }
+#endif
+    if (getenv("REACH_FIRST") && !dlopen(getenv("REACH_FIRST"), RTLD_NOW | RTLD_LOCAL)) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 93;
+    }
     setenv("REACH_FOLDER", argv[3], 1);
-    void *plugin =
-        dlopen(argv[1], RTLD_NOW | (strcmp(argv[2], "global") ? RTLD_LOCAL : RTLD_GLOBAL));
+    void *plugin = dlopen(argv[1], RTLD_NOW | mode_of(argv[2]));
     int (*exchange)(int, char **) =
         plugin ? (int (*)(int, char **))(uintptr_t)dlsym(plugin, "exchange") : NULL;
     if (!exchange) {
