@@ -52,7 +52,9 @@ def check(folder, *parts, log=(), listed=None, **env):
         (folder / "log").write_text("".join(json.dumps(test) + "\n" for test in log))
     names = [test["name"] for test in log or ()] if listed is None else listed
     (folder / "listed").write_text("The Meson build system\n" + "".join(f"{name}\n" for name in names))
-    done = subprocess.run(["./check", *parts], cwd=folder, capture_output=True, text=True, timeout=120,
+    # A shell cannot catch what was ignored when it began, as SIGHUP is under nohup.
+    done = subprocess.run(["env", "--default-signal", "./check", *parts], cwd=folder,
+                          capture_output=True, text=True, timeout=120,
                           env={**os.environ, "PATH": f"{folder}/stubs:{os.environ['PATH']}", **env})
     print(done.stdout, done.stderr)
     lines = done.stdout.splitlines()
