@@ -7,6 +7,7 @@
 #include "chain.h"
 
 #include <dlfcn.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* As arch/jump_x86_64.S has them. At first they lead there, to where qmpi_jump_resolve is called.
