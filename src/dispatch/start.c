@@ -23,6 +23,7 @@
 #include "plan.h"
 #include "problem.h"
 #include "reach.h"
+#include "stack_walk.h"
 
 #include <stdlib.h>
 
@@ -103,8 +104,10 @@ static void start(void)
     qmpi_chain_start(count);
     for (int tool_id = 1; tool_id <= count; tool_id++)
         plan_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
-    if (count)
+    if (count) {
+        qmpi_unwind_prepare();
         qmpi_guard_start();
+    }
     for (int tool_id = count; tool_id >= 1; tool_id--)
         build_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
     qmpi_guard_end();

@@ -95,10 +95,11 @@ static char *open_library(struct qmpi_layer *layer, const char *path, struct qmp
     *group = qmpi_opening_end(opening, handle);
     if (handle)
         return NULL;
-    return qmpi_message("%s cannot be loaded: %s\nmend: install what it needs%s", path, reason,
-                        strcmp(path, layer->path)
-                            ? ", or set TMPDIR to a folder from which libraries can be loaded"
-                            : "");
+    return qmpi_loadable_explain(path, reason,
+                                 strcmp(path, layer->path)
+                                     ? "install what it needs, or set TMPDIR to a folder from "
+                                       "which libraries can be loaded"
+                                     : "install what it needs");
 }
 
 static char *load_library(struct qmpi_layer *layer, struct qmpi_group **group)

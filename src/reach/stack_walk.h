@@ -6,6 +6,9 @@
 #ifndef QMPI_STACK_WALK_H
 #define QMPI_STACK_WALK_H
 
+/* In start-up, before anybody calls qmpi_unwind. */
+void qmpi_unwind_prepare(void);
+
 /* Stores up to `capacity` addresses and returns how many. The first is in the calling function or
  * in what it was inlined into. */
 int qmpi_unwind(void **frames, int capacity);
