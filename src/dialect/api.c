@@ -74,7 +74,7 @@ static _Thread_local const struct qmpi_dialect_address *answers[16];
 static __attribute__((noinline)) int
 find_address(void *caller, const struct qmpi_dialect_address **answer, void **address)
 {
-    const bool direct = !qmpi_binding_any() && !qmpi_host_is_used;
+    const bool direct = !qmpi_binding_any && !qmpi_host_is_used;
     const void *place = direct ? caller : qmpi_caller_of_program(caller);
     const struct qmpi_dialect_address *found = place ? qmpi_dialect_address(place) : NULL;
     *address = found ? (void *)(uintptr_t)found->text : NULL;

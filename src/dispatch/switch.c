@@ -209,7 +209,7 @@ int qmpi_chain_set_enabled(int tool_id, bool enabled)
         return MPI_ERR_UNSUPPORTED_OPERATION;
     /* Before the lock: who loads a library, which this waits for, may be about to take that. */
     struct qmpi_fortran_callers callers = {NULL, 0};
-    if (qmpi_binding_any() && any_fortran_wrappers())
+    if (qmpi_binding_any && any_fortran_wrappers())
         callers = qmpi_fortran_hold();
     pthread_mutex_lock(&lock);
     const bool same = off[tool_id] == !enabled && !interrupted;

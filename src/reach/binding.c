@@ -20,6 +20,7 @@ struct binding {
     struct binding *next;
 };
 static struct binding *bindings;
+bool qmpi_binding_any;
 
 static struct binding *first_binding(void)
 {
@@ -42,11 +43,6 @@ bool qmpi_binding_is(const struct qmpi_elf_loaded *object)
             return true;
     }
     return false;
-}
-
-bool qmpi_binding_any(void)
-{
-    return first_binding() != NULL;
 }
 
 bool qmpi_binding_is_known(const struct qmpi_elf_loaded *object)
@@ -220,6 +216,7 @@ void qmpi_binding_redirect(struct qmpi_elf_held *held)
     while (*last)
         last = &(*last)->next;
     __atomic_store_n(last, binding, __ATOMIC_RELEASE);
+    __atomic_store_n(&qmpi_binding_any, true, __ATOMIC_RELEASE);
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
         note_own_ranges(object, &helpers[i]);
     char *problem = qmpi_elf_rewrite(object, target_of, NULL);

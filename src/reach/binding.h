@@ -18,9 +18,12 @@ bool qmpi_binding_is(const struct qmpi_elf_loaded *object);
  * time. */
 void qmpi_binding_redirect(struct qmpi_elf_held *held);
 
-/* Whether an object is one that was redirected, and whether there is any. Any thread. */
+/* Whether an object is one that was redirected. Any thread. */
 bool qmpi_binding_is_known(const struct qmpi_elf_loaded *object);
-bool qmpi_binding_any(void);
+
+/* Whether there is any. Once it is true it stays so. A variable, for it is read on the way of
+ * calls. */
+extern bool qmpi_binding_any __attribute__((visibility("hidden")));
 
 /* The procedure that a binding defines under this name; NULL: none does. */
 void *qmpi_binding_find(const char *name);

@@ -98,7 +98,7 @@ static bool is_caller(void *data, const struct qmpi_elf_loaded *object)
 struct qmpi_fortran_callers qmpi_fortran_hold(void)
 {
     struct qmpi_fortran_callers callers = {NULL, 0};
-    if (qmpi_binding_any())
+    if (qmpi_binding_any)
         callers.held = qmpi_elf_hold(is_caller, NULL, &callers.count);
     return callers;
 }
@@ -132,7 +132,7 @@ bool qmpi_fortran_has_wrappers(const struct qmpi_group *group)
 
 void qmpi_fortran_begin(void)
 {
-    if (!qmpi_binding_any())
+    if (!qmpi_binding_any)
         return;
     qmpi_procedures_find();
     struct qmpi_fortran_callers callers = qmpi_fortran_hold();
@@ -143,7 +143,7 @@ void qmpi_fortran_begin(void)
 void qmpi_fortran_lead_to(const struct qmpi_group *group,
                           const struct qmpi_fortran_callers *callers)
 {
-    if (!qmpi_binding_any())
+    if (!qmpi_binding_any)
         return;
     pthread_mutex_lock(&lock);
     const bool led = top || qmpi_resident_count();

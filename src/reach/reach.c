@@ -209,7 +209,7 @@ void qmpi_reach_redirect(void)
     pthread_mutex_lock(&lock);
     for (int i = 0; i < count; i++)
         redirect(&held[i], &finding);
-    if (qmpi_binding_any())
+    if (qmpi_binding_any)
         qmpi_attributes_prepare();
     if (news)
         __atomic_store_n(&seen, loaded, __ATOMIC_RELEASE);
