@@ -4,15 +4,12 @@
 #define _GNU_SOURCE
 #include "caller.h"
 
-#include "arch/frame.h"
 #include "attributes.h"
 #include "binding.h"
-#include "chain.h"
 #include "host.h"
 #include "reach.h"
 #include "stack_walk.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* What is looked for among the return addresses of the stack, innermost first: the place of the
@@ -71,8 +68,7 @@ static __attribute__((noinline)) void *unwind(search *find, const void *from, bo
     return NULL;
 }
 
-/* After a jump, or where the frame says by itself that it is no longer in use. */
-static __attribute__((noinline)) void *find_by_unwinding(const char *frame, bool above)
+void *qmpi_caller_by_unwinding(const char *frame, bool above)
 {
     bool all;
     void *caller = unwind(find_layers, NULL, &all);
@@ -81,16 +77,6 @@ static __attribute__((noinline)) void *find_by_unwinding(const char *frame, bool
     else if (!caller && all)
         qmpi_entry_frame = NULL;
     return caller;
-}
-
-void *qmpi_caller_of_layers(void)
-{
-    const char *const frame = qmpi_entry_frame;
-    if (!frame)
-        return NULL;
-    const bool above = frame > (const char *)QMPI_THIS_FRAME();
-    return above && frame != qmpi_jumped_frame ? qmpi_frame_return_address(frame)
-                                               : find_by_unwinding(frame, above);
 }
 
 void *qmpi_caller_of_program(void *caller)
