@@ -102,7 +102,7 @@ static int get_name(void)
 
 static int get_time(void)
 {
-    return MPI_Wtime() > 0;
+    return MPI_Wtime() >= 0;
 }
 
 static const struct call {
