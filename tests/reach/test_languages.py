@@ -112,6 +112,8 @@ def test_a_plugin_that_is_opened_after_the_first_call_is_seen_too(order, how, en
 
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
 def test_a_plugin_is_seen_where_another_one_has_brought_libqmpi(order, tmp_path):
+    if ASAN and order == "mpi_first":
+        pytest.skip("tools are loaded by RTLD_DEEPBIND there, which the sanitizer refuses")
     exchange(("plugin_host", ("plugin_c", "local"),
               {"REACH_FIRST": reach_program(f"brings_{order}.so")}, ()), tmp_path,
              "count,output=calls.json:tally")

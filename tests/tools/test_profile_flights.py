@@ -84,7 +84,7 @@ def test_both_layers_name_it_with_the_callers_of_the_caller(tmp_path):
     for name, depth in (("1.0", 1), ("2.0", 3)):
         flight, = load(tmp_path / name)["in_flight"]
         assert [frame["function"] for frame in flight["frames"]] == [
-            "dup_doing", "handle_step", "run_step"][:depth]
+            "dup_doing", "handle_step", "main"][:depth]
 
 
 # ---- Hung --------------------------------------------------------------------------------------
