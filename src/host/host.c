@@ -28,8 +28,8 @@ bool qmpi_host_is_used;
 
 struct qmpi_layer *qmpi_host_layer_of(const void *address)
 {
-    const struct qmpi_group *group = qmpi_group_of(address);
-    return group ? group->layer : qmpi_opening_layer_of(address);
+    const struct qmpi_group *group = qmpi_opening_group_of(address);
+    return group ? group->layer : NULL;
 }
 
 qmpi_function *qmpi_host_way(int number, const void *caller, bool pmpi)

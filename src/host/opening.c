@@ -69,19 +69,23 @@ struct qmpi_group *qmpi_opening_end(struct qmpi_opening *opening, void *handle)
 
 /* As long as code of the library does not run, not all of its closure may be there: but then no
  * address of it is asked for. */
-struct qmpi_layer *qmpi_opening_layer_of(const void *address)
+static void look_into(struct qmpi_opening *opening, const void *address)
+{
+    struct question question = {opening, opening->path, address};
+    if (!__atomic_load_n(&opening->ended, __ATOMIC_ACQUIRE) &&
+        !__atomic_load_n(&opening->group, __ATOMIC_ACQUIRE))
+        qmpi_closure_use(opening->path, make_group, &question);
+}
+
+/* Whoever makes a group meanwhile, this thread or another, for this address or another: the answer
+ * is the group that holds the address. */
+struct qmpi_group *qmpi_opening_group_of(const void *address)
 {
     struct qmpi_opening *opening = __atomic_load_n(&openings, __ATOMIC_ACQUIRE);
-    for (; opening; opening = opening->next) {
-        if (__atomic_load_n(&opening->ended, __ATOMIC_ACQUIRE) ||
-            __atomic_load_n(&opening->group, __ATOMIC_ACQUIRE))
-            continue;
-        struct question question = {opening, opening->path, address};
-        qmpi_closure_use(opening->path, make_group, &question);
-        if (__atomic_load_n(&opening->group, __ATOMIC_ACQUIRE))
-            return opening->layer;
-    }
-    return NULL;
+    struct qmpi_group *group = qmpi_group_of(address);
+    for (; opening && !group; opening = opening->next)
+        look_into(opening, address);
+    return group ? group : qmpi_group_of(address);
 }
 
 struct qmpi_group *qmpi_opening_adopt(struct qmpi_layer *layer,

@@ -25,7 +25,10 @@ struct qmpi_group *qmpi_opening_end(struct qmpi_opening *opening, void *handle);
 struct qmpi_group *qmpi_opening_adopt(struct qmpi_layer *layer,
                                       const struct qmpi_elf_loaded *object);
 
-/* The layer for which the object that holds `address` is being opened; NULL: none. Any thread. */
-struct qmpi_layer *qmpi_opening_layer_of(const void *address);
+/*
+ * The group with an object that holds `address`, also of a library that is being opened; NULL: the
+ * address is nobody's. Any thread.
+ */
+struct qmpi_group *qmpi_opening_group_of(const void *address);
 
 #endif

@@ -7,7 +7,7 @@ import pytest
 from host_support import HOST_TOOLS, RUN, host_program, hosted, qmpi, run_hosted, succeed
 from support import ASAN, LIBQMPI
 
-PLUGINS = host_program("plugins")
+PLUGINS, CROSSING = host_program("plugins"), host_program("crossing")
 CALLS = 100
 
 
@@ -45,6 +45,20 @@ def test_a_tools_library_that_the_program_uses_later_is_the_tools_and_the_progra
                      tools="alpha:needs_hostcaller,env.TEST_TURN=1:alpha")
     assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 3]
     assert count(result, "needs_hostcaller MPI_Comm_rank") == CALLS + 3
+
+
+@pytest.mark.parametrize("stack", ["alpha:opens:alpha", "alpha:opens:alpha:needs_hostcaller"])
+def test_a_library_that_is_opened_while_a_tool_is_loaded_is_not_the_tools(stack):
+    """Also where a tool becomes a layer between the question whose the caller is and its answer."""
+    result = succeed(CROSSING, "open", library("plugin_hostcaller"), tools=stack, timeout=30)
+    assert result.stdout == "crossed\n"
+    assert ranks_seen(result, 1, 3) == [5, 5]
+
+
+def test_a_first_call_that_is_made_while_a_tool_is_loaded_goes_through_all_layers():
+    result = succeed(CROSSING, "call", tools="alpha:opens:alpha", timeout=30)
+    assert result.stdout == "crossed\n"
+    assert [count(result, f"alpha {layer} MPI_Initialized") for layer in (1, 3)] == [1, 1]
 
 
 # ---- What the tool opens is the tool's -----------------------------------------------------------

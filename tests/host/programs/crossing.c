@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An application with a second thread, which does something while a tool is being loaded, and whose
+ * caller is asked for just then: the answer comes when all is loaded. The command line says what it
+ * does: `call` makes an MPI call, `open` opens the library that is the second word, which makes
+ * calls later.
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CALLS = 5 };
+
+static const char *library;
+static _Thread_local bool waits; /* where the loaded objects are looked at next */
+static sem_t arrived, loaded;
+static pthread_t thread;
+static bool has_thread;
+
+/* For others to find, in a program whose names are hidden. */
+#define SHOWN __attribute__((visibility("default")))
+
+/* In the place of the C library's. */
+SHOWN int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+    typedef int function(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+    if (waits) {
+        waits = false;
+        sem_post(&arrived);
+        sem_wait(&loaded);
+    }
+    function *const real = (function *)(uintptr_t)dlsym(RTLD_NEXT, "dl_iterate_phdr");
+    return real(callback, data);
+}
+
+static void open_library(void)
+{
+    void *plugin = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void (*calls)(int) = plugin ? (void (*)(int))(uintptr_t)dlsym(plugin, "plugin_calls") : NULL;
+    if (calls)
+        calls(CALLS);
+    else
+        fprintf(stderr, "%s\n", dlerror());
+}
+
+static void *run(void *unused)
+{
+    int flag;
+    (void)unused;
+    waits = true;
+    if (library)
+        open_library();
+    else
+        MPI_Initialized(&flag);
+    if (waits) /* nobody looked */
+        sem_post(&arrived);
+    waits = false;
+    return NULL;
+}
+
+/* Asked for by name, by the constructor of the tool. */
+SHOWN void program_turn(void);
+void program_turn(void)
+{
+    has_thread = !has_thread && pthread_create(&thread, NULL, run, NULL) == 0;
+    if (has_thread)
+        sem_wait(&arrived);
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    if (argc < 2)
+        return 2;
+    library = !strcmp(argv[1], "open") ? argv[2] : NULL;
+    sem_init(&arrived, 0, 0);
+    sem_init(&loaded, 0, 0);
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    sem_post(&loaded);
+    if (has_thread)
+        pthread_join(thread, NULL);
+    MPI_Finalize();
+    printf("%s\n", has_thread ? "crossed" : "the thread's turn did not come");
+    return 0;
+}
