@@ -6,13 +6,13 @@
  * for a limited time.
  */
 #define _GNU_SOURCE
-#include "cli.h"
+#include "cli/cli.h"
 
-#include "doctor.h"
-#include "elf_file.h"
-#include "message.h"
-#include "names.h"
-#include "replaces.h"
+#include "cli/doctor/doctor.h"
+#include "elf/file.h"
+#include "elf/interposition.h"
+#include "functions/functions.h"
+#include "util/message.h"
 
 #include <qmpi/qmpi.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* qmpi functions: the committed list of MPI functions, and which of them this MPI has. */
-#include "cli.h"
+#include "cli/cli.h"
 
-#include "names.h"
+#include "functions/functions.h"
 
 #include <argp.h>
 #include <stdio.h>

@@ -5,12 +5,12 @@
  * nobody.
  */
 #define _GNU_SOURCE
-#include "cli.h"
+#include "cli/cli.h"
 
-#include "config_file.h"
-#include "doctor.h"
-#include "kind.h"
-#include "message.h"
+#include "cli/doctor/doctor.h"
+#include "config/file.h"
+#include "loader/inspect.h"
+#include "util/message.h"
 
 #include <qmpi/qmpi.h>
 

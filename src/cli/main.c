@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* qmpi: finds the subcommand and hands the arguments on. */
 #define _GNU_SOURCE
-#include "cli.h"
+#include "cli/cli.h"
 
-#include "message.h"
+#include "util/message.h"
 
 #include <argp.h>
 #include <stdarg.h>

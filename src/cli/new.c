@@ -4,10 +4,10 @@
  * knows nothing of our source tree; it finds qmpi by its qmpi.pc.
  */
 #define _GNU_SOURCE
-#include "new.h"
+#include "cli/new.h"
 
-#include "cli.h"
-#include "message.h"
+#include "cli/cli.h"
+#include "util/message.h"
 
 #include <argp.h>
 #include <ctype.h>

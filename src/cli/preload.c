@@ -5,16 +5,16 @@
  * loaded later. The first layer of such a tool is then the object that is preloaded.
  */
 #define _GNU_SOURCE
-#include "cli.h"
+#include "cli/cli.h"
 
-#include "config_file.h"
-#include "elf_file.h"
-#include "find.h"
-#include "kind.h"
-#include "loadable.h"
-#include "message.h"
-#include "replaces.h"
-#include "tool_list.h"
+#include "config/file.h"
+#include "config/tool_list.h"
+#include "elf/file.h"
+#include "elf/interposition.h"
+#include "elf/loadable.h"
+#include "loader/find.h"
+#include "loader/inspect.h"
+#include "util/message.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

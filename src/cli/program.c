@@ -2,9 +2,9 @@
 /* What `qmpi run` can tell of a program before it becomes it: whether preloading reaches it at all.
  */
 #define _GNU_SOURCE
-#include "cli.h"
+#include "cli/cli.h"
 
-#include "message.h"
+#include "util/message.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -4,17 +4,17 @@
  * together; compares two. Needs no MPI: it only reads files.
  */
 #define _GNU_SOURCE
-#include "cli.h"
+#include "cli/cli.h"
 
-#include "compare.h"
-#include "csv.h"
-#include "join.h"
-#include "json.h"
-#include "message.h"
-#include "output.h"
-#include "profile_text.h"
-#include "select.h"
-#include "symbols.h"
+#include "profile/atomic_file.h"
+#include "profile/compare.h"
+#include "profile/csv.h"
+#include "profile/join.h"
+#include "profile/json.h"
+#include "profile/select.h"
+#include "profile/text.h"
+#include "symbols/symbols.h"
+#include "util/message.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* qmpi run: sets the environment and becomes the program. */
 #define _GNU_SOURCE
-#include "cli.h"
+#include "cli/cli.h"
 
-#include "message.h"
+#include "util/message.h"
 
 #include <argp.h>
 #include <errno.h>

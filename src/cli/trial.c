@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See doctor.h: stacks, built as a run would build them, by `qmpi run -- qmpi check` in processes
- * of their own. Where a stack crashes or hangs, its tools are tried alone, and then the stack
- * without each of them: which of them it is shows in what goes well.
+ * See cli/doctor/doctor.h: stacks, built as a run would build them, by `qmpi run -- qmpi check` in
+ * processes of their own. Where a stack crashes or hangs, its tools are tried alone, and then the
+ * stack without each of them: which of them it is shows in what goes well.
  */
 #define _GNU_SOURCE
-#include "doctor.h"
+#include "cli/doctor/doctor.h"
 
-#include "cli.h"
-#include "config_file.h"
-#include "message.h"
+#include "cli/cli.h"
+#include "config/file.h"
+#include "util/message.h"
 
 #include <signal.h>
 #include <stdio.h>

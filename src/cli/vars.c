@@ -5,9 +5,9 @@
  * library.
  */
 #define _GNU_SOURCE
-#include "cli.h"
+#include "cli/cli.h"
 
-#include "message.h"
+#include "util/message.h"
 
 #include <qmpi/qmpi.h>
 

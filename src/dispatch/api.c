@@ -12,11 +12,11 @@
 #undef QMPI_Context_get_storage
 #undef QMPIX_Context_get_tool_id
 
-#include "binding.h"
-#include "caller.h"
-#include "chain.h"
-#include "host.h"
-#include "names.h"
+#include "dispatch/chain.h"
+#include "functions/functions.h"
+#include "pmpi/pmpi.h"
+#include "redirect/binding.h"
+#include "redirect/caller.h"
 
 #include <string.h>
 

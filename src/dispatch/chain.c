@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* See chain.h. */
-#include "chain.h"
+#include "dispatch/chain.h"
 
-#include "arch/frame.h"
-#include "arch/node.h"
-#include "dialect.h"
-#include "kept.h"
-#include "lone.h"
-#include "merge.h"
-#include "message.h"
+#include "dispatch/arch/frame.h"
+#include "dispatch/arch/node.h"
+#include "mpich/mpich.h"
+#include "mpit/merge.h"
+#include "startup/singleton.h"
+#include "util/message.h"
+#include "util/permanent.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

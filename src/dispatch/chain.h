@@ -2,8 +2,9 @@
 /*
  * Chains and slots: for each function the nodes of the layers that intercept it, ending in the
  * base; and the pointer that the function's entry jumps through. Built from the bottom up by
- * start.c; afterwards only switch.c changes them, which puts other nodes in force. Nodes themselves
- * never change and are never freed: whoever is under way in a chain goes on in it.
+ * startup/startup.c; afterwards only startup/switch.c changes them, which puts other nodes in
+ * force. Nodes themselves never change and are never freed: whoever is under way in a chain goes on
+ * in it.
  */
 #ifndef QMPI_CHAIN_H
 #define QMPI_CHAIN_H
@@ -24,7 +25,7 @@ struct qmpi_ends {
     qmpi_function *enter;  /* MPI_X's signature: notes the caller, calls the head's function */
     qmpi_function *base;   /* QMPI_X_t: drops the context, jumps to PMPI_X */
     qmpi_function *hosted; /* QMPI_X_t: drops the context, jumps to the hosted tool's MPI_X */
-    qmpi_function *over;   /* MPI_X's signature, and the node in a register: see host/arch.h */
+    qmpi_function *over;   /* MPI_X's signature, and the node in a register: see pmpi/thunk.h */
 };
 extern const struct qmpi_ends qmpi_ends[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
@@ -88,7 +89,7 @@ struct qmpi_node {
     struct QMPIX_Node node;  /* the first member: a QMPI_Context points to it and so to this */
     struct qmpi_node *above; /* one of the nodes that have this one as their next */
     struct qmpi_node *same;  /* another node with the same next; NULL: the last one */
-    qmpi_function *stub;     /* below.c's, for hosted layers that stand on it; NULL: none yet */
+    qmpi_function *stub;     /* pmpi/next.c's, for hosted layers that stand on it; NULL: none yet */
     const void *observer;    /* of the layer; NULL: it has none */
     qmpi_function *across;   /* how layers of MPICH's dialect call it; NULL: they cannot */
 };
@@ -141,7 +142,7 @@ bool qmpi_chain_intercepts(int tool_id, int number);
 /*
  * The layer's node on top of `next`, for a function that it intercepts: always the same one for the
  * same `next`, made the first time. The layers that have been on together bound what is ever made.
- * To be called in start-up or under switch.c's lock.
+ * To be called in start-up or under startup/switch.c's lock.
  */
 QMPI_Context qmpi_chain_stand(int tool_id, int number, QMPI_Context next);
 
@@ -168,11 +169,12 @@ void qmpi_chain_publish(void);
 
 /*
  * Switches a layer off, or on again: see QMPIX_Tool_set_enabled, whose errors they are. Any thread.
- * In switch.c.
+ * In startup/switch.c.
  */
 int qmpi_chain_set_enabled(int tool_id, bool enabled);
 
-/* The layer has no place in the stack after all: it is not told of switches. In switch.c. */
+/* The layer has no place in the stack after all: it is not told of switches. In startup/switch.c.
+ */
 void qmpi_chain_leave_out(int tool_id);
 
 /* Between the two no layer is switched: for what is to be bound as the chains are now. */

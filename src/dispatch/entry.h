@@ -10,7 +10,7 @@
  *   THUNKS           begins the code of what hosted layers call
  *   THUNK name, n, arguments
  *                    over_MPI_X: calls a node with that many arguments behind it; the node comes in
- *                    a register, from a stub (see host/arch.h), and is kept in the frame
+ *                    a register, from a stub (see pmpi/thunk.h), and is kept in the frame
  *   THUNK_VARIADIC   the same where the caller may have given more or fewer
  *   END              the first-call code that all share
  *
@@ -23,7 +23,7 @@
  * does.
  */
 #if defined(__x86_64__)
-#include "arch/x86_64.inc"
+#include "dispatch/arch/entry_x86_64.inc"
 #else
-#error "qmpi: this processor needs its entry macros: see src/dispatch/arch/x86_64.inc"
+#error "qmpi: this processor needs its entry macros: see src/dispatch/arch/entry_x86_64.inc"
 #endif

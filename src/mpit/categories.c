@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* See merged.h: categories and what is in them. */
-#include "library.h"
-#include "merged.h"
-#include "tables.h"
-#include "text.h"
+#include "mpit/index.h"
+#include "mpit/library.h"
+#include "mpit/merged.h"
+#include "mpit/text.h"
 
 /* Both stamps only grow, and so does their sum. */
 int qmpi_mpit_category_changed(int *update_number)

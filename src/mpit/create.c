@@ -3,10 +3,10 @@
  * QMPIX_Pvar_create, QMPIX_Cvar_create and QMPIX_Category_create: what a layer says of its variable
  * or category is checked against the standard's rules, copied, and published.
  */
-#include "arena.h"
-#include "message.h"
-#include "publish.h"
-#include "variables.h"
+#include "mpit/handle_pool.h"
+#include "mpit/publish.h"
+#include "mpit/variable.h"
+#include "util/message.h"
 
 #include <stdlib.h>
 

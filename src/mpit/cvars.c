@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* See merged.h: handles and values of control variables. */
 #define _GNU_SOURCE
-#include "library.h"
-#include "merged.h"
-#include "variables.h"
+#include "mpit/library.h"
+#include "mpit/merged.h"
+#include "mpit/variable.h"
 
 #include <string.h>
 

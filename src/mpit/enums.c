@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* See enums.h. An enumeration of ours is a slot of the arena, and lives for the whole run. */
-#include "enums.h"
+#include "mpit/enums.h"
 
-#include "arena.h"
-#include "labels.h"
-#include "library.h"
-#include "lock.h"
-#include "message.h"
-#include "publish.h"
-#include "text.h"
+#include "mpit/handle_pool.h"
+#include "mpit/labels.h"
+#include "mpit/library.h"
+#include "mpit/publish.h"
+#include "mpit/text.h"
+#include "util/lock.h"
+#include "util/message.h"
 
 #include <stdlib.h>
 #include <string.h>

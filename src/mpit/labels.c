@@ -4,11 +4,11 @@
  * they will be of the same tool is told by its library; two tools of one name from different
  * libraries are told apart by who is asked for first.
  */
-#include "labels.h"
+#include "mpit/labels.h"
 
-#include "layer.h"
-#include "lock.h"
-#include "message.h"
+#include "registry/layer.h"
+#include "util/lock.h"
+#include "util/message.h"
 
 #include <stdlib.h>
 #include <string.h>

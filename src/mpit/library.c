@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* See library.h. */
 #define _GNU_SOURCE
-#include "library.h"
+#include "mpit/library.h"
 
-#include "demand.h"
-#include "elf_loaded.h"
-#include "lock.h"
-#include "message.h"
+#include "elf/loaded.h"
+#include "mpit/lazy.h"
+#include "util/lock.h"
+#include "util/message.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* See merge.h. */
-#include "merge.h"
+#include "mpit/merge.h"
 
-#include "demand.h"
-#include "enums.h"
-#include "labels.h"
-#include "library.h"
-#include "merged.h"
-#include "tables.h"
+#include "mpit/enums.h"
+#include "mpit/index.h"
+#include "mpit/labels.h"
+#include "mpit/lazy.h"
+#include "mpit/library.h"
+#include "mpit/merged.h"
 
 #define MERGED(x, X)                                                                               \
     {                                                                                              \

@@ -9,7 +9,7 @@
 #ifndef QMPI_MPIT_MERGE_H
 #define QMPI_MPIT_MERGE_H
 
-#include "chain.h"
+#include "dispatch/chain.h"
 
 /*
  * Puts the merged functions into `lasts`, the ends of the chains, and those that count who uses

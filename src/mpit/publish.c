@@ -3,14 +3,14 @@
  * See publish.h. How names are made; and the categories that are there before anything is put into
  * them.
  */
-#include "publish.h"
+#include "mpit/publish.h"
 
-#include "labels.h"
-#include "layer.h"
-#include "library.h"
-#include "lock.h"
-#include "message.h"
-#include "stack.h"
+#include "mpit/labels.h"
+#include "mpit/library.h"
+#include "mpit/stack_vars.h"
+#include "registry/layer.h"
+#include "util/lock.h"
+#include "util/message.h"
 
 #include <ctype.h>
 #include <stdlib.h>

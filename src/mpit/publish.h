@@ -3,7 +3,7 @@
 #ifndef QMPI_MPIT_PUBLISH_H
 #define QMPI_MPIT_PUBLISH_H
 
-#include "tables.h"
+#include "mpit/index.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See pvar_state.h: making and ending handles, starting and stopping, and sampling watermarks. */
-#include "pvar_state.h"
+#include "mpit/pvar_state.h"
 
-#include "variables.h"
+#include "mpit/variable.h"
 
 #include <sched.h>
 #include <stdlib.h>

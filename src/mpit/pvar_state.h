@@ -20,7 +20,7 @@
 #ifndef QMPI_MPIT_PVAR_STATE_H
 #define QMPI_MPIT_PVAR_STATE_H
 
-#include "tables.h"
+#include "mpit/index.h"
 
 /* Whose a state is. Those of watermarks are kept, as sampling goes through all that there ever
  * were, and are used again. */

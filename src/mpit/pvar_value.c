@@ -3,8 +3,8 @@
  * The values of our handles: reading, writing, resetting. No lock and no memory where the variable
  * has an address, so all of it may run in a signal handler; see pvar_state.h for how.
  */
-#include "pvar_state.h"
-#include "variables.h"
+#include "mpit/pvar_state.h"
+#include "mpit/variable.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
  * library's; our handles remember it, and that is all our part of it: a native layer that makes
  * one with PMPI_T_pvar_session_create may use it here too.
  */
-#include "library.h"
-#include "merged.h"
-#include "pvar_state.h"
-#include "variables.h"
+#include "mpit/library.h"
+#include "mpit/merged.h"
+#include "mpit/pvar_state.h"
+#include "mpit/variable.h"
 
 #include <stdlib.h>
 

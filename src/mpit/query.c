@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* See merged.h: what variables there are and what they are like; and events, the library's. */
-#include "library.h"
-#include "merged.h"
-#include "text.h"
-#include "variables.h"
+#include "mpit/library.h"
+#include "mpit/merged.h"
+#include "mpit/text.h"
+#include "mpit/variable.h"
 
 /* Outputs of get_info functions may be NULL. */
 #define GIVE(output, value)                                                                        \

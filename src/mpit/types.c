@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See types.h. */
-#include "types.h"
+#include "mpit/types.h"
 
 #include <stddef.h>
 

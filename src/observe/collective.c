@@ -3,8 +3,8 @@
  * The bytes of collective operations: what is read of this process's data and what is written of
  * its buffers. Arguments that are not significant here are not looked at.
  */
-#include "amount.h"
-#include "processes.h"
+#include "observe/comm_info.h"
+#include "observe/size.h"
 
 /* A collective call as one process makes it. */
 struct part {

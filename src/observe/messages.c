@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See messages.h. */
-#include "messages.h"
+#include "observe/messages.h"
 
-#include "meaning.h"
+#include "observe/semantics.h"
 
-#include "handle_key.h"
+#include "observe/handle_key.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* See observe.h. */
-#include "observe.h"
+#include "observe/observe.h"
 
-#include "describe.h"
-#include "kept.h"
-#include "layer.h"
-#include "meaning.h"
+#include "observe/descriptions.h"
+#include "observe/semantics.h"
+#include "registry/layer.h"
+#include "util/permanent.h"
 
 #include <string.h>
 

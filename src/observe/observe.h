@@ -7,7 +7,7 @@
 #ifndef QMPI_OBSERVE_H
 #define QMPI_OBSERVE_H
 
-#include "chain.h"
+#include "dispatch/chain.h"
 
 #include <qmpi/observer.h>
 

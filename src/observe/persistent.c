@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* See persistent.h. */
-#include "persistent.h"
+#include "observe/persistent.h"
 
-#include "handle_key.h"
-#include "lock.h"
+#include "observe/handle_key.h"
+#include "util/lock.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

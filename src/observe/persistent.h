@@ -6,7 +6,7 @@
 #ifndef QMPI_PERSISTENT_H
 #define QMPI_PERSISTENT_H
 
-#include "amount.h"
+#include "observe/size.h"
 
 /* After a call that made such a request (or failed to). */
 void qmpi_persistent_note(const QMPIX_Call *call);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See requests.h; and the requests that a call started or completed. */
-#include "requests.h"
+#include "observe/requests.h"
 
-#include "meaning.h"
+#include "observe/semantics.h"
 
 #include <stdlib.h>
 #include <string.h>

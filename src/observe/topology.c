@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See topology.h. MPI 4.0, section 8.6, "Neighborhood Collective Communication". */
-#include "topology.h"
+#include "observe/topology.h"
 
-#include "meaning.h"
+#include "observe/semantics.h"
 
 #include <stdlib.h>
 

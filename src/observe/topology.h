@@ -3,7 +3,7 @@
 #ifndef QMPI_TOPOLOGY_H
 #define QMPI_TOPOLOGY_H
 
-#include "processes.h"
+#include "observe/comm_info.h"
 
 /* Fills in, out, sources and destinations; in and out are -1 where there is no topology. */
 void qmpi_topology_find(MPI_Comm comm, struct qmpi_processes *processes);

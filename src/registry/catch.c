@@ -4,10 +4,10 @@
  * the Itanium C++ ABI, part 1): it is where the search for a handler ends, whatever was thrown.
  */
 #define _GNU_SOURCE
-#include "catch.h"
+#include "registry/catch.h"
 
-#include "chain.h"
-#include "message.h"
+#include "dispatch/chain.h"
+#include "util/message.h"
 
 #include <dlfcn.h>
 #include <link.h>

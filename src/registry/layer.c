@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* See layer.h. */
-#include "layer.h"
+#include "registry/layer.h"
 
-#include "catch.h"
-#include "kept.h"
-#include "message.h"
-#include "names.h"
+#include "functions/functions.h"
+#include "registry/catch.h"
+#include "util/message.h"
+#include "util/permanent.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -7,11 +7,11 @@
 #ifndef QMPI_LAYER_H
 #define QMPI_LAYER_H
 
-#include "announce.h"
-#include "chain.h"
-#include "group.h"
-#include "resident.h"
-#include "tool_list.h"
+#include "config/tool_list.h"
+#include "dispatch/chain.h"
+#include "process/preloaded.h"
+#include "registry/objects.h"
+#include "registry/tool.h"
 
 struct qmpi_layer {
     int tool_id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: any bytes as a configuration file. The result must keep what its header says. */
 #define _GNU_SOURCE
-#include "config.h"
+#include "config/parse.h"
 
 #include <stdint.h>
 #include <stdio.h>

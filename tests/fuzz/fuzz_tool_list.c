@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: any text as QMPI_TOOLS. What the parser returns must keep what its header says. */
 #define _GNU_SOURCE
-#include "tool_list.h"
+#include "config/tool_list.h"
 
 #include <stdint.h>
 #include <stdio.h>

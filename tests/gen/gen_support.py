@@ -14,8 +14,9 @@ MPI_INCLUDE = os.environ["QMPI_TEST_MPI_INCLUDE"]
 CC = os.environ["QMPI_TEST_CC"].split("\n")
 CXX = os.environ["QMPI_TEST_CXX"].split()  # empty: there is no C++ compiler
 
-GENERATOR = SOURCE / "src/dispatch/gen"
-GENERATED = BUILD / "src/dispatch"
+GENERATOR = SOURCE / "src/generate"
+GENERATED = BUILD / "src/generate"
+NUMBERS = SOURCE / "src/functions/functions.txt"
 PUBLIC_HEADERS = [SOURCE / "include", GENERATED / "include"]
 
 sys.path.insert(0, str(GENERATOR))

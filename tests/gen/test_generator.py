@@ -40,7 +40,7 @@ class Small:
 
     def generate(self, what, output, numbers=None):
         done = subprocess.run(
-            [sys.executable, support.GENERATOR / "generate.py", "--numbers", numbers or self.numbers]
+            [sys.executable, support.GENERATOR / "main.py", "--numbers", numbers or self.numbers]
             + ["--header", self.header, "--library", self.library, "--mpi", "mpich"]
             + ["-o", output, what],
             capture_output=True,
@@ -54,7 +54,7 @@ class Small:
 
     def compile(self, source):
         source_root = support.SOURCE
-        includes = [self.folder, SMALL, source_root / "include", source_root / "src/dispatch"]
+        includes = [self.folder, SMALL, source_root / "include", source_root / "src"]
         includes.append(source_root / "tests/gen")
         flags = [f"-I{folder}" for folder in includes]
         support.run(*support.CC, *FLAGS, *flags, "-c", source, "-o", self.folder / "out.o")
@@ -75,7 +75,7 @@ def small(tmp_path_factory):
 
 
 def committed():
-    return mpi_header.read_numbers(str(support.GENERATOR / "functions.txt"))
+    return mpi_header.read_numbers(str(support.NUMBERS))
 
 
 def test_no_committed_number_has_changed():

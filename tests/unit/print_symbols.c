@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* print_symbols MODULE OFFSET...: one line for each offset: function, file and line, or "-". All
  * modules are resolved in one call, as profile does it. */
-#include "symbols.h"
+#include "symbols/symbols.h"
 
-#include "message.h"
+#include "util/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

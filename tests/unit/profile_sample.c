@@ -2,7 +2,7 @@
 /* See profile_sample.h. */
 #include "profile_sample.h"
 
-#include "message.h"
+#include "util/message.h"
 
 static struct profile_spread spread(double sum)
 {

@@ -3,7 +3,7 @@
 #ifndef QMPI_TEST_PROFILE_SAMPLE_H
 #define QMPI_TEST_PROFILE_SAMPLE_H
 
-#include "result.h"
+#include "profile/result.h"
 
 /* One that has something in every member; strings with everything that is hard to write. */
 struct profile_result *sample_full(void);

@@ -2,7 +2,7 @@
 /* The grammar of configuration files. */
 #include "unit.h"
 
-#include "config.h"
+#include "config/parse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "elf_file.h"
+#include "elf/file.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The dynamic loader's cache: the real one, and made-up ones, good and damaged. */
-#include "ld_cache.c" /* for find_in, which reads a cache that is in memory */
+#include "elf/ld_cache.c" /* for find_in, which reads a cache that is in memory */
 
 #include "unit.h"
 

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "message.h"
+#include "util/message.h"
 
 #include <stdlib.h>
 #include <string.h>

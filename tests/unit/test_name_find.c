@@ -2,7 +2,7 @@
 /* Function names to numbers, over the generated table. */
 #include "unit.h"
 
-#include "names.h"
+#include "functions/functions.h"
 
 #include <string.h>
 

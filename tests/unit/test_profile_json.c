@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "json.h"
+#include "profile/json.h"
+#include "profile/utf8.h"
 #include "profile_sample.h"
-#include "utf8.h"
 
 #include <jansson.h>
 #include <stdio.h>

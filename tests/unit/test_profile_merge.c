@@ -3,11 +3,11 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "json.h"
-#include "profile_merge.h"
+#include "profile/json.h"
+#include "profile/merge.h"
 #include "profile_sample.h"
 
-#include "message.h"
+#include "util/message.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "output.h"
+#include "profile/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

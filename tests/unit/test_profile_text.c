@@ -3,11 +3,11 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "columns.h"
-#include "message.h"
+#include "profile/columns.h"
+#include "profile/text.h"
+#include "profile/units.h"
 #include "profile_sample.h"
-#include "profile_text.h"
-#include "units.h"
+#include "util/message.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "../../tools/common/safe_copy.h"
+#include "toolkit/safe_read.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The grammar of QMPI_TOOLS. */
 #include "unit.h"
 
-#include "tool_list.h"
+#include "config/tool_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,20 +2,20 @@
 /*
  * count: how often each MPI function is called. The ranks' numbers are brought together when
  * MPI_Finalize is called, or in a program without MPI_Init when a session of all processes is
- * finalized (sessions.h); a process that ends without either reports for itself, and says that it
- * did unless all its sessions were finalized.
+ * finalized (toolkit/sessions.h); a process that ends without either reports for itself, and says
+ * that it did unless all its sessions were finalized.
  */
 #define _GNU_SOURCE
 #include "count_publish.h"
 #include "count_report.h"
 #include "count_struck.h"
 #include "counters.h"
-#include "file_name.h"
-#include "message.h"
-#include "option.h"
-#include "own_comm.h"
-#include "sessions.h"
-#include "signals.h"
+#include "toolkit/options.h"
+#include "toolkit/output_name.h"
+#include "toolkit/private_comm.h"
+#include "toolkit/sessions.h"
+#include "toolkit/signals.h"
+#include "util/message.h"
 
 #include <qmpi/qmpi.h>
 #include <qmpi/wrappers.h>

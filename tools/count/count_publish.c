@@ -3,7 +3,7 @@
 #include "count_publish.h"
 
 #include "counters.h"
-#include "message.h"
+#include "util/message.h"
 
 #include <qmpi/mpit.h>
 

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "count_report.h"
 
-#include "message.h"
+#include "util/message.h"
 
 #include <errno.h>
 #include <jansson.h>

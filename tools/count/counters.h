@@ -3,14 +3,14 @@
  * Counters of calls by function and layer, exact with any number of threads and without a lock or
  * an atomic instruction on the path of a call: every thread counts in tables of its own. A thread
  * that ends leaves its tables to the next one that begins, so their number stays that of the
- * threads alive. A signal may strike anywhere, and its handler call MPI: see own_thread.h. No call
- * is at work long enough to need more than a thread's first level.
+ * threads alive. A signal may strike anywhere, and its handler call MPI: see
+ * toolkit/thread_state.h. No call is at work long enough to need more than a thread's first level.
  */
 #ifndef QMPI_COUNTERS_H
 #define QMPI_COUNTERS_H
 
-#include "arch/add.h"
-#include "own_thread.h"
+#include "toolkit/arch/add.h"
+#include "toolkit/thread_state.h"
 
 #include <qmpi/qmpi.h>
 

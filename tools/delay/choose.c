@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "choose.h"
 
-#include "message.h"
 #include "rule.h"
+#include "util/message.h"
 
 #include <qmpi/observer.h>
 

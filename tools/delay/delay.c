@@ -6,13 +6,13 @@
  */
 #define _GNU_SOURCE
 #include "chance.h"
-#include "clock.h"
 #include "fault.h"
-#include "message.h"
 #include "origin.h"
 #include "publish.h"
 #include "rule.h"
 #include "spend.h"
+#include "toolkit/clock.h"
+#include "util/message.h"
 
 #include <qmpi/observer.h>
 

@@ -2,8 +2,8 @@
 /* See fault.h. */
 #include "fault.h"
 
-#include "message.h"
 #include "origin.h"
+#include "util/message.h"
 
 #include <qmpi/wrappers.h>
 

@@ -2,7 +2,7 @@
 /* See publish.h. */
 #include "publish.h"
 
-#include "message.h"
+#include "util/message.h"
 
 #include <qmpi/mpit.h>
 

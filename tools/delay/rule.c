@@ -3,7 +3,7 @@
 #include "rule.h"
 
 #include "choose.h"
-#include "message.h"
+#include "util/message.h"
 
 #include <errno.h>
 #include <stdlib.h>

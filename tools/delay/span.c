@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "span.h"
 
-#include "message.h"
+#include "util/message.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -4,7 +4,7 @@
 #include "spend.h"
 
 #include "chance.h"
-#include "clock.h"
+#include "toolkit/clock.h"
 
 #include <errno.h>
 #include <time.h>

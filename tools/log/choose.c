@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "choose.h"
 
-#include "message.h"
+#include "util/message.h"
 
 #include <qmpi/observer.h>
 

@@ -4,8 +4,8 @@
 #include "ending.h"
 
 #include "line.h"
-#include "signals.h"
 #include "stuck.h"
+#include "toolkit/signals.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "frames.h"
 
-#include "memory.h"
-#include "own_stack.h"
-#include "own_thread.h"
+#include "toolkit/arena.h"
+#include "toolkit/call_stack.h"
+#include "toolkit/thread_state.h"
 
 struct thread {
     struct own_thread level;

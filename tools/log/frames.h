@@ -5,7 +5,8 @@
  * thread that looks for calls that are stuck; so no frame is ever freed, only used again, and a
  * frame's turn tells whether what was read is one call's. Threads keep what they had for the next
  * thread. All but frames_next and frames_read is for between own_thread_enter and own_thread_leave
- * (own_thread.h): a call that interrupts the log's own work has frames of its own, and no parent.
+ * (toolkit/thread_state.h): a call that interrupts the log's own work has frames of its own, and no
+ * parent.
  */
 #ifndef QMPI_LOG_FRAMES_H
 #define QMPI_LOG_FRAMES_H

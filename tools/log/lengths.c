@@ -2,7 +2,7 @@
 /* See lengths.h. */
 #include "lengths.h"
 
-#include "safe_copy.h"
+#include "toolkit/safe_read.h"
 
 #include <string.h>
 

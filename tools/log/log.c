@@ -9,13 +9,13 @@
 #include "choose.h"
 #include "course.h"
 #include "ending.h"
-#include "file_name.h"
 #include "lengths.h"
 #include "line.h"
-#include "message.h"
-#include "own_thread.h"
 #include "requests.h"
 #include "sites.h"
+#include "toolkit/output_name.h"
+#include "toolkit/thread_state.h"
+#include "util/message.h"
 
 #include <qmpi/observer.h>
 

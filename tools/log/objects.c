@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "objects.h"
 
-#include "memory.h"
-#include "own_thread.h"
+#include "toolkit/arena.h"
+#include "toolkit/thread_state.h"
 
 #include <stdlib.h>
 #include <string.h>

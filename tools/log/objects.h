@@ -4,7 +4,7 @@
  * names of files, how many processes a communicator has. Nothing is ever asked about a handle that
  * may be wrong: MPI would answer by the program's error handler, and the program would end in our
  * question instead of in its own call. Any thread; a call that interrupts the log's own work (see
- * own_thread.h) does without, where the lock is taken.
+ * toolkit/thread_state.h) does without, where the lock is taken.
  */
 #ifndef QMPI_LOG_OBJECTS_H
 #define QMPI_LOG_OBJECTS_H

@@ -4,8 +4,8 @@
 #include "options.h"
 
 #include "choose.h"
-#include "file_name.h"
-#include "message.h"
+#include "toolkit/output_name.h"
+#include "util/message.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include "requests.h"
 
 #include "lengths.h"
-#include "memory.h"
-#include "safe_copy.h"
 #include "shape.h"
+#include "toolkit/arena.h"
+#include "toolkit/safe_read.h"
 
 #include <stdlib.h>
 

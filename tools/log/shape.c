@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "shape.h"
 
-#include "memory.h"
+#include "toolkit/arena.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "sink.h"
 
-#include "file_name.h"
-#include "message.h"
+#include "toolkit/output_name.h"
+#include "util/message.h"
 
 #include <errno.h>
 #include <fcntl.h>

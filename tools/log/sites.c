@@ -3,10 +3,10 @@
 #define _GNU_SOURCE
 #include "sites.h"
 
-#include "memory.h"
-#include "modules.h"
-#include "symbols.h"
+#include "symbols/modules.h"
+#include "symbols/symbols.h"
 #include "text.h"
+#include "toolkit/arena.h"
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -2,7 +2,7 @@
 /* See text.h. */
 #include "text.h"
 
-#include "memory.h"
+#include "toolkit/arena.h"
 
 #include <string.h>
 

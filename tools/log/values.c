@@ -4,8 +4,8 @@
 
 #include "handles.h"
 #include "lengths.h"
-#include "own_thread.h"
-#include "safe_copy.h"
+#include "toolkit/safe_read.h"
+#include "toolkit/thread_state.h"
 
 #include <ctype.h>
 #include <stdlib.h>

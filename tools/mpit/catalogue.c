@@ -3,7 +3,7 @@
 #include "catalogue.h"
 
 #include "below.h"
-#include "message.h"
+#include "util/message.h"
 
 #include <stdlib.h>
 #include <string.h>

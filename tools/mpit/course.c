@@ -6,11 +6,11 @@
 #include "below.h"
 
 #include "catalogue.h"
-#include "file_name.h"
 #include "list.h"
-#include "message.h"
-#include "numbers.h"
 #include "settings.h"
+#include "toolkit/locale_numbers.h"
+#include "toolkit/output_name.h"
+#include "util/message.h"
 
 #include <errno.h>
 #include <stdlib.h>

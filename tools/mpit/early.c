@@ -3,7 +3,7 @@
 #include "early.h"
 
 #include "globs.h"
-#include "message.h"
+#include "util/message.h"
 
 #include <qmpi/qmpi.h>
 

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "globs.h"
 
-#include "message.h"
+#include "util/message.h"
 
 #include <fnmatch.h>
 #include <stddef.h>

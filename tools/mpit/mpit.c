@@ -6,9 +6,9 @@
  */
 #define _GNU_SOURCE
 #include "course.h"
-#include "file_name.h"
-#include "message.h"
 #include "options.h"
+#include "toolkit/output_name.h"
+#include "util/message.h"
 
 #include <qmpi/qmpi.h>
 

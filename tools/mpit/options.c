@@ -2,7 +2,7 @@
 /* See options.h. */
 #include "options.h"
 
-#include "option.h"
+#include "toolkit/options.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
 #include "samples.h"
 
 #include "catalogue.h"
-#include "clock.h"
 #include "globs.h"
-#include "message.h"
-#include "numbers.h"
+#include "toolkit/clock.h"
+#include "toolkit/locale_numbers.h"
+#include "util/message.h"
 #include "words.h"
 
 #include <errno.h>

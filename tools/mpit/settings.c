@@ -5,9 +5,9 @@
 
 #include "below.h"
 #include "catalogue.h"
-#include "config_file.h"
-#include "message.h"
-#include "numbers.h"
+#include "config/file.h"
+#include "toolkit/locale_numbers.h"
+#include "util/message.h"
 #include "words.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "below.h"
 #include "catalogue.h"
-#include "message.h"
+#include "util/message.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
 #include "build.h"
 
 #include "build_parts.h"
-#include "clock.h"
-#include "modules.h"
+#include "symbols/modules.h"
+#include "toolkit/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

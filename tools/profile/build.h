@@ -4,7 +4,7 @@
 #define QMPI_PROFILE_BUILD_H
 
 #include "layer.h"
-#include "result.h"
+#include "profile/result.h"
 
 /*
  * Any thread, at any time; makes no MPI call. Calls that end meanwhile may be in some of its

@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "build_parts.h"
 
-#include "merge_parts.h"
-#include "modules.h"
+#include "profile/merge_parts.h"
+#include "symbols/modules.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "build_parts.h"
 
-#include "clock.h"
+#include "toolkit/clock.h"
 
 #include <qmpi/observer.h>
 

@@ -4,7 +4,7 @@
 #define QMPI_PROFILE_BUILD_PARTS_H
 
 #include "layer.h"
-#include "result.h"
+#include "profile/result.h"
 
 /* The spread of what one rank has. */
 struct profile_spread build_spread(double value);

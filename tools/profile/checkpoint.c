@@ -4,8 +4,8 @@
 #include "checkpoint.h"
 
 #include "layer.h"
-#include "message.h"
 #include "own.h"
+#include "util/message.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -8,8 +8,8 @@
 #define QMPI_PROFILE_COMMS_H
 
 #include "handles.h"
-#include "own_comm.h"
 #include "threads.h"
+#include "toolkit/private_comm.h"
 
 #include <qmpi/qmpi.h>
 

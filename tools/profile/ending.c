@@ -11,7 +11,7 @@
 #include "checkpoint.h"
 #include "layer.h"
 #include "own.h"
-#include "signals.h"
+#include "toolkit/signals.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "flights.h"
 
-#include "memory.h"
-#include "safe_copy.h"
 #include "threads.h"
+#include "toolkit/arena.h"
+#include "toolkit/safe_read.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef QMPI_PROFILE_FLIGHTS_H
 #define QMPI_PROFILE_FLIGHTS_H
 
-#include "clock.h"
+#include "toolkit/clock.h"
 
 #include <qmpi/observer.h>
 

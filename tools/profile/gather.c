@@ -6,9 +6,9 @@
 #include "gather.h"
 
 #include "build.h"
-#include "message.h"
 #include "own.h"
-#include "profile_merge.h"
+#include "profile/merge.h"
+#include "util/message.h"
 #include "wire.h"
 
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "options.h"
 #include "receives.h"
 #include "regions.h"
-#include "sessions.h"
+#include "toolkit/sessions.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -5,11 +5,11 @@
  */
 #include "observe.h"
 
-#include "clock.h"
 #include "facts.h"
 #include "flights.h"
 #include "sites.h"
 #include "steer.h"
+#include "toolkit/clock.h"
 
 /* ---- What a call carried ------------------------------------------------------------------------
  */

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "options.h"
 
-#include "option.h"
+#include "toolkit/options.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,12 +4,12 @@
 #include "own.h"
 
 #include "build.h"
-#include "csv.h"
-#include "file_name.h"
-#include "json.h"
-#include "message.h"
-#include "profile_text.h"
-#include "symbols.h"
+#include "profile/csv.h"
+#include "profile/json.h"
+#include "profile/text.h"
+#include "symbols/symbols.h"
+#include "toolkit/output_name.h"
+#include "util/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

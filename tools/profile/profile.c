@@ -5,16 +5,16 @@
  * calls, steer.c follows the few that change what is noted, gather.c brings the ranks together.
  */
 #define _GNU_SOURCE
-#include "clock.h"
 #include "facts.h"
-#include "file_name.h"
 #include "layer.h"
-#include "message.h"
-#include "modules.h"
 #include "observe.h"
-#include "option.h"
 #include "publish.h"
 #include "sites.h"
+#include "symbols/modules.h"
+#include "toolkit/clock.h"
+#include "toolkit/options.h"
+#include "toolkit/output_name.h"
+#include "util/message.h"
 
 #include <qmpi/observer.h>
 

@@ -2,10 +2,10 @@
 /* See publish.h. */
 #include "publish.h"
 
-#include "clock.h"
 #include "facts.h"
-#include "message.h"
 #include "threads.h"
+#include "toolkit/clock.h"
+#include "util/message.h"
 
 #include <qmpi/mpit.h>
 

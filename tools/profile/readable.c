@@ -2,7 +2,7 @@
 /* See readable.h. */
 #include "readable.h"
 
-#include "safe_copy.h"
+#include "toolkit/safe_read.h"
 
 #include <stdint.h>
 

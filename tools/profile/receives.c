@@ -3,8 +3,8 @@
 #include "receives.h"
 
 #include "layer.h"
-#include "memory.h"
 #include "receives_parts.h"
+#include "toolkit/arena.h"
 
 #include <stdlib.h>
 #include <string.h>

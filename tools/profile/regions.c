@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "regions.h"
 
-#include "clock.h"
 #include "layer.h"
+#include "toolkit/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

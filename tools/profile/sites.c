@@ -3,8 +3,8 @@
 #define UNW_LOCAL_ONLY
 #include "sites.h"
 
-#include "modules.h"
 #include "start_code.h"
+#include "symbols/modules.h"
 
 #include <libunwind.h>
 #include <string.h>

@@ -3,12 +3,12 @@
 #include "steer.h"
 
 #include "checkpoint.h"
-#include "clock.h"
 #include "ending.h"
 #include "gather.h"
 #include "observe.h"
 #include "own.h"
 #include "readable.h"
+#include "toolkit/clock.h"
 
 bool steer_concerns(enum QMPI_Functions_enum number)
 {

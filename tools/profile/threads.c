@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "threads.h"
 
-#include "memory.h"
-#include "message.h"
+#include "toolkit/arena.h"
+#include "util/message.h"
 
 static struct thread *all[256]; /* [tool_id] */
 

@@ -3,7 +3,7 @@
  * What each thread notes, for itself and for each layer, so that the path of a call has no lock and
  * no atomic instruction. A thread that ends leaves its notes, and the next one that begins goes on
  * in them. Calls that interrupt the noting of another one (a signal's handler made them) have notes
- * of their own, as if they were another thread's. Times are in ticks (clock.h).
+ * of their own, as if they were another thread's. Times are in ticks (toolkit/clock.h).
  */
 #ifndef QMPI_PROFILE_THREADS_H
 #define QMPI_PROFILE_THREADS_H
@@ -11,8 +11,8 @@
 #include "flights.h"
 #include "hash_table.h"
 #include "options.h"
-#include "own_thread.h"
-#include "result.h"
+#include "profile/result.h"
+#include "toolkit/thread_state.h"
 
 struct layer;
 
@@ -84,7 +84,7 @@ struct thread {
     struct thread *next; /* of the same layer */
 };
 
-/* The notes of one level of one thread, by layer; see own_thread.h. */
+/* The notes of one level of one thread, by layer; see toolkit/thread_state.h. */
 struct thread_row {
     struct own_thread level;
     struct thread *by_layer[256];

@@ -3,7 +3,7 @@
 #ifndef QMPI_PROFILE_WIRE_H
 #define QMPI_PROFILE_WIRE_H
 
-#include "result.h"
+#include "profile/result.h"
 
 /* The bytes, to be freed; NULL: memory is out. */
 char *profile_wire_pack(struct profile_result *result, size_t *size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the members of a QMPIX_Node lie, for assembly code; chain.c checks it. */
+/* Where the members of a QMPIX_Node lie, for assembly code; dispatch/chain.c checks it. */
 #ifndef QMPI_NODE_H
 #define QMPI_NODE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* x86-64, System V ABI: see catch.c. */
+/* x86-64, System V ABI: see registry/catch.c. */
     .text
     .p2align 4
     .globl qmpi_catch_call

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* See columns.h. */
+#define _GNU_SOURCE
+#include "profile/columns.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct columns_row {
+    char *cells[COLUMNS_MOST]; /* a note: only the first one */
+    int filled;
+    bool is_note;
+};
+
+void columns_start(struct columns *columns, const char *align)
+{
+    *columns = (struct columns){.count = (int)strlen(align), .align = align, .good = true};
+}
+
+/* Names come from outside: no line breaks, nothing that steers a terminal. */
+static void make_printable(char *text)
+{
+    unsigned char *at = (unsigned char *)text;
+    for (; *at; at++) {
+        if (*at < ' ' || *at == 0x7f)
+            *at = '?';
+        else if (*at == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) /* U+0080 … U+009F */
+            at[0] = at[1] = '?';
+    }
+}
+
+static struct columns_row *add_row(struct columns *columns)
+{
+    if (columns->row_count == columns->row_space) {
+        const size_t space = columns->row_space ? 2 * columns->row_space : 32;
+        void *rows = realloc(columns->rows, space * sizeof *columns->rows);
+        if (!rows) {
+            columns->good = false;
+            return NULL;
+        }
+        columns->rows = rows;
+        columns->row_space = space;
+    }
+    struct columns_row *row = &columns->rows[columns->row_count++];
+    memset(row, 0, sizeof *row);
+    return row;
+}
+
+static struct columns_row *current_row(struct columns *columns)
+{
+    struct columns_row *row = columns->row_count ? &columns->rows[columns->row_count - 1] : NULL;
+    return row && !row->is_note && row->filled < columns->count ? row : add_row(columns);
+}
+
+static void set_cell(struct columns *columns, struct columns_row *row, const char *format,
+                     va_list list)
+{
+    char *text;
+    if (!row)
+        return;
+    if (vasprintf(&text, format, list) < 0) {
+        columns->good = false;
+        text = NULL;
+    } else {
+        make_printable(text);
+    }
+    row->cells[row->filled++] = text;
+}
+
+void columns_add(struct columns *columns, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    set_cell(columns, current_row(columns), format, list);
+    va_end(list);
+}
+
+void columns_add_all(struct columns *columns, const char *const *texts)
+{
+    for (; *texts; texts++)
+        columns_add(columns, "%s", *texts);
+}
+
+void columns_note(struct columns *columns, const char *format, ...)
+{
+    struct columns_row *row = add_row(columns);
+    va_list list;
+    if (row)
+        row->is_note = true;
+    va_start(list, format);
+    set_cell(columns, row, format, list);
+    va_end(list);
+}
+
+/* In characters, not bytes. */
+static int width(const char *text)
+{
+    int count = 0;
+    for (; *text; text++)
+        count += ((unsigned char)*text & 0xc0) != 0x80;
+    return count;
+}
+
+/* Returns how many blanks stand between two columns: two where there is room. */
+static int measure(const struct columns *columns, int widths[COLUMNS_MOST])
+{
+    int total = columns->count - 1;
+    memset(widths, 0, COLUMNS_MOST * sizeof *widths);
+    for (size_t i = 0; i < columns->row_count; i++) {
+        const struct columns_row *row = &columns->rows[i];
+        for (int column = 0; column < row->filled && !row->is_note; column++) {
+            const int needed = width(row->cells[column]);
+            widths[column] = needed > widths[column] ? needed : widths[column];
+        }
+    }
+    for (int column = 0; column < columns->count; column++)
+        total += widths[column];
+    if (total > COLUMNS_WIDTH) {
+        const int left = widths[0] - (total - COLUMNS_WIDTH);
+        const int least = widths[0] < 12 ? widths[0] : 12;
+        widths[0] = left > least ? left : least;
+    }
+    return total + columns->count - 1 <= COLUMNS_WIDTH ? 2 : 1;
+}
+
+static void print_row(const struct columns *columns, const struct columns_row *row,
+                      const int widths[COLUMNS_MOST], int gap, FILE *stream)
+{
+    int blanks = 0; /* written only in front of a text: no line ends in them */
+    for (int column = 0; column < row->filled; column++) {
+        const char *text = row->cells[column];
+        const int free = widths[column] - width(text);
+        const int before = columns->align[column] == 'r' && free > 0 ? free : 0;
+        if (*text) {
+            fprintf(stream, "%*s%s", blanks + before, "", text);
+            blanks = free - before;
+        } else {
+            blanks += free;
+        }
+        if (blanks < 0) { /* only the first column is ever too narrow */
+            fputc('\n', stream);
+            blanks = widths[column];
+        }
+        blanks += gap;
+    }
+    fputc('\n', stream);
+}
+
+bool columns_print(struct columns *columns, FILE *stream)
+{
+    const bool good = columns->good;
+    int widths[COLUMNS_MOST];
+    const int gap = good ? measure(columns, widths) : 0;
+    for (size_t i = 0; i < columns->row_count && good; i++) {
+        const struct columns_row *row = &columns->rows[i];
+        if (row->is_note)
+            fprintf(stream, "%s\n", row->cells[0]);
+        else
+            print_row(columns, row, widths, gap, stream);
+    }
+    columns_drop(columns);
+    return good;
+}
+
+void columns_drop(struct columns *columns)
+{
+    for (size_t i = 0; i < columns->row_count; i++) {
+        for (int column = 0; column < columns->rows[i].filled; column++)
+            free(columns->rows[i].cells[column]);
+    }
+    free(columns->rows);
+    columns->rows = NULL;
+    columns->row_count = columns->row_space = 0;
+}

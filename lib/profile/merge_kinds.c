@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* See merge_parts.h: the things that a result has arrays of. */
+#include "profile/merge_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_ints(int a, int b)
+{
+    return (a > b) - (a < b);
+}
+
+/* The name that one of two has, or both: the second one is freed. */
+static void take_name(char **mine, char *its)
+{
+    if (*mine)
+        free(its);
+    else
+        *mine = its;
+}
+
+/* ---- Functions ----------------------------------------------------------------------------------
+ */
+
+static int compare_functions(const void *mine, const void *its)
+{
+    const struct profile_function *a = mine, *b = its;
+    return strcmp(a->name, b->name);
+}
+
+static void add_function(void *mine, const void *its, struct sides ranks)
+{
+    struct profile_function *a = mine;
+    struct profile_function gone = *(const struct profile_function *)its;
+    merge_calls(&a->calls, &gone.calls, ranks);
+    a->no_bytes += gone.no_bytes;
+    for (int i = 0; i < PROFILE_SIZE_BINS; i++)
+        a->sizes[i] += gone.sizes[i];
+    for (int i = 0; i < PROFILE_TIME_BINS; i++)
+        a->times[i] += gone.times[i];
+    profile_function_clear(&gone);
+}
+
+const struct kind merge_functions = {sizeof(struct profile_function), compare_functions, NULL,
+                                     add_function};
+
+/* ---- Call sites ---------------------------------------------------------------------------------
+ */
+
+static int compare_frames(const struct profile_frame *a, const struct profile_frame *b)
+{
+    const int order = compare_numbers(a->offset, b->offset);
+    return order ? order : strcmp(a->module, b->module);
+}
+
+static int compare_callsites(const void *mine, const void *its)
+{
+    const struct profile_callsite *a = mine, *b = its;
+    int order = strcmp(a->name, b->name);
+    if (!order)
+        order = compare_ints(a->frame_count, b->frame_count);
+    for (int i = 0; !order && i < a->frame_count; i++)
+        order = compare_frames(&a->frames[i], &b->frames[i]);
+    return order;
+}
+
+/* What is known of a place: files of a signal have none of it, and later ones may. */
+static void take_places(struct profile_callsite *mine, struct profile_callsite *its)
+{
+    for (int i = 0; i < its->frame_count; i++) {
+        struct profile_frame *a = &mine->frames[i], *b = &its->frames[i];
+        take_name(&a->function, b->function);
+        b->function = NULL;
+        if (a->file || !b->file)
+            continue;
+        a->file = b->file;
+        a->line = b->line;
+        b->file = NULL;
+    }
+}
+
+static void add_callsite(void *mine, const void *its, struct sides ranks)
+{
+    struct profile_callsite *a = mine;
+    struct profile_callsite gone = *(const struct profile_callsite *)its;
+    merge_calls(&a->calls, &gone.calls, ranks);
+    a->ranks += gone.ranks;
+    take_places(a, &gone);
+    profile_callsite_clear(&gone);
+}
+
+const struct kind merge_callsites = {sizeof(struct profile_callsite), compare_callsites, NULL,
+                                     add_callsite};
+
+/* ---- The matrix ---------------------------------------------------------------------------------
+ */
+
+static int compare_cells(const void *mine, const void *its)
+{
+    const struct profile_cell *a = mine, *b = its;
+    const int order = compare_ints(a->from, b->from);
+    return order ? order : compare_ints(a->to, b->to);
+}
+
+/* A rank's own sends and another one's reads from its window meet in one cell. */
+static void add_cell(void *mine, const void *its, struct sides ranks)
+{
+    struct profile_cell *a = mine;
+    const struct profile_cell *b = its;
+    (void)ranks;
+    a->messages += b->messages;
+    a->bytes += b->bytes;
+}
+
+const struct kind merge_matrix = {sizeof(struct profile_cell), compare_cells, NULL, add_cell};
+
+/* ---- Communicators, files -----------------------------------------------------------------------
+ */
+
+static int compare_communicators(const void *mine, const void *its)
+{
+    const struct profile_communicator *a = mine, *b = its;
+    int order = strcmp(a->name, b->name);
+    if (!order)
+        order = compare_ints(a->size, b->size);
+    if (!order)
+        order = compare_ints(a->first, b->first);
+    return order ? order : compare_numbers(a->members, b->members);
+}
+
+static void add_communicator(void *mine, const void *its, struct sides ranks)
+{
+    struct profile_communicator *a = mine;
+    const struct profile_communicator *b = its;
+    merge_calls(&a->calls, &b->calls, ranks);
+    if (b->instances > a->instances)
+        a->instances = b->instances;
+    free(b->name);
+}
+
+const struct kind merge_communicators = {sizeof(struct profile_communicator), compare_communicators,
+                                         NULL, add_communicator};
+
+static int compare_files(const void *mine, const void *its)
+{
+    const struct profile_file *a = mine, *b = its;
+    return strcmp(a->name, b->name);
+}
+
+static void add_file(void *mine, const void *its, struct sides ranks)
+{
+    struct profile_file *a = mine;
+    const struct profile_file *b = its;
+    merge_calls(&a->calls, &b->calls, ranks);
+    a->opens += b->opens;
+    a->read += b->read;
+    a->written += b->written;
+    free(b->name);
+}
+
+const struct kind merge_files = {sizeof(struct profile_file), compare_files, NULL, add_file};
+
+/* ---- Regions ------------------------------------------------------------------------------------
+ */
+
+static int compare_regions(const void *mine, const void *its)
+{
+    const struct profile_region *a = mine, *b = its;
+    return strcmp(a->name, b->name);
+}
+
+static bool prepare_region(void *mine, void *its)
+{
+    struct profile_region *a = mine, *b = its;
+    void *array = a->functions;
+    const bool good =
+        merge_prepare(&merge_functions, &array, a->function_count, b->functions, b->function_count);
+    a->functions = array;
+    return good;
+}
+
+static void add_region(void *mine, const void *its, struct sides ranks)
+{
+    struct profile_region *a = mine;
+    const struct profile_region *b = its;
+    a->entries += b->entries;
+    merge_spread(&a->time, &b->time, ranks);
+    merge_spread(&a->mpi, &b->mpi, ranks);
+    a->function_count = merge_arrays(&merge_functions, a->functions, a->function_count,
+                                     b->functions, b->function_count, ranks);
+    free(b->functions);
+    free(b->name);
+}
+
+const struct kind merge_regions = {sizeof(struct profile_region), compare_regions, prepare_region,
+                                   add_region};
+
+/* ---- Processes ----------------------------------------------------------------------------------
+ */
+
+static int compare_processes(const void *mine, const void *its)
+{
+    const struct profile_process *a = mine, *b = its;
+    return compare_ints(a->rank, b->rank);
+}
+
+/* No process is in both, but for files that somebody wrote by hand: then mine holds. */
+static void add_process(void *mine, const void *its, struct sides ranks)
+{
+    (void)mine;
+    (void)ranks;
+    free(((const struct profile_process *)its)->host);
+}
+
+const struct kind merge_processes = {sizeof(struct profile_process), compare_processes, NULL,
+                                     add_process};
+
+/* ---- Calls under way ----------------------------------------------------------------------------
+ */
+
+/* The first one to begin is first: within it is the next. */
+static int compare_flights(const void *mine, const void *its)
+{
+    const struct profile_flight *a = mine, *b = its;
+    const int order = compare_ints(a->rank, b->rank);
+    if (!order && a->time != b->time)
+        return a->time > b->time ? -1 : 1;
+    return order ? order : strcmp(a->name, b->name);
+}
+
+/* No rank is in both, but for files that somebody wrote by hand: then mine holds. */
+static void add_flight(void *mine, const void *its, struct sides ranks)
+{
+    struct profile_flight gone = *(const struct profile_flight *)its;
+    (void)mine;
+    (void)ranks;
+    profile_flight_clear(&gone);
+}
+
+const struct kind merge_flights = {sizeof(struct profile_flight), compare_flights, NULL,
+                                   add_flight};

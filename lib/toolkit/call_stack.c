@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See call_stack.h. The first thread's stack is where the loader began, and grows down to the
+ * mapping below it; another one's is the mapping that also holds its static thread-local variables.
+ */
+#define _GNU_SOURCE
+#include "toolkit/call_stack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern void *__libc_stack_end; /* the loader's */
+
+static _Thread_local char local __attribute__((tls_model("initial-exec")));
+
+/* The file, by a small piece at a time. */
+struct reader {
+    int descriptor;
+    ssize_t length, at;
+    char bytes[256];
+};
+
+static int next_char(struct reader *reader)
+{
+    if (reader->at == reader->length) {
+        do
+            reader->length = read(reader->descriptor, reader->bytes, sizeof reader->bytes);
+        while (reader->length < 0 && errno == EINTR);
+        reader->at = 0;
+    }
+    return reader->length > 0 ? (unsigned char)reader->bytes[reader->at++] : -1;
+}
+
+/* A number in hexadecimal; `end` is what stands behind it. */
+static uintptr_t read_number(struct reader *reader, int *end)
+{
+    uintptr_t number = 0;
+    for (;;) {
+        const int c = next_char(reader);
+        const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (digit < 0) {
+            *end = c;
+            return number;
+        }
+        number = number << 4 | (uintptr_t)digit;
+    }
+}
+
+static struct own_stack find(struct reader *reader, uintptr_t anchor, bool grows)
+{
+    uintptr_t below = 0;
+    for (int c = 0; c >= 0;) {
+        const uintptr_t begin = read_number(reader, &c), end = c < 0 ? 0 : read_number(reader, &c);
+        if (anchor >= begin && anchor < end)
+            return (struct own_stack){grows ? below : begin, end};
+        below = end;
+        while (c >= 0 && c != '\n')
+            c = next_char(reader);
+    }
+    return (struct own_stack){0, 0};
+}
+
+struct own_stack own_stack_find(void)
+{
+    const bool is_first = syscall(SYS_gettid) == getpid();
+    const uintptr_t anchor = is_first ? (uintptr_t)__libc_stack_end : (uintptr_t)&local;
+    struct reader reader = {.descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
+    if (reader.descriptor < 0)
+        return (struct own_stack){0, 0};
+    const struct own_stack stack = find(&reader, anchor, is_first);
+    close(reader.descriptor);
+    return stack;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * qmpi doctor: finds out why a run would not do what its user expects. Nothing of it is an MPI run:
+ * tools are tried in processes of their own, the program is only looked at.
+ */
+#define _GNU_SOURCE
+#include "cli/doctor/doctor.h"
+
+#include "cli/cli.h"
+#include "elf/loadable.h"
+#include "util/message.h"
+
+#include <argp.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEY_TOOL_PATH = 256, KEY_TIMEOUT, STATUS_WRONG = 1 };
+
+static const struct argp_option options[] = {
+    {"tools", 't', "STACK", 0, "look at this stack (default: QMPI_TOOLS)", 0},
+    {"config", 'c', "FILE", 0, "a file with a stack and settings (default: QMPI_CONFIG)", 0},
+    {"tool-path", KEY_TOOL_PATH, "FOLDERS", 0,
+     "folders in which tools are sought first (default: QMPI_TOOL_PATH)", 0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
+     "how long loading tools may take (default: 10; 0: for ever)", 0},
+    {0},
+};
+
+static const char doc[] =
+    "Find out what is wrong: the MPI library, the environment, the tools of the stack and why each "
+    "can or cannot be used, and how the program reaches MPI.\vEvery finding that is wrong comes "
+    "with its mend. The exit status is 0 where nothing is wrong, 1 where something is, and 2 for "
+    "an "
+    "error of use.\n"
+    "\n"
+    "  qmpi doctor -t profile:libmpiP.so -- ./app";
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    const char **program = state->input;
+    switch (key) {
+    case 't':
+        cli_use_stack(argument);
+        return 0;
+    case 'c':
+        cli_use_config(argument);
+        return 0;
+    case KEY_TOOL_PATH:
+        cli_set_variable("QMPI_TOOL_PATH", argument);
+        return 0;
+    case KEY_TIMEOUT:
+        doctor_set_patience(argument, state);
+        return 0;
+    case ARGP_KEY_ARG: /* the program; its arguments do not matter */
+        *program = argument;
+        state->next = state->argc;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- qmpi and its MPI ---------------------------------------------------------------------------
+ */
+
+static void look_at_library(void)
+{
+    const char *library = cli_library_path();
+    const char *tools = cli_tools_folder();
+    if (qmpi_loadable_path_obstacle(library))
+        doctor_wrong("%s cannot be preloaded: the dynamic loader takes no path with %s\n"
+                     "mend: install qmpi under another path",
+                     library, qmpi_loadable_path_obstacle(library));
+    else
+        doctor_ok("libqmpi %s for %s: %s", QMPI_VERSION, QMPI_MPI, library);
+    if (access(tools, R_OK | X_OK) == 0)
+        doctor_ok("the installed tools: %s", tools);
+    else
+        doctor_wrong("the folder of the installed tools is missing: %s\nmend: install qmpi again",
+                     tools);
+}
+
+static void look_at_mpi(void)
+{
+    void *handle = dlopen(QMPI_MPI_SONAME, RTLD_LAZY | RTLD_LOCAL);
+    if (!handle) {
+        doctor_note("%s, which this libqmpi was built for, is not where the dynamic loader looks\n"
+                    "%s\nmend: install it, or set LD_LIBRARY_PATH; a program that brings its own "
+                    "needs neither",
+                    QMPI_MPI_SONAME, dlerror());
+        return;
+    }
+    struct link_map *map = NULL;
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    void *function = dlsym(handle, "PMPI_Get_library_version");
+    if (function)
+        ((int (*)(char *, int *))(uintptr_t)function)(version, &length);
+    cli_tidy(version);
+    dlinfo(handle, RTLD_DI_LINKMAP, &map);
+    doctor_ok("%s: %s", *version ? version : "MPI library", map ? map->l_name : QMPI_MPI_SONAME);
+}
+
+/* Whose launcher `mpiexec` is. */
+static void look_at_launcher(void)
+{
+    char *found = cli_program_find("mpiexec");
+    char *path = found ? realpath(found, NULL) : NULL;
+    const char *mpi = path ? cli_mpi_of_launcher(path) : NULL;
+    const char *name = mpi && !strcmp(mpi, "mpich") ? "MPICH's" : "Open MPI's";
+    if (!path)
+        doctor_note("there is no mpiexec in PATH\nmend: add the folder of the MPI's launcher to "
+                    "PATH, or launch by its full path");
+    else if (mpi && !strcmp(mpi, QMPI_MPI))
+        doctor_ok("mpiexec is %s: %s", name, path);
+    else if (mpi)
+        doctor_note("mpiexec is %s (%s), but this qmpi is for %s: started by it, every process "
+                    "would be alone with rank 0\nmend: launch with mpiexec.%s",
+                    name, path, QMPI_MPI, QMPI_MPI);
+    free(path);
+    free(found);
+}
+
+void doctor_look_at_qmpi(void)
+{
+    look_at_library();
+    look_at_mpi();
+    look_at_launcher();
+}
+
+int cli_doctor(int argc, char **argv)
+{
+    static const struct argp argp = {options, parse, "[-- PROGRAM [ARGUMENT...]]", doc, NULL,
+                                     NULL,    NULL};
+    const char *program = NULL;
+    cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &program);
+    cli_note_stack();
+    doctor_heading("qmpi and MPI");
+    doctor_look_at_qmpi();
+    doctor_heading("environment");
+    const bool can_be_tried = doctor_look_at_environment();
+    doctor_heading("stack");
+    if (can_be_tried)
+        doctor_look_at_stack();
+    else
+        doctor_note("not tried, with another libqmpi in every process");
+    if (program) {
+        doctor_heading("program");
+        doctor_look_at_program(program);
+    }
+    const int wrong = doctor_count_wrong();
+    if (wrong)
+        printf("%d %s wrong\n", wrong, wrong == 1 ? "finding is" : "findings are");
+    else
+        printf("nothing is wrong\n");
+    return wrong ? STATUS_WRONG : 0;
+}

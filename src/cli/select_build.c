@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which libqmpi a program gets, where builds for several MPIs are installed side by side: that of
+ * the program's MPI, as the libraries that it needs show. Where they show none, as with scripts and
+ * programs that load MPI by dlopen, it is that of the launcher, and where there is none the
+ * command's own. Nothing is refused here.
+ */
+#define _GNU_SOURCE
+#include "cli/cli.h"
+
+#include "cli/doctor/doctor.h"
+#include "elf/file.h"
+#include "util/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+    const char *mpi, *suffix;
+} builds[] = {{"mpich", ""}, {"openmpi", "-openmpi"}};
+enum { BUILDS = sizeof builds / sizeof *builds };
+
+static int build_of(const char *mpi)
+{
+    for (int i = 0; i < BUILDS; i++) {
+        if (!strcmp(builds[i].mpi, mpi))
+            return i;
+    }
+    return -1;
+}
+
+bool cli_knows_mpi(const char *mpi)
+{
+    return build_of(mpi) >= 0;
+}
+
+static char *find_library(int build)
+{
+    const char *own = cli_library_path();
+    if (build == build_of(QMPI_MPI))
+        return qmpi_copy(own);
+    char *name = qmpi_format("%.*s/libqmpi%s.so.0", (int)(strrchr(own, '/') - own), own,
+                             builds[build].suffix);
+    char *path = realpath(name, NULL);
+    free(name);
+    return path;
+}
+
+char *cli_find_library(const char *mpi)
+{
+    return find_library(build_of(mpi));
+}
+
+/* ---- What a program's libraries show ------------------------------------------------------------
+ */
+
+/* Which MPI an MPI library's name stands for; NULL: it does not tell. Both have had libmpi.so.12.
+ */
+static const char *mpi_of_name(const char *needed)
+{
+    if (!strncmp(needed, "libmpich.so", 11))
+        return "mpich";
+    if (!strncmp(needed, "libmpi.so.20", 12) || !strncmp(needed, "libmpi.so.40", 12))
+        return "openmpi";
+    return NULL;
+}
+
+static const char *mpi_of_needs(const struct qmpi_elf_image *image)
+{
+    const char *needed, *mpi = NULL;
+    for (int i = 0; !mpi && (needed = qmpi_elf_needed(image, i)); i++)
+        mpi = mpi_of_name(needed);
+    return mpi;
+}
+
+/* By the libraries that the dynamic loader would give it: the way of ldd. */
+static const char *mpi_of_libraries(const char *path)
+{
+    const char *mpi = NULL;
+    char *library = doctor_find_mpi(path);
+    struct doctor_object object = {.problem = NULL};
+    if (library)
+        object = doctor_object_read(library, false);
+    if (object.mpi_library)
+        mpi = object.open_mpi ? "openmpi" : "mpich";
+    free(object.problem);
+    free(library);
+    return mpi;
+}
+
+/* Whose it is shows in the file that it is in the end. */
+const char *cli_mpi_of_launcher(const char *path)
+{
+    static const struct {
+        const char *part, *mpi;
+    } marks[] = {{"hydra", "mpich"},  {"mpich", "mpich"},  {"openmpi", "openmpi"},
+                 {"orte", "openmpi"}, {"prte", "openmpi"}, {"ompi", "openmpi"}};
+    const char *name = strrchr(path, '/');
+    name = name ? name + 1 : path;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (strstr(name, marks[i].part))
+            return marks[i].mpi;
+    }
+    return NULL;
+}
+
+/* A launcher needs no MPI library; the programs that it starts need its own. */
+static const char *mpi_of_started(const char *path)
+{
+    char *real = doctor_is_launcher(path) ? realpath(path, NULL) : NULL;
+    const char *mpi = real ? cli_mpi_of_launcher(real) : NULL;
+    free(real);
+    return mpi;
+}
+
+static const char *mpi_of_program(const char *name)
+{
+    struct qmpi_elf_file file;
+    const char *mpi = NULL;
+    char *path = cli_program_find(name);
+    if (path)
+        mpi = mpi_of_started(path);
+    if (path && !mpi && !qmpi_elf_program_open(path, &file)) {
+        const bool needs_any = qmpi_elf_needed(&file.image, 0) != NULL;
+        mpi = mpi_of_needs(&file.image);
+        qmpi_elf_file_close(&file);
+        if (!mpi && needs_any)
+            mpi = mpi_of_libraries(path);
+    }
+    free(path);
+    return mpi;
+}
+
+/* ---- What a launcher shows ----------------------------------------------------------------------
+ */
+
+/* By the environment that it gave this process. Where launchers of both are above it, nobody knows
+ * which is nearer. */
+static const char *mpi_of_environment(void)
+{
+    const bool mpich =
+        getenv("PMI_RANK") && (getenv("HYDI_CONTROL_FD") || getenv("MPI_LOCALNRANKS"));
+    const bool open_mpi = getenv("OMPI_COMM_WORLD_SIZE") != NULL;
+    return mpich == open_mpi ? NULL : mpich ? "mpich" : "openmpi";
+}
+
+/* ---- Which build it is --------------------------------------------------------------------------
+ */
+
+char *cli_command_path(const char *mpi)
+{
+    char *self = realpath("/proc/self/exe", NULL);
+    if (!self || !strcmp(mpi, QMPI_MPI))
+        return self;
+    char *path = qmpi_format("%.*s/qmpi%s", (int)(strrchr(self, '/') - self), self,
+                             builds[build_of(mpi)].suffix);
+    free(self);
+    if (access(path, X_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+struct cli_build cli_choose_build(const char *mpi, const char *program)
+{
+    const char *shown = mpi;
+    bool alone = true; /* no other build is installed here: there is nothing to choose */
+    for (int i = 0; i < BUILDS; i++) {
+        char *library = i == build_of(QMPI_MPI) ? NULL : find_library(i);
+        alone = alone && !library;
+        free(library);
+    }
+    if (!shown && !alone)
+        shown = program ? mpi_of_program(program) : NULL;
+    if (!shown && !alone)
+        shown = mpi_of_environment();
+    const int build = build_of(shown ? shown : QMPI_MPI);
+    char *library = find_library(build);
+    if (!library && mpi) {
+        const char *own = cli_library_path();
+        qmpi_sayf("--mpi=%s: there is no libqmpi%s.so.0 in %.*s\n"
+                  "mend: build and install qmpi for it: meson setup -Dmpi=%s",
+                  mpi, builds[build].suffix, (int)(strrchr(own, '/') - own), own, mpi);
+        exit(2);
+    }
+    const int chosen = library ? build : build_of(QMPI_MPI);
+    library = library ? library : qmpi_copy(cli_library_path());
+    return (struct cli_build){builds[chosen].mpi, library,
+                              qmpi_format("%.*s/qmpi%s", (int)(strrchr(library, '/') - library),
+                                          library, builds[chosen].suffix)};
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* See reserved_options.h. */
+#include "config/reserved_options.h"
+
+#include "util/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHOICES = 3 };
+
+static const struct {
+    const char *name;
+    const char *choices[CHOICES]; /* none: any text */
+} options[QMPI_OWN_OPTIONS] = {
+    [QMPI_OWN_PRELOAD] = {"@preload", {"yes", "no"}},
+};
+
+const char *qmpi_own_name(enum qmpi_own_option option)
+{
+    return options[option].name;
+}
+
+bool qmpi_own_is_meant(const char *key)
+{
+    return *key == '@';
+}
+
+/* `words` with commas between them. */
+static char *list(const char *(*word)(int number, int index), int number)
+{
+    char *all = qmpi_copy("");
+    const char *next;
+    for (int i = 0; (next = word(number, i)); i++) {
+        char *longer = qmpi_format("%s%s%s", all, i ? ", " : "", next);
+        free(all);
+        all = longer;
+    }
+    return all;
+}
+
+static const char *name(int number, int index)
+{
+    (void)number;
+    return index < QMPI_OWN_OPTIONS ? options[index].name : NULL;
+}
+
+static const char *choice(int number, int index)
+{
+    return index < CHOICES ? options[number].choices[index] : NULL;
+}
+
+static bool takes(int number, const char *value)
+{
+    int i = 0;
+    while (choice(number, i) && strcmp(choice(number, i), value) != 0)
+        i++;
+    return choice(number, i) || i == 0;
+}
+
+int qmpi_own_find(const char *key, const char *value, char **problem)
+{
+    char *shown, *known;
+    for (int i = 0; i < QMPI_OWN_OPTIONS; i++) {
+        if (strcmp(options[i].name, key) != 0)
+            continue;
+        if (takes(i, value))
+            return i;
+        shown = qmpi_shorten(value);
+        known = list(choice, i);
+        *problem =
+            qmpi_message("option '%s' cannot be '%s'\nmend: its values are %s", key, shown, known);
+        free(shown);
+        free(known);
+        return -1;
+    }
+    shown = qmpi_shorten(key);
+    known = list(name, 0);
+    *problem =
+        qmpi_message("qmpi has no option '%s'\nmend: those that begin with @ are qmpi's own: "
+                     "%s",
+                     shown, known);
+    free(shown);
+    free(known);
+    return -1;
+}

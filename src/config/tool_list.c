@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool_list.h. */
+#include "config/tool_list.h"
+
+#include "util/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The length of `text` up to the first unescaped `separator`, or to its end. */
+static size_t length_to(const char *text, size_t length, char separator)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\\')
+            i++;
+        else if (text[i] == separator)
+            return i;
+    }
+    return length;
+}
+
+static char *unescape(const char *text, size_t length)
+{
+    char *plain = qmpi_allocate(length + 1, 1);
+    size_t end = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\\' && i + 1 < length)
+            i++;
+        plain[end++] = text[i];
+    }
+    return plain;
+}
+
+/* A backslash must stand before one of `:` `,` `=` `\`. NULL: all do. */
+static char *check_escapes(const char *text)
+{
+    for (; *text; text++) {
+        if (*text != '\\')
+            continue;
+        text++;
+        if (!*text)
+            return qmpi_copy("it ends in a backslash that escapes nothing\n"
+                             "mend: remove it, or write \\\\ for a backslash");
+        if (!strchr(":,=\\", *text))
+            return qmpi_message(
+                "\\%c is no escape\nmend: only : , = and \\ are escaped; write \\\\ "
+                "for a backslash",
+                *text);
+    }
+    return NULL;
+}
+
+/* ---- Options ------------------------------------------------------------------------------------
+ */
+
+static bool has_option(const struct qmpi_entry *entry, const char *key)
+{
+    int i = 0;
+    while (i < entry->option_count && strcmp(entry->options[i].key, key) != 0)
+        i++;
+    return i < entry->option_count;
+}
+
+/* Room for one more: twice as much wherever the count is a power of two. */
+static void grow(struct qmpi_entry *entry)
+{
+    const size_t count = (size_t)entry->option_count;
+    if (count & (count - 1))
+        return;
+    struct qmpi_option *more = qmpi_allocate(count ? 2 * count : 1, sizeof *more);
+    if (count)
+        memcpy(more, entry->options, count * sizeof *more);
+    free(entry->options);
+    entry->options = more;
+}
+
+static char *given_twice(const char *key)
+{
+    char *shown = qmpi_shorten(key);
+    char *problem = qmpi_message("option '%s' is given twice\nmend: keep one of them", shown);
+    free(shown);
+    return problem;
+}
+
+char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value)
+{
+    char *problem = NULL;
+    if (qmpi_own_is_meant(key)) {
+        const int own = qmpi_own_find(key, value, &problem);
+        if (own >= 0 && entry->own[own]) {
+            problem = given_twice(key);
+        } else if (own >= 0) {
+            entry->own[own] = value;
+            value = NULL;
+        }
+    } else if (has_option(entry, key)) {
+        problem = given_twice(key);
+    } else {
+        grow(entry);
+        entry->options[entry->option_count++] = (struct qmpi_option){key, value};
+        return NULL;
+    }
+    free(key);
+    free(value);
+    return problem;
+}
+
+static char *parse_option(struct qmpi_entry *entry, const char *text, size_t length)
+{
+    const size_t key_length = length_to(text, length, '=');
+    if (key_length == length || key_length == 0) {
+        char *option = qmpi_copy_part(text, length);
+        char *shown = qmpi_shorten(option);
+        char *problem =
+            qmpi_message("option '%s' is not of the form key=value\n"
+                         "mend: write NAME,key=value; a comma inside a value is written "
+                         "\\,",
+                         shown);
+        free(shown);
+        free(option);
+        return problem;
+    }
+    return qmpi_entry_add_option(entry, unescape(text, key_length),
+                                 unescape(text + key_length + 1, length - key_length - 1));
+}
+
+static void parse_entry(struct qmpi_entry *entry)
+{
+    const char *text = entry->text;
+    size_t left = strlen(text);
+    entry->problem = check_escapes(text);
+    if (entry->problem)
+        return;
+    const size_t name_length = length_to(text, left, ',');
+    if (!name_length) {
+        entry->problem = qmpi_copy("it has options but no name\nmend: write NAME,key=value");
+        return;
+    }
+    entry->name = unescape(text, name_length);
+    text += name_length;
+    left -= name_length;
+    while (left && !entry->problem) { /* text[0] is a comma */
+        const size_t length = length_to(text + 1, left - 1, ',');
+        entry->problem = parse_option(entry, text + 1, length);
+        text += length + 1;
+        left -= length + 1;
+    }
+}
+
+void qmpi_tool_list_parse(const char *text, struct qmpi_tool_list *list)
+{
+    *list = (struct qmpi_tool_list){NULL, 0};
+    if (!text)
+        return;
+    size_t room = 1;
+    for (const char *c = text; *c; c++)
+        room += *c == ':';
+    list->entries = qmpi_allocate(room, sizeof *list->entries);
+    size_t left = strlen(text);
+    for (;;) {
+        const size_t length = length_to(text, left, ':');
+        if (length) {
+            struct qmpi_entry *entry = &list->entries[list->count++];
+            entry->position = list->count;
+            entry->text = qmpi_copy_part(text, length);
+            parse_entry(entry);
+        }
+        if (length == left)
+            return;
+        text += length + 1;
+        left -= length + 1;
+    }
+}
+
+void qmpi_tool_list_free(struct qmpi_tool_list *list)
+{
+    for (int i = 0; i < list->count; i++) {
+        struct qmpi_entry *entry = &list->entries[i];
+        for (int k = 0; k < entry->option_count; k++) {
+            free(entry->options[k].key);
+            free(entry->options[k].value);
+        }
+        for (int k = 0; k < QMPI_OWN_OPTIONS; k++)
+            free(entry->own[k]);
+        free(entry->options);
+        free(entry->text);
+        free(entry->name);
+        free(entry->problem);
+    }
+    free(list->entries);
+    *list = (struct qmpi_tool_list){NULL, 0};
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* x86-64, System V ABI: see dispatch/jump.c. A jump changes nothing but what C's functions may change. */
+#ifndef QMPI_STATIC /* there the C library's own are the program's */
+    .section .data.qmpi_real_jumps, "aw", @progbits
+    .balign 8
+    .globl qmpi_real_jumps
+    .hidden qmpi_real_jumps
+qmpi_real_jumps:
+
+.macro JUMP name, number
+    .section .data.qmpi_real_jumps, "aw", @progbits
+    .quad resolve_\name
+    .text
+    .p2align 4
+    .globl \name
+    .type \name, @function
+\name:
+    .cfi_startproc
+    movq qmpi_entry_frame@gottpoff(%rip), %rax
+    movq %fs:(%rax), %rax
+    movq qmpi_jumped_frame@gottpoff(%rip), %rdx
+    movq %rax, %fs:(%rdx)
+    jmp *qmpi_real_jumps + 8 * \number(%rip)
+    /* Before our constructor ran. */
+resolve_\name:
+    pushq %rdi
+    .cfi_adjust_cfa_offset 8
+    pushq %rsi
+    .cfi_adjust_cfa_offset 8
+    subq $8, %rsp
+    .cfi_adjust_cfa_offset 8
+    call qmpi_jump_resolve
+    addq $8, %rsp
+    .cfi_adjust_cfa_offset -8
+    popq %rsi
+    .cfi_adjust_cfa_offset -8
+    popq %rdi
+    .cfi_adjust_cfa_offset -8
+    jmp *qmpi_real_jumps + 8 * \number(%rip)
+    .cfi_endproc
+    .size \name, . - \name
+.endm
+
+JUMP longjmp, 0
+JUMP _longjmp, 1
+JUMP siglongjmp, 2
+JUMP __longjmp_chk, 3
+#endif
+    .section .note.GNU-stack, "", @progbits

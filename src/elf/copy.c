@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* See copy.h. */
+#define _GNU_SOURCE
+#include "elf/copy.h"
+
+#include "util/message.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The string table of the copy: the original's, and what is added. */
+struct strings {
+    char *text;
+    size_t size;
+};
+
+static size_t add_string(struct strings *strings, const char *string)
+{
+    const size_t length = strlen(string) + 1, offset = strings->size;
+    char *longer = qmpi_allocate(offset + length, 1);
+    memcpy(longer, strings->text, offset);
+    memcpy(longer + offset, string, length);
+    free(strings->text);
+    *strings = (struct strings){longer, offset + length};
+    return offset;
+}
+
+static bool write_at(int descriptor, off_t at, const void *bytes, size_t size)
+{
+    const char *rest = bytes;
+    while (size) {
+        const ssize_t written = pwrite(descriptor, rest, size, at);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        rest += written;
+        at += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+char *qmpi_elf_copy_expand(const char *text, const char *origin)
+{
+    static const char *const forms[] = {"$ORIGIN", "${ORIGIN}"};
+    char *expanded = qmpi_copy("");
+    while (*text) {
+        const char *value = NULL;
+        size_t length = 1;
+        for (size_t i = 0; !value && i < sizeof forms / sizeof *forms; i++) {
+            if (!strncmp(text, forms[i], strlen(forms[i]))) {
+                value = origin;
+                length = strlen(forms[i]);
+            }
+        }
+        char *longer =
+            value ? qmpi_format("%s%s", expanded, value) : qmpi_format("%s%c", expanded, *text);
+        free(expanded);
+        expanded = longer;
+        text += length;
+    }
+    return expanded;
+}
+
+/* ---- The dynamic section ------------------------------------------------------------------------
+ */
+
+struct dynamic {
+    ElfW(Dyn) * entries;
+    size_t count;
+};
+
+static ElfW(Dyn) * add_entry(struct dynamic *dynamic, int64_t tag, uint64_t value)
+{
+    ElfW(Dyn) *entry = &dynamic->entries[dynamic->count++];
+    entry->d_tag = tag;
+    entry->d_un.d_val = value;
+    return entry;
+}
+
+/* All entries of the copy, those of its string table still without their values. */
+static struct dynamic make_dynamic(const struct qmpi_elf_image *image, struct strings *strings,
+                                   const struct qmpi_elf_copy *copy)
+{
+    struct dynamic dynamic = {qmpi_allocate(image->dynamic_count + 2, sizeof *dynamic.entries), 0};
+    for (size_t i = 0; i < image->dynamic_count; i++) {
+        const int64_t tag = image->dynamic[i].d_tag;
+        const uint64_t value = image->dynamic[i].d_un.d_val;
+        if (tag == DT_SONAME || tag == DT_SYMBOLIC)
+            continue;
+        ElfW(Dyn) *entry = add_entry(&dynamic, tag, value);
+        if (tag == DT_NEEDED) {
+            const char *other = copy->needed(copy->data, qmpi_elf_string(image, value));
+            if (other)
+                entry->d_un.d_val = add_string(strings, other);
+        } else if (tag == DT_RUNPATH || tag == DT_RPATH) {
+            char *path = qmpi_elf_copy_expand(qmpi_elf_string(image, value), copy->origin);
+            entry->d_un.d_val = add_string(strings, path);
+            free(path);
+        }
+    }
+    if (copy->symbolic || qmpi_elf_tag(image, DT_SYMBOLIC, UINT64_MAX) != UINT64_MAX)
+        add_entry(&dynamic, DT_SYMBOLIC, 0);
+    add_entry(&dynamic, DT_NULL, 0);
+    return dynamic;
+}
+
+static void place_strings(struct dynamic *dynamic, uint64_t address, size_t size)
+{
+    for (size_t i = 0; i < dynamic->count; i++) {
+        if (dynamic->entries[i].d_tag == DT_STRTAB)
+            dynamic->entries[i].d_un.d_ptr = address;
+        else if (dynamic->entries[i].d_tag == DT_STRSZ)
+            dynamic->entries[i].d_un.d_val = size;
+    }
+}
+
+/* The table of needed versions names the libraries, too. */
+static bool rename_versions(const struct qmpi_elf_file *file, int descriptor,
+                            struct strings *strings, const struct qmpi_elf_copy *copy)
+{
+    const struct qmpi_elf_image *image = &file->image;
+    uint64_t left, at = qmpi_elf_file_offset(file, qmpi_elf_tag(image, DT_VERNEED, 0), &left);
+    uint64_t count = at ? qmpi_elf_tag(image, DT_VERNEEDNUM, 0) : 0;
+    ElfW(Verneed) row;
+    for (; count && left >= sizeof row; count--) {
+        memcpy(&row, (const char *)file->map + at, sizeof row);
+        const char *other = copy->needed(copy->data, qmpi_elf_string(image, row.vn_file));
+        const uint64_t next = row.vn_next;
+        if (other) {
+            row.vn_file = (ElfW(Word))add_string(strings, other);
+            if (!write_at(descriptor, (off_t)at, &row, sizeof row))
+                return false;
+        }
+        if (!next || next > left)
+            break;
+        at += next;
+        left -= next;
+    }
+    return true;
+}
+
+/* ---- The segment --------------------------------------------------------------------------------
+ */
+
+struct segment {
+    uint64_t offset, address;              /* where it begins, in the file and in memory */
+    uint64_t dynamic_at, strings_at, size; /* within it, behind the program headers */
+};
+
+static uint64_t round_up(uint64_t value, uint64_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
+static const ElfW(Phdr) * headers_of(const struct qmpi_elf_file *file, int *count)
+{
+    const ElfW(Ehdr) *header = file->map;
+    *count = header->e_phnum;
+    return (const void *)((const char *)file->map + header->e_phoff);
+}
+
+static struct segment lay_out(const struct qmpi_elf_file *file, const struct dynamic *dynamic,
+                              const struct strings *strings)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    struct segment segment = {.offset = round_up(file->size, page)};
+    int count;
+    const ElfW(Phdr) *headers = headers_of(file, &count);
+    for (int i = 0; i < count; i++) {
+        const uint64_t end = headers[i].p_vaddr + headers[i].p_memsz;
+        if (headers[i].p_type == PT_LOAD && end > segment.address)
+            segment.address = end;
+    }
+    segment.address = round_up(segment.address, page);
+    segment.dynamic_at = (uint64_t)(count + 1) * sizeof *headers;
+    segment.strings_at = segment.dynamic_at + dynamic->count * sizeof *dynamic->entries;
+    segment.size = segment.strings_at + strings->size;
+    return segment;
+}
+
+static ElfW(Phdr) header_for(uint32_t type, uint32_t flags, const struct segment *segment,
+                             uint64_t at, uint64_t size, uint64_t align)
+{
+    return (ElfW(Phdr)){.p_type = type,
+                        .p_flags = flags,
+                        .p_offset = segment->offset + at,
+                        .p_vaddr = segment->address + at,
+                        .p_paddr = segment->address + at,
+                        .p_filesz = size,
+                        .p_memsz = size,
+                        .p_align = align};
+}
+
+/* The original's headers with the new segment behind its last one: the loader wants an order. */
+static ElfW(Phdr) * make_headers(const struct qmpi_elf_file *file, const struct segment *segment)
+{
+    int count, last = -1, made = 0;
+    const ElfW(Phdr) *headers = headers_of(file, &count);
+    ElfW(Phdr) *others = qmpi_allocate((size_t)count + 1, sizeof *others);
+    for (int i = 0; i < count; i++)
+        last = headers[i].p_type == PT_LOAD ? i : last;
+    for (int i = 0; i < count; i++) {
+        others[made] = headers[i];
+        if (headers[i].p_type == PT_DYNAMIC)
+            others[made] = header_for(PT_DYNAMIC, PF_R | PF_W, segment, segment->dynamic_at,
+                                      segment->strings_at - segment->dynamic_at, sizeof(uint64_t));
+        else if (headers[i].p_type == PT_PHDR)
+            others[made] =
+                header_for(PT_PHDR, PF_R, segment, 0, segment->dynamic_at, sizeof(uint64_t));
+        made++;
+        if (i == last)
+            others[made++] = header_for(PT_LOAD, PF_R | PF_W, segment, 0, segment->size,
+                                        (uint64_t)sysconf(_SC_PAGESIZE));
+    }
+    return others;
+}
+
+static bool write_segment(const struct qmpi_elf_file *file, int descriptor, struct dynamic *dynamic,
+                          const struct strings *strings)
+{
+    const struct segment segment = lay_out(file, dynamic, strings);
+    ElfW(Phdr) *headers = make_headers(file, &segment);
+    ElfW(Ehdr) header = *(const ElfW(Ehdr) *)file->map;
+    header.e_phoff = segment.offset;
+    header.e_phnum++;
+    place_strings(dynamic, segment.address + segment.strings_at, strings->size);
+    const off_t at = (off_t)segment.offset;
+    const bool done =
+        write_at(descriptor, 0, &header, sizeof header) &&
+        write_at(descriptor, at, headers, segment.dynamic_at) &&
+        write_at(descriptor, at + (off_t)segment.dynamic_at, dynamic->entries,
+                 segment.strings_at - segment.dynamic_at) &&
+        write_at(descriptor, at + (off_t)segment.strings_at, strings->text, strings->size);
+    free(headers);
+    return done;
+}
+
+const char *qmpi_elf_copy_write(const struct qmpi_elf_file *file, int descriptor,
+                                const struct qmpi_elf_copy *copy)
+{
+    const struct qmpi_elf_image *image = &file->image;
+    struct strings strings = {qmpi_allocate(image->string_size, 1), image->string_size};
+    memcpy(strings.text, image->strings, image->string_size);
+    struct dynamic dynamic = make_dynamic(image, &strings, copy);
+    const bool done = write_at(descriptor, 0, file->map, file->size) &&
+                      rename_versions(file, descriptor, &strings, copy) &&
+                      write_segment(file, descriptor, &dynamic, &strings);
+    free(dynamic.entries);
+    free(strings.text);
+    return done ? NULL : strerror(errno);
+}

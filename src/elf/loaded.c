@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* See loaded.h. */
+#define _GNU_SOURCE
+#include "elf/loaded.h"
+
+#include <string.h>
+
+const void *qmpi_elf_loaded_at(const struct qmpi_elf_loaded *object, uint64_t address)
+{
+    return (const void *)(address < object->base ? address + object->base : address);
+}
+
+bool qmpi_elf_loaded_read(const struct dl_phdr_info *info, struct qmpi_elf_loaded *object)
+{
+    *object = (struct qmpi_elf_loaded){.base = info->dlpi_addr,
+                                       .name = info->dlpi_name ? info->dlpi_name : "",
+                                       .segments = info->dlpi_phdr,
+                                       .segment_count = info->dlpi_phnum};
+    struct qmpi_elf_image *image = &object->image;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            image->dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    }
+    if (!image->dynamic)
+        return false;
+    while (image->dynamic[image->dynamic_count].d_tag != DT_NULL)
+        image->dynamic_count++;
+    const uint64_t symbols = qmpi_elf_tag(image, DT_SYMTAB, 0);
+    const uint64_t strings = qmpi_elf_tag(image, DT_STRTAB, 0);
+    const uint64_t gnu = qmpi_elf_tag(image, DT_GNU_HASH, 0);
+    const uint64_t hash = qmpi_elf_tag(image, DT_HASH, 0);
+    if (!symbols || !strings || (!gnu && !hash))
+        return false;
+    image->symbols = qmpi_elf_loaded_at(object, symbols);
+    image->strings = qmpi_elf_loaded_at(object, strings);
+    image->string_size = (size_t)qmpi_elf_tag(image, DT_STRSZ, 0);
+    image->gnu_hash = gnu ? qmpi_elf_loaded_at(object, gnu) : NULL;
+    if (hash)
+        image->symbol_count = ((const uint32_t *)qmpi_elf_loaded_at(object, hash))[1];
+    return true;
+}
+
+static uint32_t gnu_hash_of(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+static const ElfW(Sym) *
+    find_hashed(const struct qmpi_elf_image *image, const char *name, uint32_t hash)
+{
+    const uint32_t *table = image->gnu_hash;
+    const uint32_t bucket_count = table[0], first = table[1], bloom_size = table[2];
+    const ElfW(Addr) *bloom = (const void *)(table + 4);
+    const uint32_t *buckets = (const void *)(bloom + bloom_size);
+    const uint32_t *chains = buckets + bucket_count;
+    enum { BITS = sizeof(ElfW(Addr)) * 8 };
+    if (!bucket_count || !bloom_size)
+        return NULL;
+    const ElfW(Addr) word = bloom[(hash / BITS) % bloom_size];
+    if (!((word >> (hash % BITS)) & (word >> ((hash >> table[3]) % BITS)) & 1))
+        return NULL;
+    uint32_t i = buckets[hash % bucket_count];
+    if (i < first)
+        return NULL;
+    for (;; i++) {
+        const uint32_t chained = chains[i - first];
+        const ElfW(Sym) *symbol = &image->symbols[i];
+        if ((chained | 1) == (hash | 1) && qmpi_elf_defines(symbol) &&
+            !strcmp(qmpi_elf_string(image, symbol->st_name), name))
+            return symbol;
+        if (chained & 1)
+            return NULL;
+    }
+}
+
+static const ElfW(Sym) * find_in_order(const struct qmpi_elf_image *image, const char *name)
+{
+    const size_t count = qmpi_elf_symbol_count(image);
+    for (size_t i = 0; i < count; i++) {
+        const ElfW(Sym) *symbol = &image->symbols[i];
+        if (qmpi_elf_defines(symbol) && !strcmp(qmpi_elf_string(image, symbol->st_name), name))
+            return symbol;
+    }
+    return NULL;
+}
+
+void *qmpi_elf_loaded_find(const struct qmpi_elf_loaded *object, const char *name)
+{
+    return qmpi_elf_loaded_find_hashed(object, name, gnu_hash_of(name));
+}
+
+void *qmpi_elf_loaded_find_hashed(const struct qmpi_elf_loaded *object, const char *name,
+                                  uint32_t hash)
+{
+    const struct qmpi_elf_image *image = &object->image;
+    const ElfW(Sym) *symbol =
+        image->gnu_hash ? find_hashed(image, name, hash) : find_in_order(image, name);
+    if (!symbol)
+        return NULL;
+    const ElfW(Addr) address = object->base + symbol->st_value;
+    if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+        return ((void *(*)(void))address)();
+    return (void *)address;
+}
+
+bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *address)
+{
+    const ElfW(Addr) offset = (ElfW(Addr))address - object->base;
+    for (int i = 0; i < object->segment_count; i++) {
+        const ElfW(Phdr) *segment = &object->segments[i];
+        if (segment->p_type == PT_LOAD && offset >= segment->p_vaddr &&
+            offset - segment->p_vaddr < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+struct holder {
+    const void *address;
+    struct qmpi_elf_loaded *object;
+    bool found;
+};
+
+static int look_for_holder(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct holder *holder = data;
+    const struct qmpi_elf_loaded segments = {
+        .base = info->dlpi_addr, .segments = info->dlpi_phdr, .segment_count = info->dlpi_phnum};
+    (void)size;
+    if (!qmpi_elf_loaded_contains(&segments, holder->address))
+        return 0;
+    holder->found = qmpi_elf_loaded_read(info, holder->object);
+    return 1;
+}
+
+bool qmpi_elf_loaded_holder(const void *address, struct qmpi_elf_loaded *object)
+{
+    struct holder holder = {address, object, false};
+    dl_iterate_phdr(look_for_holder, &holder);
+    return holder.found;
+}

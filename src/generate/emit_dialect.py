@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""MPICH's QMPI dialect: its function numbers, and what leads into and out of its layers."""
+from emit_c import GENERATED, LICENCE, Source, arguments, attribute, collect, parameters
+from mpi_header import Function, constant_name
+
+CONTEXT = "struct qmpi_dialect_context"
+NEAR = 2  # as QMPI_CHAIN_NEAR in chain.h
+
+
+def covered(source: Source) -> dict[str, Function]:
+    """The functions that have a number in the dialect, by the name of that number."""
+    present = {function.constant: function for function in source.functions}
+    return {name: present[name] for name in source.dialect if name in present}
+
+
+def numbers(source: Source) -> str:
+    return (
+        f"/* {LICENCE} */\n/* {GENERATED} */\n"
+        "#ifndef QMPI_DIALECT_NUMBERS_H\n#define QMPI_DIALECT_NUMBERS_H\n\n"
+        "/* How many functions mpi.h's own QMPI numbers; 0: it declares none. */\n"
+        f"#define QMPI_DIALECT_COUNT {len(source.dialect)}\n\n"
+        "/* The type that its calls take a number as. */\n"
+        f"#define QMPI_DIALECT_NUMBER {source.dialect_number}\n\n"
+        "#endif\n"
+    )
+
+
+def signature(function: Function) -> str:
+    return parameters(function, f"{CONTEXT} qmpi_context, int qmpi_tool_id")
+
+
+def pointer(function: Function) -> str:
+    return f"{function.result} (*)({signature(function)})"
+
+
+def enter_function(function: Function) -> str:
+    return (
+        f"{attribute(function)}QMPI_TRAMPOLINE static {function.result} dialect_enter_{function.name}"
+        f"({parameters(function)})\n"
+        "{\n"
+        f"{collect(function)}"
+        "    QMPI_LEAVES_FRAME const void *const qmpi_outer = qmpi_entry_frame;\n"
+        "    qmpi_entry_frame = QMPI_THIS_FRAME();\n"
+        "    const struct qmpi_node *const qmpi_head =\n"
+        f"        qmpi_node_at(&qmpi_heads[{function.constant}]);\n"
+        f"    return (({pointer(function)})qmpi_head->across)\n"
+        f"        ({arguments(function, 'qmpi_opaque(&qmpi_head->node), qmpi_head->node.tool_id')});\n"
+        "}\n"
+    )
+
+
+def into_function(function: Function) -> str:
+    return (
+        f"{attribute(function)}static {function.result} dialect_into_{function.name}"
+        f"({parameters(function, 'QMPI_Context qmpi_node')})\n"
+        "{\n"
+        f"{collect(function)}"
+        f"    return (({pointer(function)})((const struct qmpi_node *)qmpi_node)->across)\n"
+        f"        ({arguments(function, 'qmpi_opaque(qmpi_node), qmpi_node->tool_id')});\n"
+        "}\n"
+    )
+
+
+def through_function(function: Function) -> str:
+    return (
+        f"{attribute(function)}static {function.result} dialect_through_{function.name}"
+        f"({signature(function)})\n"
+        "{\n"
+        "    (void)qmpi_context;\n"
+        f"{collect(function)}"
+        f"    const QMPI_Context qmpi_node = qmpi_dialect_at(qmpi_tool_id, {function.constant});\n"
+        f"    return ((QMPI_{function.short}_t *)qmpi_node->function)"
+        f"({arguments(function, 'qmpi_node')});\n"
+        "}\n"
+    )
+
+
+def near_function(function: Function, place: int) -> str:
+    """As through_function, without looking for the row."""
+    return (
+        f"{attribute(function)}static {function.result} dialect_near_{place}_{function.name}"
+        f"({signature(function)})\n"
+        "{\n"
+        "    (void)qmpi_context;\n"
+        "    (void)qmpi_tool_id;\n"
+        f"{collect(function)}"
+        f"    const QMPI_Context qmpi_node = qmpi_dialect_near({place}, {function.constant});\n"
+        f"    return ((QMPI_{function.short}_t *)qmpi_node->function)"
+        f"({arguments(function, 'qmpi_node')});\n"
+        "}\n"
+    )
+
+
+def base_function(function: Function) -> str:
+    return (
+        f"{attribute(function)}static {function.result} dialect_base_{function.name}"
+        f"({signature(function)})\n"
+        "{\n"
+        "    (void)qmpi_context;\n"
+        "    (void)qmpi_tool_id;\n"
+        f"{collect(function)}"
+        f"    return (({function.result}(*)({parameters(function)}))"
+        f"qmpi_lasts[{function.constant}])({arguments(function)});\n"
+        "}\n"
+    )
+
+
+def functions(source: Source) -> str:
+    text = (
+        f"/* {LICENCE} */\n/* {GENERATED}\n"
+        " * Around layers of MPICH's dialect, see mpich.h.\n"
+        " * dialect_enter_X: MPI_X where such a layer is on top. dialect_into_X: the function of such a\n"
+        " * layer's node. dialect_near_N_X: what such a layer calls to come to a node of another kind,\n"
+        " * of the layer that N others stand below. dialect_through_X: of any layer, found by its tool_id.\n"
+        " * dialect_base_X: to come to the base. */\n"
+        '#include "mpich/mpich.h"\n\n#include "dispatch/arch/frame.h"\n\n'
+        '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n\n'
+    )
+    text += f'_Static_assert(QMPI_CHAIN_NEAR == {NEAR}, "other places than generated");\n\n'
+    found = covered(source)
+    for function in found.values():
+        text += enter_function(function) + "\n" + into_function(function) + "\n"
+        text += through_function(function) + "\n" + base_function(function) + "\n"
+        text += "".join(near_function(function, place) + "\n" for place in range(NEAR))
+    text += "const struct qmpi_dialect_ends qmpi_dialect_ends[QMPI_FUNCTION_COUNT] = {\n"
+    for function in found.values():
+        name = function.name
+        near = ", ".join(f"(qmpi_function *)dialect_near_{place}_{name}" for place in range(NEAR))
+        text += (
+            f"    [{function.constant}] = {{(qmpi_function *)dialect_enter_{name}, "
+            f"(qmpi_function *)dialect_into_{name},\n"
+            f"        (qmpi_function *)dialect_through_{name}, (qmpi_function *)dialect_base_{name},\n"
+            f"        {{{near}}}}},\n"
+        )
+    text += "    [QMPI_FUNCTION_COUNT - 1] = {.base = NULL},\n" if not found else ""
+    text += "};\n\nconst short qmpi_dialect_numbers[QMPI_DIALECT_COUNT + 1] = {\n"
+    known = {constant_name(name) for name in source.numbers}
+    present = {function.number for function in source.functions}
+    lacking = next(n for n in range(len(source.numbers) + 1) if n not in present)
+    for place, name in enumerate(source.dialect):
+        text += f"    [{place}] = {name if name in known else lacking},\n"
+    return text + "    [QMPI_DIALECT_COUNT] = -1,\n};\n"

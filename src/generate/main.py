@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Writes everything that follows from the MPI library's mpi.h and its exported functions.
+
+    main.py WHAT --numbers FILE [--header PREPROCESSED --library LIBRARY] [--mpi NAME] -o FILE
+
+WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that clash with mpi.h
+      wrappers <qmpi/MPI/wrappers.h>: QMPIX_FOR_EACH_FUNCTION
+      entries  the public symbols, in assembler
+      enter    for each function: the way into a chain, and the base at its end
+      static_base  the base of a program that is linked with libqmpi.a
+      names    number -> name, and whether this MPI has it
+      observe  for each function: the wrapper of a layer that observes it
+      description  what each function and its parameters are, and what they mean
+      shapes   the kinds of calls that the descriptions tell apart
+      handles  weak references to the MPI library's predefined handles
+      dialect  MPICH's QMPI dialect: what leads into its layers and on from them
+      dialect_numbers  how many functions it numbers
+      check    every entry called with distinctive arguments (tests)
+      dialect_check  the same under layers of MPICH's dialect (tests)
+      exists   which functions this MPI has, for tests that are written once for all MPIs
+      echo     the MPI library of that test: it answers with what it was given
+"""
+import argparse
+import sys
+
+import emit_c
+import emit_dialect
+import emit_header
+import emit_observe
+import emit_test
+import mpi_header
+
+EMITTERS = {
+    "header": emit_header.header,
+    "wrappers": emit_header.wrappers,
+    "entries": emit_c.entries,
+    "enter": emit_c.enter,
+    "names": emit_c.names,
+    "observe": emit_observe.observe,
+    "description": emit_observe.description,
+    "shapes": emit_observe.shapes,
+    "handles": emit_c.handles,
+    "static_base": emit_c.static_base,
+    "dialect": emit_dialect.functions,
+    "dialect_numbers": emit_dialect.numbers,
+    "check": emit_test.check,
+    "dialect_check": emit_test.dialect_check,
+    "exists": emit_test.exists,
+    "echo": emit_test.echo,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=EMITTERS)
+    parser.add_argument("--numbers", required=True, help="the committed list of functions")
+    parser.add_argument("--header", required=True, help="mpi.h, preprocessed")
+    parser.add_argument("--library", required=True, help="the MPI library")
+    parser.add_argument("--mpi", required=True, help="short name of this MPI: mpich, openmpi")
+    parser.add_argument("-o", "--output", required=True)
+    options = parser.parse_args()
+
+    numbers = mpi_header.read_numbers(options.numbers)
+    tree = mpi_header.parse(options.header)
+    exports = mpi_header.read_exports(options.library)
+    source = emit_c.Source(
+        mpi=options.mpi,
+        numbers=list(numbers),
+        functions=mpi_header.read_functions(tree, numbers, exports),
+        declared=mpi_header.read_names(tree),
+        objects=mpi_header.read_objects(tree),
+        dialect=mpi_header.read_enumerators(tree, "QMPI_Functions_enum")[:-1],  # MPI_LAST_FUNC_T
+        dialect_number=mpi_header.read_parameter_type(tree, "QMPI_Register_function", 1),
+    )
+    for function in source.functions:
+        if function.number >= len(numbers):
+            source.numbers.append(function.name)
+            print(
+                f"warning: {function.name} is not in {options.numbers}; its number "
+                f"{function.number} holds for this build alone",
+                file=sys.stderr,
+            )
+    with open(options.output, "w", encoding="utf-8") as output:
+        output.write(EMITTERS[options.what](source))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* See find.h. */
+#define _GNU_SOURCE
+#include "loader/find.h"
+
+#include "config/file.h"
+#include "elf/ld_cache.h"
+#include "util/message.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The places tried so far, with the reason for each, one line a place. */
+struct places {
+    char *text;
+    int count;
+};
+
+static void note_place(struct places *places, const char *path, const char *reason)
+{
+    enum { SHOWN = 40 };
+    if (++places->count <= SHOWN) {
+        char *shown = qmpi_shorten(path);
+        char *longer = qmpi_message("%-s  %s: %s\n", places->text, shown, reason);
+        free(shown);
+        free(places->text);
+        places->text = longer;
+    }
+}
+
+/* A file that is there is taken, whatever is wrong with it: passing over it would surprise. */
+static bool try_path(const char *path, struct places *places)
+{
+    if (access(path, F_OK) == 0)
+        return true;
+    note_place(places, path, strerror(errno));
+    return false;
+}
+
+static char *try_in_folder(const char *folder, size_t length, const char *name, bool as_written,
+                           struct places *places)
+{
+    static const char *const patterns[] = {"%.*s/%s.so", "%.*s/lib%s.so"};
+    for (int i = 0; i < (as_written ? 1 : 2); i++) {
+        char *path = as_written ? qmpi_format("%.*s/%s", (int)length, folder, name)
+                     : i == 0   ? qmpi_format(patterns[0], (int)length, folder, name)
+                                : qmpi_format(patterns[1], (int)length, folder, name);
+        if (try_path(path, places))
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+static char *try_tool_path(const char *name, bool as_written, struct places *places)
+{
+    const char *list = qmpi_setting("QMPI_TOOL_PATH");
+    while (list && *list) {
+        const size_t length = strcspn(list, ":");
+        char *path = length ? try_in_folder(list, length, name, as_written, places) : NULL;
+        if (path)
+            return path;
+        list += length + (list[length] == ':');
+    }
+    return NULL;
+}
+
+/* Where the dynamic loader looks: already loaded, LD_LIBRARY_PATH, its cache, its own folders. */
+static char *try_loader(const char *name, struct places *places)
+{
+    char *path = ld_cache_find(name);
+    void *self = dlopen(NULL, RTLD_LAZY);
+    Dl_serinfo head, *folders = NULL;
+    if (self && dlinfo(self, RTLD_DI_SERINFOSIZE, &head) == 0) {
+        folders = qmpi_allocate(1, head.dls_size);
+        folders->dls_size = head.dls_size;
+        folders->dls_cnt = head.dls_cnt;
+        if (dlinfo(self, RTLD_DI_SERINFO, folders) != 0)
+            folders->dls_cnt = 0;
+    }
+    for (unsigned i = 0; folders && i < folders->dls_cnt; i++) {
+        const char *folder = folders->dls_serpath[i].dls_name;
+        char *there = try_in_folder(folder, strlen(folder), name, true, places);
+        if (there) {
+            free(path);
+            path = there;
+            break;
+        }
+    }
+    free(folders);
+    if (self)
+        dlclose(self);
+    if (!path)
+        note_place(places, "the dynamic loader's cache", "not in it");
+    return path;
+}
+
+/* A path without a slash is taken for a name: the file of this folder that is meant. */
+static char *mend_name(const char *name)
+{
+    static const char *const patterns[] = {"./%s", "./%s.so", "./lib%s.so"};
+    for (int i = strstr(name, ".so") ? 0 : 1; i < 3; i++) {
+        char *path = i == 0   ? qmpi_format(patterns[0], name)
+                     : i == 1 ? qmpi_format(patterns[1], name)
+                              : qmpi_format(patterns[2], name);
+        if (access(path, R_OK) == 0) {
+            char *mend = qmpi_format("write %s: only what has a slash is a path", path);
+            free(path);
+            return mend;
+        }
+        free(path);
+    }
+    return qmpi_copy("correct the name (`qmpi list` shows the tools there are), or name the tool's "
+                     "folder in QMPI_TOOL_PATH");
+}
+
+char *qmpi_find_library(const char *name, const char *installed, const char *announced,
+                        char **problem)
+{
+    struct places places = {qmpi_copy(""), 0};
+    char *path = NULL;
+    if (strchr(name, '/')) {
+        if (try_path(name, &places))
+            path = qmpi_copy(name);
+    } else {
+        const bool as_written = strstr(name, ".so") != NULL;
+        path = try_tool_path(name, as_written, &places);
+        if (!path)
+            path = try_in_folder(installed, strlen(installed), name, as_written, &places);
+        if (!path && as_written)
+            path = try_loader(name, &places);
+    }
+    if (path) {
+        qmpi_debug(QMPI_TOPIC_FIND, "%s is %s", name, path);
+    } else if (strchr(name, '/')) {
+        *problem = qmpi_message("no such library\n%-smend: correct the path", places.text);
+    } else {
+        char *mend = mend_name(name);
+        *problem = qmpi_message("no such tool\n%s%s%-s%-smend: %s",
+                                *announced ? "  announced tools: " : "", announced,
+                                *announced ? "\n" : "", places.text, mend);
+        free(mend);
+    }
+    free(places.text);
+    return path;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* See load.h. */
+#define _GNU_SOURCE
+#include "loader/load.h"
+
+#include "elf/loadable.h"
+#include "process/mpi_library.h"
+#include "redirect/redirect.h"
+#include "util/message.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *explain_nothing_announced(const struct qmpi_layer *layer)
+{
+    const struct qmpi_tool *taken = qmpi_announce_refused();
+    if (taken)
+        return qmpi_message("%s announces a tool '%s', but %s has announced one of that name\n"
+                            "mend: list only one of the two",
+                            layer->path, taken->name, taken->path);
+    return qmpi_message("%s announces no tool when it is loaded\n"
+                        "mend: call QMPI_Register_tool_name from a constructor of the library",
+                        layer->path);
+}
+
+/* Which of the tools that a library announced an entry means. */
+static char *choose(struct qmpi_layer *layer, struct qmpi_tool *only, int count)
+{
+    struct qmpi_tool *named = qmpi_announce_find(layer->entry->name);
+    if (count == 0)
+        return explain_nothing_announced(layer);
+    layer->tool = count == 1 ? only : named;
+    if (layer->tool)
+        return NULL;
+    char *announced = qmpi_announce_list();
+    char *problem = qmpi_message("%s announces %d tools\nmend: preload it and name the tool in "
+                                 "QMPI_TOOLS; announced are %s",
+                                 layer->path, count, announced);
+    free(announced);
+    return problem;
+}
+
+char *qmpi_load_native(struct qmpi_layer *layer)
+{
+    static int loads;
+    if (!layer->tool) {
+        qmpi_announce_begin_load(++loads);
+        /* Where the MPI library comes before us, its own QMPI_ functions must not be the tool's.
+         * Else not: what the program copied of the library's data the tool must find there. */
+        const bool has_own = qmpi_base_symbol("QMPI_Register_tool_name") != NULL;
+        const int deep = has_own && qmpi_reach_is_passed_by() ? RTLD_DEEPBIND : 0;
+        void *handle = dlopen(layer->path, RTLD_NOW | RTLD_LOCAL | deep);
+        if (!handle)
+            return qmpi_loadable_explain(layer->path, dlerror(), "install or link what it needs");
+        struct link_map *map = NULL;
+        dlinfo(handle, RTLD_DI_LINKMAP, &map);
+        int count;
+        struct qmpi_tool *only = qmpi_announce_of_library(map, loads, &count);
+        char *problem = choose(layer, only, count);
+        if (problem)
+            return problem;
+    }
+    layer->name = layer->tool->name;
+    qmpi_debug(QMPI_TOPIC_LOAD, "layer %d: tool %s from %s", layer->tool_id, layer->name,
+               layer->tool->path);
+    return NULL;
+}

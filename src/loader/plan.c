@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* See plan.h. */
+#define _GNU_SOURCE
+#include "loader/plan.h"
+
+#include "elf/loaded.h"
+#include "loader/find.h"
+#include "loader/report.h"
+#include "process/mpi_library.h"
+#include "util/message.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *qmpi_plan_installed_folder(void)
+{
+    static char *folder;
+    struct qmpi_elf_loaded own;      /* not by dladdr, which looks at all symbols there are */
+    if (QMPI_TOOLS_FOLDER[0] == '/') /* libqmpi.a: there is no library beside which it could be */
+        return QMPI_TOOLS_FOLDER;
+    if (!folder) {
+        const char *self = qmpi_elf_loaded_holder(qmpi_ends, &own) ? own.name : "";
+        char *real = realpath(self, NULL);
+        self = real ? real : self;
+        const char *slash = strrchr(self, '/');
+        folder = slash ? qmpi_format("%.*s/" QMPI_TOOLS_FOLDER, (int)(slash - self), self)
+                       : qmpi_copy(QMPI_TOOLS_FOLDER);
+        free(real);
+    }
+    return folder;
+}
+
+/* A resident tool becomes one layer; listed again it is loaded from a copy. */
+static void plan_resident(struct qmpi_plan *plan, struct qmpi_resident *resident)
+{
+    plan->kind = QMPI_KIND_PMPI;
+    plan->path = qmpi_copy(resident->path);
+    if (!resident->taken)
+        plan->resident = resident;
+    resident->taken = true;
+}
+
+/* The same name leads to the same file, and that is looked at once. `earlier` had no problem. */
+static bool plan_again(struct qmpi_plan *plan, const struct qmpi_plan *earlier, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!earlier[i].path || strcmp(earlier[i].entry->name, plan->entry->name) != 0)
+            continue;
+        plan->path = qmpi_copy(earlier[i].path);
+        plan->kind = earlier[i].kind;
+        return true;
+    }
+    return false;
+}
+
+/* Plans the next one after the `count` of `listed`. */
+static char *plan_entry(struct qmpi_plan *listed, int count, const struct qmpi_entry *entry)
+{
+    struct qmpi_plan *plan = &listed[count];
+    char *problem = NULL;
+    *plan = (struct qmpi_plan){.entry = entry, .kind = QMPI_KIND_NATIVE};
+    if (entry->problem)
+        return qmpi_copy(entry->problem);
+    plan->tool = qmpi_announce_find(entry->name);
+    if (plan->tool || plan_again(plan, listed, count))
+        return NULL;
+    struct qmpi_resident *resident = qmpi_resident_by_name(entry->name);
+    if (!resident) {
+        char *announced = qmpi_announce_list();
+        plan->path =
+            qmpi_find_library(entry->name, qmpi_plan_installed_folder(), announced, &problem);
+        free(announced);
+        if (plan->path)
+            problem = qmpi_kind_read(plan->path, qmpi_base_soname(), &plan->kind);
+        resident = problem ? NULL : qmpi_resident_by_file(plan->path);
+    }
+    if (resident) {
+        free(plan->path);
+        plan_resident(plan, resident);
+    }
+    return problem;
+}
+
+/* Stands for a tool that is not listed where an entry is asked for. */
+static const struct qmpi_entry *make_entry(const struct qmpi_resident *resident)
+{
+    struct qmpi_entry *entry = qmpi_allocate(1, sizeof *entry);
+    entry->text = qmpi_copy(resident->path);
+    entry->name = qmpi_copy(resident->name);
+    return entry;
+}
+
+static int adopt(struct qmpi_plan *plans, bool in_front)
+{
+    int count = 0;
+    for (int i = 0; i < qmpi_resident_count(); i++) {
+        struct qmpi_resident *resident = qmpi_resident_get(i);
+        if (resident->taken || resident->in_front != in_front)
+            continue;
+        plans[count].entry = make_entry(resident);
+        plan_resident(&plans[count++], resident);
+    }
+    return count;
+}
+
+/* The program's calls reach a tool in front of us before the layers above it. */
+static char *check_place(const struct qmpi_plan *plans, int index)
+{
+    const struct qmpi_resident *resident = plans[index].resident;
+    if (!resident || !resident->in_front || index == 0 ||
+        (plans[index - 1].resident && plans[index - 1].resident->in_front))
+        return NULL;
+    return qmpi_message(
+        "%s stands in front of libqmpi, so the program's calls would pass by the layers "
+        "above it\nmend: put libqmpi first in LD_PRELOAD, or list this tool first",
+        resident->path);
+}
+
+static int check_places(struct qmpi_plan *plans, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        plans[kept] = plans[i];
+        char *problem = check_place(plans, kept);
+        if (problem)
+            qmpi_problem_report_entry(plans[i].entry, problem);
+        else
+            kept++;
+    }
+    return kept;
+}
+
+struct qmpi_plan *qmpi_plan_make(const struct qmpi_tool_list *list, int *count)
+{
+    qmpi_resident_find();
+    const int residents = qmpi_resident_count();
+    struct qmpi_plan *listed = qmpi_allocate((size_t)list->count, sizeof *listed);
+    int listed_count = 0;
+    for (int i = 0; i < list->count; i++) {
+        char *problem = plan_entry(listed, listed_count, &list->entries[i]);
+        if (problem) {
+            free(listed[listed_count].path);
+            qmpi_problem_report_entry(&list->entries[i], problem);
+        } else {
+            listed_count++;
+        }
+    }
+    struct qmpi_plan *plans = qmpi_allocate((size_t)(listed_count + residents), sizeof *plans);
+    *count = adopt(plans, true);
+    memcpy(plans + *count, listed, (size_t)listed_count * sizeof *plans);
+    *count += listed_count;
+    *count += adopt(plans + *count, false);
+    *count = check_places(plans, *count);
+    free(listed);
+    return plans;
+}

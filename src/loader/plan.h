@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The layers to come: what QMPI_TOOLS lists, found and inspected, and the PMPI tools that are in
+ * the process without being listed. Nothing is loaded yet.
+ */
+#ifndef QMPI_PLAN_H
+#define QMPI_PLAN_H
+
+#include "config/tool_list.h"
+#include "loader/inspect.h"
+#include "process/preloaded.h"
+#include "registry/tool.h"
+
+struct qmpi_plan {
+    const struct qmpi_entry *entry;
+    enum qmpi_kind kind;
+    struct qmpi_tool *tool;         /* announced already; NULL: from `path` */
+    struct qmpi_resident *resident; /* loaded already; NULL: from `path` */
+    char *path;
+};
+
+/*
+ * Plans the stack, from the application down. Entries that cannot be used are reported and left
+ * out. The entries of `list` live for the whole run.
+ */
+struct qmpi_plan *qmpi_plan_make(const struct qmpi_tool_list *list, int *count);
+
+/* The folder of the installed tools, beside libqmpi. */
+const char *qmpi_plan_installed_folder(void);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* See signal_guard.h. */
+#define _GNU_SOURCE
+#include "loader/signal_guard.h"
+
+#include "loader/report.h"
+#include "util/message.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* A sanitizer tells more of a fault than we do. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1 /* as GCC has it */
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+static const bool sanitized = true;
+#else
+static const bool sanitized = false;
+#endif
+
+static const struct {
+    int number;
+    const char *name;
+} signals[] = {{SIGSEGV, "SIGSEGV"},
+               {SIGBUS, "SIGBUS"},
+               {SIGILL, "SIGILL"},
+               {SIGFPE, "SIGFPE"},
+               {SIGABRT, "SIGABRT"}};
+enum { SIGNALS = sizeof signals / sizeof *signals };
+
+static bool guarding, speaks;
+static pthread_t loader;
+/* A message's two parts, made beforehand: a handler can make none. */
+static char *entry_part; /* NULL: no layer's turn has come */
+static char *signal_parts[SIGNALS];
+static struct sigaction previous[SIGNALS];
+
+/* In one piece. Where nobody is there to read it, nothing follows from that. */
+static void say(int signal_index)
+{
+    char *const last = signal_parts[signal_index];
+    const struct iovec parts[] = {{entry_part, strlen(entry_part)}, {last, strlen(last)}};
+    const ssize_t written = writev(STDERR_FILENO, parts, sizeof parts / sizeof *parts);
+    (void)written;
+}
+
+static void handle(int number)
+{
+    for (int i = 0; i < SIGNALS; i++) {
+        if (signals[i].number != number)
+            continue;
+        if (guarding && pthread_equal(pthread_self(), loader)) {
+            if (speaks && entry_part)
+                say(i);
+            _exit(2);
+        }
+        /* Another thread's: as if we were not there. It returns to what raised it. */
+        sigaction(number, &previous[i], NULL);
+        if (number == SIGABRT)
+            raise(number);
+    }
+}
+
+void qmpi_guard_start(void)
+{
+    if (sanitized || guarding || qmpi_debugs(QMPI_TOPIC_LOAD))
+        return;
+    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    loader = pthread_self();
+    speaks = qmpi_speaks();
+    for (int i = 0; i < SIGNALS; i++)
+        signal_parts[i] =
+            qmpi_message("ended by %s while it was loaded or initialised\n"
+                         "qmpi:   mend: build or copy it again; QMPI_DEBUG=load leaves the signal "
+                         "to a debugger\n",
+                         signals[i].name);
+    guarding = true;
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(signals[i].number, &action, &previous[i]);
+}
+
+void qmpi_guard_entry(const struct qmpi_entry *entry)
+{
+    if (!guarding)
+        return;
+    char *where = qmpi_problem_where(entry), *last = entry_part;
+    entry_part = qmpi_message("qmpi: %s: ", where);
+    free(where);
+    free(last);
+}
+
+void qmpi_guard_end(void)
+{
+    struct sigaction now;
+    for (int i = 0; guarding && i < SIGNALS; i++) {
+        if (sigaction(signals[i].number, NULL, &now) == 0 && now.sa_handler == handle)
+            sigaction(signals[i].number, &previous[i], NULL);
+    }
+    guarding = false;
+    for (int i = 0; i < SIGNALS; i++) {
+        free(signal_parts[i]);
+        signal_parts[i] = NULL;
+    }
+    free(entry_part);
+    entry_part = NULL;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * MPICH's library has the dialect's calls too, as stubs that do nothing but fail. Where a program
+ * was linked so that the loader finds that library before ours, everybody's references lead to
+ * those stubs: they are changed; and so are the symbols in the library, for the tools to come,
+ * whose constructors call before anybody could change their references.
+ */
+#define _GNU_SOURCE
+#include "elf/define.h"
+#include "elf/reloc.h"
+#include "mpich/mpich.h"
+#include "pmpi/dlsym.h"
+#include "redirect/redirect.h"
+#include "util/message.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {"QMPI_Register_tool_name", "QMPI_Register_tool_storage",
+                                    "QMPI_Register_function",  "QMPI_Get_function",
+                                    "QMPI_Get_tool_storage",   "QMPI_Get_calling_address"};
+enum { COUNT = sizeof names / sizeof *names };
+
+static void *targets[COUNT]; /* ours, whatever the loader finds */
+
+static void find_ours(void)
+{
+    struct qmpi_elf_loaded object;
+    if (!qmpi_elf_loaded_holder(qmpi_ends, &object))
+        return;
+    for (int i = 0; i < COUNT; i++)
+        targets[i] = qmpi_elf_loaded_find(&object, names[i]);
+}
+
+static void *target_of(const char *name)
+{
+    for (int i = 0; name[0] == 'Q' && i < COUNT; i++) {
+        if (!strcmp(name, names[i]))
+            return targets[i];
+    }
+    return NULL;
+}
+
+static void *rewrite(void *data, const char *name, enum qmpi_binding binding)
+{
+    (void)data;
+    (void)binding;
+    return target_of(name);
+}
+
+static bool is_mpi_library(const struct qmpi_elf_loaded *object)
+{
+    return qmpi_elf_loaded_find(object, "PMPI_Get_library_version") != NULL;
+}
+
+bool qmpi_dialect_is_hidden(void)
+{
+    /* Not our own dlsym, as in redirect/redirect.c. */
+    void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
+    const void *found = QMPI_DIALECT_COUNT ? look_up(RTLD_DEFAULT, names[0]) : NULL;
+    const bool hidden = found && qmpi_reach_is_mpi_library(found);
+    if (hidden && !targets[0])
+        find_ours();
+    return hidden;
+}
+
+bool qmpi_dialect_concerns(const struct qmpi_elf_loaded *object)
+{
+    return !qmpi_elf_loaded_contains(object, qmpi_ends) &&
+           (is_mpi_library(object) || qmpi_elf_refers(object, rewrite, NULL));
+}
+
+void qmpi_dialect_claim(const struct qmpi_elf_loaded *object)
+{
+    static bool said;
+    if (!qmpi_dialect_concerns(object))
+        return;
+    char *problem = is_mpi_library(object) ? qmpi_elf_redefine(object, target_of)
+                                           : qmpi_elf_rewrite(object, rewrite, NULL);
+    if (problem && !said && qmpi_speaks())
+        qmpi_sayf("tools of MPICH's QMPI dialect may not be heard: %-s", problem);
+    said |= problem != NULL;
+    free(problem);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* See lazy.h. */
+#define _GNU_SOURCE
+#include "mpit/lazy.h"
+
+#include "dispatch/chain.h"
+#include "registry/layer.h"
+
+#include <qmpi/mpit.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Recursive: a publisher may use MPI_T itself. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static void (*publishers[QMPI_LAYERS_MAX + 1])(int tool_id); /* NULL: none, or it has published */
+static atomic_bool demanded;
+
+int QMPIX_Register_publisher(int tool_id, void (*publish)(int tool_id))
+{
+    if (!qmpi_layer_get(tool_id) || !publish)
+        return MPI_ERR_ARG;
+    pthread_mutex_lock(&lock);
+    const bool late = atomic_load(&demanded);
+    if (!late)
+        publishers[tool_id] = publish;
+    pthread_mutex_unlock(&lock);
+    if (late)
+        publish(tool_id);
+    return MPI_SUCCESS;
+}
+
+void qmpi_mpit_demand_forget(int tool_id)
+{
+    pthread_mutex_lock(&lock);
+    publishers[tool_id] = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+static void publish_all(void)
+{
+    for (int tool_id = QMPIX_stack.layers; tool_id >= 1; tool_id--) {
+        void (*const publish)(int) = publishers[tool_id];
+        publishers[tool_id] = NULL;
+        if (publish)
+            publish(tool_id);
+    }
+}
+
+void qmpi_mpit_demand(void)
+{
+    if (atomic_load_explicit(&demanded, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&lock);
+    publish_all();
+    /* While layers are still being initialised others may yet register. */
+    if (qmpi_chain_is_open())
+        atomic_store_explicit(&demanded, true, memory_order_release);
+    pthread_mutex_unlock(&lock);
+}

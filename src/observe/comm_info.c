@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* See comm_info.h. */
+#include "observe/comm_info.h"
+
+#include "observe/semantics.h"
+#include "observe/topology.h"
+#include "util/lock.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+QMPI_LOCK(lock);
+static int comm_keyval = MPI_KEYVAL_INVALID, window_keyval = MPI_KEYVAL_INVALID;
+
+/* Counts the records that were freed: what a thread remembers from before may be one of them. */
+static unsigned generation = 1;
+
+/* What this thread was told last. It is not read or changed while it is being changed, which only a
+ * signal handler in the same thread could do. */
+static _Thread_local struct {
+    volatile sig_atomic_t changing;
+    MPI_Comm comm;
+    unsigned generation;
+    const struct qmpi_processes *processes;
+} last;
+
+static void drop(struct qmpi_processes *processes)
+{
+    if (!processes)
+        return;
+    free(processes->world);
+    free(processes->sources);
+    free(processes->destinations);
+    free(processes);
+}
+
+static int delete_comm(MPI_Comm comm, int keyval, void *value, void *state)
+{
+    (void)comm;
+    (void)keyval;
+    (void)state;
+    __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
+    drop(value);
+    return MPI_SUCCESS;
+}
+
+static int delete_window(MPI_Win window, int keyval, void *value, void *state)
+{
+    (void)window;
+    (void)keyval;
+    (void)state;
+    drop(value);
+    return MPI_SUCCESS;
+}
+
+/* A copy of a communicator has other processes to ask about, or none. */
+static int copy_none_comm(MPI_Comm comm, int keyval, void *state, void *value, void *copy,
+                          int *flag)
+{
+    (void)comm;
+    (void)keyval;
+    (void)state;
+    (void)value;
+    (void)copy;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static int copy_none_window(MPI_Win window, int keyval, void *state, void *value, void *copy,
+                            int *flag)
+{
+    (void)window;
+    (void)keyval;
+    (void)state;
+    (void)value;
+    (void)copy;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+/* ---- Ranks in the world -------------------------------------------------------------------------
+ */
+
+/* The group of all processes. In a program with sessions alone one of our own is opened for it. */
+static bool world_group(MPI_Group *group)
+{
+    int initialized = 0;
+    QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
+    if (initialized)
+        return QMPI_PMPI(Comm_group, COMM_GROUP)(MPI_COMM_WORLD, group) == MPI_SUCCESS;
+#if MPI_VERSION >= 4
+    MPI_Session session;
+    if (QMPI_PMPI(Session_init, SESSION_INIT)(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) !=
+        MPI_SUCCESS)
+        return false;
+    const int result =
+        QMPI_PMPI(Group_from_session_pset, GROUP_FROM_SESSION_PSET)(session, "mpi://WORLD", group);
+    QMPI_PMPI(Session_finalize, SESSION_FINALIZE)(&session);
+    return result == MPI_SUCCESS;
+#else
+    return false;
+#endif
+}
+
+static void translate(struct qmpi_processes *processes, MPI_Group group)
+{
+    MPI_Group world;
+    int *ranks = calloc((size_t)processes->peers + 1, sizeof *ranks);
+    processes->world = calloc((size_t)processes->peers + 1, sizeof *processes->world);
+    for (int i = 0; processes->world && i < processes->peers; i++)
+        processes->world[i] = MPI_UNDEFINED;
+    if (ranks && processes->world && world_group(&world)) {
+        for (int i = 0; i < processes->peers; i++)
+            ranks[i] = i;
+        QMPI_PMPI(Group_translate_ranks, GROUP_TRANSLATE_RANKS)
+        (group, processes->peers, ranks, world, processes->world);
+        QMPI_PMPI(Group_free, GROUP_FREE)(&world);
+    }
+    free(ranks);
+}
+
+static struct qmpi_processes *find_comm(MPI_Comm comm)
+{
+    struct qmpi_processes *processes = calloc(1, sizeof *processes);
+    MPI_Group group;
+    int inter = 0;
+    if (!processes || QMPI_PMPI(Comm_test_inter, COMM_TEST_INTER)(comm, &inter) != MPI_SUCCESS ||
+        (inter ? QMPI_PMPI(Comm_remote_group, COMM_REMOTE_GROUP)(comm, &group)
+               : QMPI_PMPI(Comm_group, COMM_GROUP)(comm, &group)) != MPI_SUCCESS) {
+        free(processes);
+        return NULL;
+    }
+    processes->is_inter = inter;
+    QMPI_PMPI(Comm_rank, COMM_RANK)(comm, &processes->rank);
+    QMPI_PMPI(Comm_size, COMM_SIZE)(comm, &processes->local);
+    QMPI_PMPI(Group_size, GROUP_SIZE)(group, &processes->peers);
+    translate(processes, group);
+    QMPI_PMPI(Group_free, GROUP_FREE)(&group);
+    qmpi_topology_find(comm, processes);
+    return processes;
+}
+
+static struct qmpi_processes *find_window(MPI_Win window)
+{
+    struct qmpi_processes *processes = calloc(1, sizeof *processes);
+    MPI_Group group;
+    if (!processes || QMPI_PMPI(Win_get_group, WIN_GET_GROUP)(window, &group) != MPI_SUCCESS) {
+        free(processes);
+        return NULL;
+    }
+    QMPI_PMPI(Group_size, GROUP_SIZE)(group, &processes->peers);
+    QMPI_PMPI(Group_rank, GROUP_RANK)(group, &processes->rank);
+    processes->local = processes->peers;
+    processes->in = processes->out = -1;
+    translate(processes, group);
+    QMPI_PMPI(Group_free, GROUP_FREE)(&group);
+    return processes;
+}
+
+/* Whether MPI may be asked about a communicator. Outside MPI_Init and MPI_Finalize any other than
+ * the predefined ones can only be a session's. */
+static bool may_exist(MPI_Comm comm)
+{
+    int initialized = 0, finalized = 0;
+    if (comm == MPI_COMM_NULL)
+        return false;
+    QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
+    QMPI_PMPI(Finalized, FINALIZED)(&finalized);
+    return !finalized && (initialized || (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF));
+}
+
+/* ---- Kept with the handle -----------------------------------------------------------------------
+ */
+
+static bool keyvals_are_there(void)
+{
+    if (comm_keyval == MPI_KEYVAL_INVALID)
+        QMPI_PMPI(Comm_create_keyval, COMM_CREATE_KEYVAL)
+    (copy_none_comm, delete_comm, &comm_keyval, NULL);
+    if (window_keyval == MPI_KEYVAL_INVALID)
+        QMPI_PMPI(Win_create_keyval, WIN_CREATE_KEYVAL)
+    (copy_none_window, delete_window, &window_keyval, NULL);
+    return comm_keyval != MPI_KEYVAL_INVALID && window_keyval != MPI_KEYVAL_INVALID;
+}
+
+static struct qmpi_processes *look_up(MPI_Comm comm)
+{
+    struct qmpi_processes *processes = NULL;
+    int flag = 0;
+    QMPI_PMPI(Comm_get_attr, COMM_GET_ATTR)(comm, comm_keyval, &processes, &flag);
+    return flag ? processes : NULL;
+}
+
+static const struct qmpi_processes *comm_processes(MPI_Comm comm)
+{
+    pthread_mutex_lock(&lock);
+    struct qmpi_processes *processes = keyvals_are_there() ? look_up(comm) : NULL;
+    if (!processes && comm_keyval != MPI_KEYVAL_INVALID) {
+        processes = find_comm(comm);
+        if (processes &&
+            QMPI_PMPI(Comm_set_attr, COMM_SET_ATTR)(comm, comm_keyval, processes) != MPI_SUCCESS) {
+            drop(processes);
+            processes = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return processes;
+}
+
+const struct qmpi_processes *qmpi_processes_of_comm(MPI_Comm comm)
+{
+    const unsigned now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+    if (!last.changing && last.generation == now && last.comm == comm)
+        return last.processes;
+    const struct qmpi_processes *processes = may_exist(comm) ? comm_processes(comm) : NULL;
+    if (processes && !last.changing) {
+        last.changing = 1;
+        atomic_signal_fence(memory_order_seq_cst);
+        last.comm = comm;
+        last.generation = now;
+        last.processes = processes;
+        atomic_signal_fence(memory_order_seq_cst);
+        last.changing = 0;
+    }
+    return processes;
+}
+
+const struct qmpi_processes *qmpi_processes_of_window(MPI_Win window)
+{
+    struct qmpi_processes *processes = NULL;
+    int flag = 0;
+    if (window == MPI_WIN_NULL)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    if (keyvals_are_there())
+        QMPI_PMPI(Win_get_attr, WIN_GET_ATTR)(window, window_keyval, &processes, &flag);
+    if (!flag) {
+        processes = find_window(window);
+        if (processes && QMPI_PMPI(Win_set_attr, WIN_SET_ATTR)(window, window_keyval, processes) !=
+                             MPI_SUCCESS) {
+            drop(processes);
+            processes = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return processes;
+}
+
+int qmpi_processes_world(const struct qmpi_processes *processes, int rank)
+{
+    if (!processes->world || rank < 0 || rank >= processes->peers)
+        return MPI_UNDEFINED;
+    return processes->world[rank];
+}
+
+int QMPIX_Comm_world_rank(MPI_Comm comm, int rank, int *world)
+{
+    const struct qmpi_processes *processes;
+    if (comm == MPI_COMM_NULL || !world)
+        return MPI_ERR_ARG;
+    processes = qmpi_processes_of_comm(comm);
+    if (!processes)
+        return MPI_ERR_OTHER;
+    *world = qmpi_processes_world(processes, rank);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* How many bytes a call hands over and asks for, and its messages: see <qmpi/observer.h>. */
+#ifndef QMPI_AMOUNT_H
+#define QMPI_AMOUNT_H
+
+#include "observe/semantics.h"
+
+struct qmpi_amount {
+    MPI_Count sent, received;
+};
+
+/*
+ * The bytes of one part of a call: its send side or its receive side, of a point-to-point,
+ * one-sided or file operation. A persistent operation's as if it were started now.
+ */
+int qmpi_amount_sent(const QMPIX_Call *call, MPI_Count *bytes);
+int qmpi_amount_received(const QMPIX_Call *call, MPI_Count *bytes);
+
+/* Elements `first` … `first + count - 1` of a send (receive) side: counts times sizes. With a
+ * single count and type that many times as much. */
+int qmpi_amount_send_parts(const QMPIX_Call *call, int first, int count, MPI_Count *bytes);
+int qmpi_amount_receive_parts(const QMPIX_Call *call, int first, int count, MPI_Count *bytes);
+
+/* Both sides of a collective; in collective.c. */
+int qmpi_amount_collective(const QMPIX_Call *call, struct qmpi_amount *amount);
+
+/* Both sides of any call but MPI_Start; a persistent operation's as if it were started now. */
+int qmpi_amount_of(const QMPIX_Call *call, struct qmpi_amount *amount);
+
+/* Whether the call, as it stands, moves anything: a failed one does not. MPI_ERR_OTHER: it does,
+ * but MPI cannot be asked about it now. */
+int qmpi_amount_check(const QMPIX_Call *call, bool *moves);
+
+/* The status of a transfer that is finished; NULL: there is none. */
+const MPI_Status *qmpi_amount_status(const QMPIX_Call *call);
+
+/* What is known of the message that a matched receive gets; NULL: it is another call. The records
+ * of such receives are the first part of what observe_X keeps. */
+static inline const struct qmpi_matched *qmpi_amount_matched(const QMPIX_Call *call)
+{
+    if (qmpi_meaning_of(call)->shape != QMPI_SHAPE_MATCHED_RECEIVE)
+        return NULL;
+    return &((const struct qmpi_observed_message *)(const void *)call)->matched;
+}
+
+/* In transfer.c: the messages of a call (at most 2: to be sent, to be received), as qmpi_amount_of
+ * counts them. */
+int qmpi_amount_transfers(const QMPIX_Call *call, QMPIX_Transfer transfers[2], int *count);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See dlsym.h. A program that asks the MPI library for MPI_X gets our entry. A hosted tool
+ * that asks for PMPI_X means the next layer; asking for MPI_X it means itself, or behind it
+ * (RTLD_NEXT) the next layer.
+ */
+#define _GNU_SOURCE
+#include "pmpi/dlsym.h"
+
+#include "functions/functions.h"
+#include "pmpi/deferred.h"
+#include "pmpi/next.h"
+#include "pmpi/pmpi.h"
+#include "redirect/redirect.h"
+#include "registry/objects.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *(*qmpi_real_dlsym)(void *handle, const char *name);
+
+/* A sanitizer asks dlsym before its own memory is there: nothing on that way may be instrumented.
+ */
+#define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
+
+/* dlvsym is not ours, so it finds the real one. The version changed when libdl went into libc. */
+EARLY static void find_real(void)
+{
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
+    for (size_t i = 0; !qmpi_real_dlsym && i < sizeof versions / sizeof *versions; i++)
+        qmpi_real_dlsym =
+            (void *(*)(void *, const char *))(uintptr_t)dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    if (!qmpi_real_dlsym)
+        abort(); /* no C library that we know is without it */
+}
+
+void *qmpi_tool_dlsym_global(const char *name)
+{
+    if (!qmpi_real_dlsym)
+        find_real();
+    return qmpi_real_dlsym(RTLD_DEFAULT, name);
+}
+
+static bool told[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
+
+bool qmpi_tool_dlsym_told(int tool_id)
+{
+    return __atomic_load_n(&told[tool_id], __ATOMIC_RELAXED);
+}
+
+static void *answer_tool(struct qmpi_layer *layer, void *handle, const char *name, int number,
+                         bool pmpi)
+{
+    const bool named = handle != RTLD_NEXT && handle != RTLD_DEFAULT;
+    void *plain = named ? qmpi_real_dlsym(handle, name) : NULL;
+    if (named && (!plain || qmpi_host_layer_of(plain) == layer))
+        return plain;
+    if (!pmpi && !named && handle != RTLD_NEXT && layer->functions[number])
+        return (void *)(uintptr_t)layer->functions[number];
+    __atomic_store_n(&told[layer->tool_id], true, __ATOMIC_RELAXED);
+    return (void *)(uintptr_t)qmpi_below(layer, number);
+}
+
+/* A resident tool's constructor, before there is a stack. */
+static void *answer_early(struct qmpi_resident *resident, void *handle, const char *name,
+                          int number, bool pmpi)
+{
+    const bool named = handle != RTLD_NEXT && handle != RTLD_DEFAULT;
+    void *plain = named ? qmpi_real_dlsym(handle, name) : NULL;
+    void *own = qmpi_elf_loaded_find(&resident->object, name);
+    if (named && (!plain || plain == own))
+        return plain;
+    if (!pmpi && handle == RTLD_DEFAULT && own)
+        return own;
+    return qmpi_late_find(resident, number);
+}
+
+/* A program that looks MPI_X up in the MPI library, instead of being linked with it, means to call
+ * it. */
+static void *answer_program(void *handle, const char *name, int number)
+{
+    if (handle == RTLD_NEXT || !qmpi_entries[number])
+        return NULL;
+    void *plain = qmpi_real_dlsym(handle, name);
+    /* Known once the base is; before, the slow way tells. */
+    const bool mpi = plain && (plain == (void *)(uintptr_t)qmpi_bases[number] ||
+                               qmpi_reach_is_mpi_library(plain));
+    return mpi ? (void *)(uintptr_t)qmpi_entries[number] : NULL;
+}
+
+EARLY void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
+{
+    if (!qmpi_real_dlsym)
+        find_real();
+    const bool pmpi = name[0] == 'P';
+    const char *plain = name + pmpi;
+    if (plain[0] != 'M' || plain[1] != 'P' || plain[2] != 'I')
+        return NULL;
+    const int number = qmpi_name_find(plain);
+    struct qmpi_layer *layer = number >= 0 && qmpi_host_is_used ? qmpi_host_layer_of(caller) : NULL;
+    if (layer)
+        return answer_tool(layer, handle, name, number, pmpi);
+    if (number < 0 || !qmpi_entries[number])
+        return NULL;
+    struct qmpi_resident *resident = qmpi_chain_is_open() ? NULL : qmpi_resident_holds(caller);
+    if (resident)
+        return answer_early(resident, handle, name, number, pmpi);
+    return pmpi ? NULL : answer_program(handle, name, number);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* See pmpi.h. */
+#define _GNU_SOURCE
+#include "pmpi/pmpi.h"
+
+#include "dispatch/chain.h"
+#include "elf/file.h"
+#include "elf/interposition.h"
+#include "elf/loadable.h"
+#include "functions/functions.h"
+#include "pmpi/deferred.h"
+#include "pmpi/environ.h"
+#include "pmpi/library_copy.h"
+#include "pmpi/next.h"
+#include "pmpi/opening.h"
+#include "pmpi/relocate.h"
+#include "pmpi/relocations.h"
+#include "pmpi/sharing.h"
+#include "process/preloaded.h"
+#include "registry/objects.h"
+#include "util/message.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool qmpi_host_is_used;
+
+struct qmpi_layer *qmpi_host_layer_of(const void *address)
+{
+    const struct qmpi_group *group = qmpi_opening_group_of(address);
+    return group ? group->layer : NULL;
+}
+
+qmpi_function *qmpi_host_way(int number, const void *caller, bool pmpi)
+{
+    struct qmpi_layer *layer = qmpi_host_layer_of(caller);
+    struct qmpi_elf_loaded object;
+    if (!layer)
+        return NULL;
+    const void *own = !pmpi && qmpi_elf_loaded_holder(caller, &object)
+                          ? qmpi_elf_loaded_find(&object, qmpi_names[number].name)
+                          : NULL;
+    return own ? (qmpi_function *)(uintptr_t)own : qmpi_below(layer, number);
+}
+
+char *qmpi_host_tool_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    if (!strncmp(name, "lib", 3) && strlen(name) > 3)
+        name += 3;
+    const char *end = strstr(name, ".so");
+    return qmpi_copy_part(name, end && end != name ? (size_t)(end - name) : strlen(name));
+}
+
+static char *check_options(const struct qmpi_layer *layer)
+{
+    for (int i = 0; i < layer->entry->option_count; i++) {
+        if (!strncmp(layer->entry->options[i].key, "env.", 4) && layer->entry->options[i].key[4])
+            continue;
+        char *shown = qmpi_shorten(layer->entry->options[i].key);
+        char *problem =
+            qmpi_message("a PMPI tool has no option '%s'\nmend: its only options are "
+                         "env.NAME=value, which set an environment variable for it alone",
+                         shown);
+        free(shown);
+        return problem;
+    }
+    return NULL;
+}
+
+/* Whether the tool is a layer already, or loaded for somebody else. */
+static bool is_again(const struct qmpi_layer *layer)
+{
+    for (const struct qmpi_group *group = qmpi_group_first(); group; group = group->next) {
+        if (group->layer->path && qmpi_elf_file_same(group->layer->path, layer->path))
+            return true;
+    }
+    void *already = dlopen(layer->path, RTLD_LAZY | RTLD_NOLOAD);
+    if (already)
+        dlclose(already);
+    return already != NULL;
+}
+
+/* Opens the tool's library, or its copy. */
+static char *open_library(struct qmpi_layer *layer, const char *path, struct qmpi_group **group)
+{
+    struct qmpi_saved_environment *saved = qmpi_tool_getenv_enter(layer);
+    struct qmpi_opening *opening = qmpi_opening_begin(layer, path);
+    /* Lazily, as when it is preloaded: tools refer to functions that only some programs bring. */
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    const char *reason = handle ? NULL : dlerror();
+    qmpi_tool_getenv_leave(saved);
+    *group = qmpi_opening_end(opening, handle);
+    if (handle)
+        return NULL;
+    return qmpi_loadable_explain(path, reason,
+                                 strcmp(path, layer->path)
+                                     ? "install what it needs, or set TMPDIR to a folder from "
+                                       "which libraries can be loaded"
+                                     : "install what it needs");
+}
+
+static char *load_library(struct qmpi_layer *layer, struct qmpi_group **group)
+{
+    char *problem = NULL;
+    layer->again = is_again(layer);
+    struct qmpi_copies copies = {.layer = layer, .path = layer->path};
+    char *path = qmpi_copies_make(&copies, &problem);
+    layer->shares = copies.shares;
+    if (path)
+        problem = open_library(layer, path, group);
+    if (problem && !copies.needed && (!path || strcmp(path, layer->path) != 0)) {
+        qmpi_debug(QMPI_TOPIC_LOAD, "%s is loaded without copies: %-s", layer->path, problem);
+        free(problem);
+        layer->shares = false;
+        problem = open_library(layer, layer->path, group);
+    }
+    free(path);
+    return problem;
+}
+
+/* A tool that was there before. */
+static struct qmpi_group *adopt_resident(struct qmpi_layer *layer)
+{
+    struct qmpi_resident *resident = layer->resident;
+    resident->layer = layer;
+    qmpi_late_settle(resident);
+    return resident->program ? qmpi_group_make(layer, &resident->object, 1)
+                             : qmpi_opening_adopt(layer, &resident->object);
+}
+
+static qmpi_function *find_function(const struct qmpi_group *group, int number)
+{
+    void *found = NULL;
+    for (int i = 0; !found && i < group->count; i++)
+        found = qmpi_elf_loaded_find_hashed(&group->objects[i], qmpi_names[number].name,
+                                            qmpi_name_hashes[number].mpi);
+    return (qmpi_function *)(uintptr_t)found;
+}
+
+static void find_functions(struct qmpi_layer *layer)
+{
+    for (int number = 0; number < qmpi_name_count; number++) {
+        if (qmpi_names[number].exists)
+            layer->functions[number] = find_function(layer->group, number);
+    }
+}
+
+static struct qmpi_tool *describe(const char *path)
+{
+    struct qmpi_tool *tool = qmpi_allocate(1, sizeof *tool);
+    tool->name = qmpi_host_tool_name(path);
+    tool->path = qmpi_copy(path);
+    return tool;
+}
+
+/* Loaded by us, a tool's functions are not in the program's way: those of MPI alone are called. */
+static void say_what_is_missed(const struct qmpi_layer *layer)
+{
+    const char *preload = layer->entry->own[QMPI_OWN_PRELOAD];
+    const bool wished = preload && !strcmp(preload, "no");
+    char *replaced =
+        layer->resident || wished ? NULL : qmpi_replaces(&layer->group->objects[0].image);
+    if (replaced && qmpi_speaks())
+        qmpi_sayf(
+            "layer %d (%s) also replaces %s, outside MPI: of those it does not see the program's "
+            "calls\n  mend: `qmpi run` preloads the first layer of such a tool, which then does",
+            layer->tool_id, layer->name, replaced);
+    free(replaced);
+}
+
+static char *describe_binding(const struct qmpi_layer *layer, const struct qmpi_references *counts)
+{
+    char *text =
+        qmpi_format("%s; reaches PMPI by %d call, %d table and %d data references%s",
+                    layer->resident ? "hosted, preloaded or linked" : "hosted", counts->calls,
+                    counts->got, counts->data, counts->dlsym ? ", and by dlsym" : "");
+    for (int i = 1; i < layer->group->count; i++) {
+        char *longer = qmpi_format("%s%s%s", text, i == 1 ? "; private dependencies: " : ", ",
+                                   qmpi_copies_original(layer->group->objects[i].name));
+        free(text);
+        text = longer;
+    }
+    char *shares = qmpi_shares(layer);
+    if (shares) { /* qmpi check looks for these words */
+        char *longer = qmpi_format("%s; shares %s", text, shares);
+        free(text);
+        free(shares);
+        text = longer;
+    }
+    return text;
+}
+
+/* Points the references of a group to the layer below. */
+static char *bind_group(const struct qmpi_group *group, struct qmpi_references *counts)
+{
+    const struct qmpi_resident *resident = group->layer->resident;
+    const bool program = resident && resident->program;
+    char *problem = NULL;
+    for (int i = 0; i < group->count && !problem; i++) {
+        problem = qmpi_references_rewrite(group, &group->objects[i], program, counts);
+        qmpi_cells_note(group, &group->objects[i], program);
+    }
+    return problem;
+}
+
+/* Makes `first` the layer's own, and binds it and what the tool has opened in its constructors. */
+static char *bind_groups(struct qmpi_layer *layer, struct qmpi_group *first,
+                         struct qmpi_references *counts)
+{
+    char *problem = NULL;
+    qmpi_chain_hold(); /* a thread of the tool's may be opening something right now */
+    layer->group = first;
+    for (struct qmpi_group *group = qmpi_group_first(); group && !problem; group = group->next) {
+        if (group->layer == layer)
+            problem = bind_group(group, counts);
+    }
+    qmpi_chain_release();
+    return problem;
+}
+
+void qmpi_host_add(struct qmpi_group *group, bool shares)
+{
+    struct qmpi_references counts = {0, 0, 0, 0};
+    qmpi_chain_hold();
+    group->layer->shares |= shares;
+    if (!group->layer->group) { /* it is being loaded, and this will be done then */
+        qmpi_chain_release();
+        return;
+    }
+    char *problem = bind_group(group, &counts);
+    qmpi_chain_release();
+    if (problem && qmpi_speaks())
+        qmpi_sayf("layer %d (%s): calls of %s pass by the layers below: %-s", group->layer->tool_id,
+                  group->layer->name, group->objects[0].name, problem);
+    free(problem);
+}
+
+char *qmpi_host_load(struct qmpi_layer *layer)
+{
+    struct qmpi_references counts = {0, 0, 0, 0};
+    char *problem = check_options(layer);
+    qmpi_host_is_used = true;
+    if (problem)
+        return problem;
+    struct qmpi_group *group = NULL;
+    if (layer->resident)
+        group = adopt_resident(layer);
+    else
+        problem = load_library(layer, &group);
+    if (!problem)
+        problem = bind_groups(layer, group, &counts);
+    if (problem)
+        return problem;
+    find_functions(layer);
+    layer->tool = describe(layer->path);
+    layer->name = layer->tool->name;
+    layer->details = describe_binding(layer, &counts);
+    qmpi_debug(QMPI_TOPIC_LOAD, "layer %d: tool %s from %s: %s", layer->tool_id, layer->name,
+               layer->path, layer->details);
+    say_what_is_missed(layer);
+    return NULL;
+}

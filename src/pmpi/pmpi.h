@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hosted layers: unmodified PMPI tools. A tool's own MPI_X are the layer's functions; its
+ * references to PMPI_X are made to point straight at the next layer, so that between two hosted
+ * layers, and from the last one to the base, no code of ours runs.
+ *
+ * Files: closure (which objects a layer consists of), opening (while they are loaded), copy_plan
+ * and library_copy (those that must be the layer's alone), relocate (their relocations), next
+ * (where they lead), relocations (where they lead when a layer was switched), dlopen, dlsym and
+ * environ (what a tool opens and looks up while it runs), deferred (what it has looked up before it
+ * was a layer), arch/ (the processor's part).
+ */
+#ifndef QMPI_HOST_H
+#define QMPI_HOST_H
+
+#include "registry/layer.h"
+
+/* Gives `layer` its library, loaded, copied or adopted, and its functions. NULL, or what is wrong.
+ */
+char *qmpi_host_load(struct qmpi_layer *layer);
+
+/* Whether any layer is hosted: a quick answer for those who are asked often. */
+extern bool qmpi_host_is_used __attribute__((visibility("hidden")));
+
+/* The hosted layer whose code holds `address`; also while that layer is being loaded. NULL: none.
+ */
+struct qmpi_layer *qmpi_host_layer_of(const void *address);
+
+/* Binds what a tool has opened itself to the layer below. `shares`: copies are among it. */
+struct qmpi_group;
+void qmpi_host_add(struct qmpi_group *group, bool shares);
+
+/*
+ * Where a call of MPI_X, or PMPI_X, leads that hosted code makes before its references are
+ * rewritten: from a constructor. NULL: the caller is no hosted layer's.
+ */
+qmpi_function *qmpi_host_way(int number, const void *caller, bool pmpi);
+
+/* The name of the tool that a PMPI tool's library is: its file name without `lib` and `.so…`. */
+char *qmpi_host_tool_name(const char *path);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* See sharing.h. */
+#define _GNU_SOURCE
+#include "pmpi/sharing.h"
+
+#include "pmpi/closure.h"
+#include "pmpi/library_copy.h"
+#include "util/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct sharing {
+    const struct qmpi_layer *layer;
+    char *text;
+};
+
+static void append(struct sharing *sharing, const char *path, const struct qmpi_layer *other)
+{
+    const char *slash = strrchr(path, '/');
+    char *longer = qmpi_format("%s%s%s with layer %d (%s)", sharing->text ? sharing->text : "",
+                               sharing->text ? ", " : "", slash ? slash + 1 : path, other->tool_id,
+                               other->name);
+    free(sharing->text);
+    sharing->text = longer;
+}
+
+static void look(void *data, struct qmpi_closure *closure)
+{
+    struct sharing *sharing = data;
+    const int first = qmpi_closure_at(closure, sharing->layer->group->objects[0].base);
+    int count = 0;
+    int *order = first < 0 ? NULL : qmpi_closure_reach(closure, first, &count);
+    for (int i = 1; i < count; i++) {
+        const struct qmpi_elf_loaded *object = &closure->objects[order[i]].object;
+        const struct qmpi_group *group = qmpi_group_of(object->image.dynamic);
+        if (group && group->layer != sharing->layer)
+            append(sharing, qmpi_copies_original(object->name), group->layer);
+    }
+    free(order);
+}
+
+char *qmpi_shares(const struct qmpi_layer *layer)
+{
+    struct sharing sharing = {layer, NULL};
+    if (layer->group && !(layer->resident && layer->resident->program))
+        qmpi_closure_use(NULL, look, &sharing);
+    return sharing.text;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See tmpdir.h. The folder is removed by a destructor at a normal end. A rank that is killed (as
+ * the others of a job that aborts are) cannot do that, so a program of ours (cleanup.c) waits for
+ * its end. Without that program all goes on; what is left then, the next one of this user sweeps.
+ */
+#define _GNU_SOURCE
+#include "pmpi/tmpdir.h"
+
+#include "loader/plan.h"
+#include "util/directory.h"
+#include "util/message.h"
+#include "util/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static struct qmpi_folder folder; /* path NULL: it is not made yet */
+static pid_t owner;               /* a forked child must not take it away from its parent */
+static int files;
+
+__attribute__((destructor)) static void remove_folder(void)
+{
+    if (folder.path && owner == getpid())
+        qmpi_folder_remove(&folder);
+}
+
+/* A relative one would mean another folder wherever the program goes. */
+static const char *root_folder(void)
+{
+    const char *root = secure_getenv("TMPDIR");
+    return root && *root == '/' ? root : "/tmp";
+}
+
+/*
+ * A descriptor that becomes ready when this process is gone, whatever it did with its own ones
+ * before; -1: there is none. Kernels before 5.3 have none of the process itself, but a pipe, whose
+ * other end stays open for the run.
+ */
+static int end_of_this_process(void)
+{
+    int ends[2] = {-1, -1};
+#ifdef SYS_pidfd_open
+    ends[0] = (int)syscall(SYS_pidfd_open, getpid(), 0);
+#endif
+    if (ends[0] < 0 && pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    const int moved = fcntl(ends[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(ends[0]);
+    return moved;
+}
+
+static void start_cleanup(void)
+{
+    const int end = end_of_this_process();
+    char *program = qmpi_format("%s/qmpi-cleanup", qmpi_plan_installed_folder());
+    char *device = qmpi_format("%llu", (unsigned long long)folder.device);
+    char *inode = qmpi_format("%llu", (unsigned long long)folder.inode);
+    char *const arguments[] = {program, folder.path, device, inode, NULL};
+    if (end < 0 || !qmpi_detached_start(arguments, end, folder.lock))
+        qmpi_debug(QMPI_TOPIC_LOAD, "%s cannot be started: if this process is killed, %s is left",
+                   program, folder.path);
+    if (end >= 0)
+        close(end);
+    free(program);
+    free(device);
+    free(inode);
+}
+
+static bool make_folder(char **problem)
+{
+    if (folder.path)
+        return true;
+    const char *root = root_folder();
+    const int error = qmpi_folder_make(&folder, root);
+    if (error) {
+        *problem =
+            qmpi_message("a copy of a library is needed, but no folder can be made in %s: %s\n"
+                         "mend: set TMPDIR",
+                         root, strerror(error));
+        return false;
+    }
+    owner = getpid();
+    start_cleanup();
+    return true;
+}
+
+char *qmpi_temporary_file(const char *name, int *descriptor, char **problem)
+{
+    if (!make_folder(problem))
+        return NULL;
+    char *own = qmpi_format("%s/%d", folder.path, ++files);
+    char *path = qmpi_format("%s/%s", own, name);
+    *descriptor = -1;
+    if (mkdir(own, 0700) == 0)
+        *descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    if (*descriptor < 0) {
+        *problem = qmpi_message("%s cannot be made: %s\nmend: set TMPDIR to a folder with room",
+                                path, strerror(errno));
+        free(path);
+        path = NULL;
+    }
+    free(own);
+    return path;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* See handles.h. */
+#define _GNU_SOURCE
+#include "process/handles.h"
+
+#include "dispatch/chain.h"
+#include "elf/reloc.h"
+#include "util/message.h"
+
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef OPEN_MPI
+static void *target_of(void *data, const char *name, enum qmpi_binding binding)
+{
+    (void)binding;
+    return strncmp(name, "ompi_", 5) ? NULL : qmpi_elf_loaded_find(data, name);
+}
+
+static int bind_own(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_contains(&object, qmpi_ends))
+        return 0;
+    char *problem = qmpi_elf_rewrite(&object, target_of, data);
+    if (problem)
+        qmpi_sayf("MPI's predefined handles are not known to the observers: %-s", problem);
+    free(problem);
+    return 1;
+}
+
+/* Where the program holds copies of the library's data the loader has bound us to those. */
+static bool are_bound(void)
+{
+    return &ompi_mpi_comm_world != NULL;
+}
+
+void qmpi_handles_find(const struct qmpi_elf_loaded *library)
+{
+    if (!are_bound())
+        dl_iterate_phdr(bind_own, (void *)library);
+}
+#else
+void qmpi_handles_find(const struct qmpi_elf_loaded *library)
+{
+    (void)library;
+}
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* See mpi_library.h. */
+#define _GNU_SOURCE
+#include "process/mpi_library.h"
+
+#include "elf/loaded.h"
+#include "functions/functions.h"
+#include "process/handles.h"
+#include "util/message.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT];
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct qmpi_elf_loaded library; /* its name is copied; its other pointers live on */
+static char *mismatch;
+
+struct search {
+    struct qmpi_elf_loaded best;
+    int functions; /* how many of the PMPI functions that we know `best` defines */
+    qmpi_function *found[QMPI_FUNCTION_COUNT]; /* those; NULL: it does not */
+};
+
+static int find_functions(const struct qmpi_elf_loaded *object, qmpi_function **found)
+{
+    int count = 0;
+    for (int number = 0; number < qmpi_name_count; number++) {
+        found[number] = (qmpi_function *)(uintptr_t)qmpi_elf_loaded_find_hashed(
+            object, qmpi_names[number].name - 1, qmpi_name_hashes[number].pmpi);
+        count += found[number] != NULL;
+    }
+    return count;
+}
+
+/* A tool may define some PMPI functions too (Darshan does): the MPI library defines most of them.
+ */
+static int consider(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct search *search = data;
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_find(&object, "PMPI_Init") ||
+        qmpi_elf_loaded_contains(&object, qmpi_ends))
+        return 0;
+    qmpi_function *found[QMPI_FUNCTION_COUNT] = {NULL};
+    const int functions = find_functions(&object, found);
+    qmpi_debug(QMPI_TOPIC_BASE, "%s defines %d PMPI functions",
+               *object.name ? object.name : "the program", functions);
+    if (functions > search->functions) {
+        search->best = object;
+        search->functions = functions;
+        memcpy(search->found, found, sizeof found);
+    }
+    return 0;
+}
+
+/* For an MPI older than the build: the function is called but does not exist. */
+static int missing_function(void)
+{
+    static int said;
+    if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+        qmpi_sayf("the program called an MPI function that %s does not have; it gets an error\n"
+                  "mend: run with the MPI library that the program was built with",
+                  qmpi_base_path());
+    return MPI_ERR_OTHER;
+}
+
+/* MPICH and what descends from it have inner functions that their bindings call. */
+static bool is_mpich(void)
+{
+    const size_t count = qmpi_elf_symbol_count(&library.image);
+    for (size_t i = 0; i < count; i++) {
+        const ElfW(Sym) *symbol = &library.image.symbols[i];
+        const char *name = qmpi_elf_string(&library.image, symbol->st_name);
+        if (qmpi_elf_defines(symbol) && (!strncmp(name, "MPIR_", 5) || !strncmp(name, "MPII_", 5)))
+            return true;
+    }
+    return false;
+}
+
+static void note_family(void)
+{
+    const bool open_mpi = qmpi_elf_loaded_find(&library, "ompi_mpi_comm_world") != NULL;
+    if (!open_mpi && !is_mpich()) {
+        mismatch =
+            qmpi_message("the program runs on %s, which is neither MPICH nor Open MPI\n"
+                         "mend: run it without tools, or with a build of it for one of these",
+                         qmpi_base_path());
+        return;
+    }
+    const char *family = open_mpi ? "openmpi" : "mpich";
+    if (strcmp(family, QMPI_MPI) != 0)
+        mismatch = qmpi_message(
+            "the program runs on %s (%s), but this libqmpi was built for %s\n"
+            "mend: `qmpi run --mpi=%s`, where qmpi is installed for it, too; else "
+            "build and install it: meson setup -Dmpi=%s",
+            open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, family, family);
+}
+
+static void find(void)
+{
+    struct search search = {.functions = 0};
+    dl_iterate_phdr(consider, &search);
+    if (!search.functions) {
+        /* A program may reach MPI through us alone (linked with -lqmpi only). */
+        if (!dlopen(QMPI_MPI_SONAME, RTLD_NOW | RTLD_GLOBAL)) {
+            qmpi_sayf("no MPI library is loaded, and %s cannot be: %s\n"
+                      "mend: link the program with its MPI library",
+                      QMPI_MPI_SONAME, dlerror());
+            _exit(2);
+        }
+        dl_iterate_phdr(consider, &search);
+    }
+    library = search.best;
+    library.name = qmpi_copy(library.name);
+    if (*library.name) /* a program may close it, and open it again */
+        dlopen(library.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    note_family();
+    qmpi_handles_find(&library);
+    for (int number = 0; number < qmpi_name_count; number++) {
+        if (!qmpi_names[number].exists)
+            continue;
+        qmpi_bases[number] =
+            search.found[number] ? search.found[number] : (qmpi_function *)missing_function;
+    }
+    qmpi_debug(QMPI_TOPIC_BASE, "the base is %s (%s), %d functions", qmpi_base_path(),
+               qmpi_base_soname(), search.functions);
+}
+
+void qmpi_base_find(void)
+{
+    pthread_once(&once, find);
+}
+
+void *qmpi_base_symbol(const char *name)
+{
+    return library.name ? qmpi_elf_loaded_find(&library, name) : NULL;
+}
+
+const char *qmpi_base_mismatch(void)
+{
+    return mismatch;
+}
+
+const char *qmpi_base_soname(void)
+{
+    const char *name = qmpi_elf_soname(&library.image);
+    return name ? name : "no soname";
+}
+
+const char *qmpi_base_path(void)
+{
+    return library.name && *library.name ? library.name : "the program itself";
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The base of every chain: the PMPI functions of the MPI library that the program brought. libqmpi
+ * itself needs no MPI library; it looks for the one that is loaded.
+ */
+#ifndef QMPI_BASE_H
+#define QMPI_BASE_H
+
+#include "dispatch/chain.h"
+
+#include <stdbool.h>
+
+/*
+ * Finds the MPI library and fills qmpi_bases; once, whichever thread comes first. Ends the process
+ * with a message where there is no MPI library at all.
+ */
+void qmpi_base_find(void);
+
+/*
+ * What the MPI library defines under a name that is not MPI's; NULL: nothing, or the library has
+ * not been found yet.
+ */
+void *qmpi_base_symbol(const char *name);
+
+/* Why the MPI library found is not the kind that this build is for; NULL: it is. */
+const char *qmpi_base_mismatch(void);
+
+/* libqmpi.a: the PMPI functions of the MPI library that the program is linked with. */
+extern qmpi_function *const qmpi_static_bases[QMPI_FUNCTION_COUNT];
+
+/* The soname and the path of the MPI library found. */
+const char *qmpi_base_soname(void);
+const char *qmpi_base_path(void);
+
+#endif

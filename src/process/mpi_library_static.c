@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* mpi_library.h for libqmpi.a: the MPI library is linked into the program with us, nothing need be
+ * found.
+ */
+#include "process/mpi_library.h"
+
+#include <stddef.h>
+#include <string.h>
+
+qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT];
+
+void qmpi_base_find(void)
+{
+    memcpy(qmpi_bases, qmpi_static_bases, sizeof qmpi_bases); /* again and again the same */
+}
+
+void *qmpi_base_symbol(const char *name)
+{
+    (void)name; /* a static program's references are bound already */
+    return NULL;
+}
+
+const char *qmpi_base_mismatch(void)
+{
+    return NULL;
+}
+
+const char *qmpi_base_soname(void)
+{
+    return NULL; /* tools may need the shared library; its functions are the program's */
+}
+
+const char *qmpi_base_path(void)
+{
+    return "the program itself";
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether an object has to do with MPI. Nearly all libraries of a process have not, and many
+ * symbols; so of those of a loaded object mostly the hashes are read, not the names.
+ */
+#ifndef QMPI_MPI_SYMBOLS_H
+#define QMPI_MPI_SYMBOLS_H
+
+#include "elf/image.h"
+
+/* Whether it defines an MPI function, under the name MPI_X. */
+bool qmpi_mpi_symbols_defined(const struct qmpi_elf_image *image);
+
+/* Whether it defines an MPI function or refers to one, as MPI_X or PMPI_X. */
+bool qmpi_mpi_symbols_any(const struct qmpi_elf_image *image);
+
+#endif

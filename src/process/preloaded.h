@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * PMPI tools that are in the process before start-up: preloaded, linked as a library, or part of
+ * the program itself. Those in the stack's list become the layer that they are listed as; the
+ * others are adopted, above the stack where the loader finds their functions before ours, else
+ * below it.
+ */
+#ifndef QMPI_RESIDENT_H
+#define QMPI_RESIDENT_H
+
+#include "elf/loaded.h"
+
+#include <stdbool.h>
+
+struct qmpi_late;
+struct qmpi_layer;
+
+struct qmpi_resident {
+    struct qmpi_elf_loaded object;
+    char *path;
+    char *name;               /* the tool's name */
+    bool program;             /* the program itself */
+    bool in_front;            /* the loader finds its functions before libqmpi's */
+    bool taken;               /* it has become a layer */
+    struct qmpi_layer *layer; /* that layer, once it is built */
+    struct qmpi_late *late;   /* what it found by dlsym before; NULL: nothing */
+};
+
+/* Finds them; once. */
+void qmpi_resident_find(void);
+
+/* All of them, in the loader's order. */
+int qmpi_resident_count(void);
+struct qmpi_resident *qmpi_resident_get(int index);
+
+/* The resident tool with code at an address; NULL: none. The program itself does not count. */
+struct qmpi_resident *qmpi_resident_holds(const void *address);
+
+/* The resident tool that an entry means: by tool name, file name, soname, or the same file. */
+struct qmpi_resident *qmpi_resident_by_name(const char *name);
+struct qmpi_resident *qmpi_resident_by_file(const char *path);
+
+/*
+ * The PMPI tool that defines `function` and is found before libqmpi; of several the one nearest to
+ * it. NULL: none.
+ */
+struct qmpi_resident *qmpi_resident_in_front(const char *function);
+
+#endif

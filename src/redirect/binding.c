@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* See binding.h. */
+#define _GNU_SOURCE
+#include "redirect/binding.h"
+
+#include "dispatch/chain.h"
+#include "elf/reloc.h"
+#include "functions/functions.h"
+#include "redirect/attributes.h"
+#include "util/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* In the order in which they were found; any thread may go through them, and none is taken away. */
+struct binding {
+    struct qmpi_elf_loaded object;
+    struct binding *next;
+};
+static struct binding *bindings;
+bool qmpi_binding_any;
+
+static struct binding *first_binding(void)
+{
+    return __atomic_load_n(&bindings, __ATOMIC_ACQUIRE);
+}
+
+static struct binding *next_binding(const struct binding *binding)
+{
+    return __atomic_load_n(&binding->next, __ATOMIC_ACQUIRE);
+}
+
+bool qmpi_binding_is(const struct qmpi_elf_loaded *object)
+{
+    static const char *const marks[] = {"pmpi_init_", "pmpi_init__",    "pmpi_init",
+                                        "PMPI_INIT",  "pmpi_init_f08_", "mpi_init_f08_"};
+    if (qmpi_elf_loaded_find(object, "MPI_Init"))
+        return false; /* a static MPI library, or a tool with wrappers for Fortran */
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (qmpi_elf_loaded_find(object, marks[i]))
+            return true;
+    }
+    return false;
+}
+
+bool qmpi_binding_is_known(const struct qmpi_elf_loaded *object)
+{
+    const struct binding *binding = first_binding();
+    while (binding && binding->object.base != object->base)
+        binding = next_binding(binding);
+    return binding != NULL;
+}
+
+void *qmpi_binding_find(const char *name)
+{
+    void *procedure = NULL;
+    const struct binding *binding = first_binding();
+    for (; !procedure && binding; binding = next_binding(binding))
+        procedure = qmpi_elf_loaded_find(&binding->object, name);
+    return procedure;
+}
+
+bool qmpi_binding_holds(const void *address)
+{
+    const struct binding *binding = first_binding();
+    while (binding && !qmpi_elf_loaded_contains(&binding->object, address))
+        binding = next_binding(binding);
+    return binding != NULL;
+}
+
+/* ---- Functions that procedures of another name call for their own needs -------------------------
+ */
+
+struct range {
+    const char *start;
+    size_t size;
+    struct range *next;
+};
+
+/* For each such function: where in the bindings it is called because the program called it. */
+struct helper {
+    int number;
+    struct range *own; /* grows in front */
+};
+
+enum { COMM_SIZE, CARTDIM_GET, NEIGHBORS_COUNT, CONTIGUOUS, HVECTOR, COMMIT, FREE, HELPERS };
+
+static struct helper helpers[HELPERS] = {
+    /* called in the w-variants of all-to-all; in Open MPI for every array of a length by ranks */
+    [COMM_SIZE] = {.number = MPI_COMM_SIZE_T},
+    [CARTDIM_GET] = {.number = MPI_CARTDIM_GET_T}, /* in MPI_Cart_sub; in Open MPI MPI_Cart_rank */
+    /* in the w-variants of neighbourhood all-to-all */
+    [NEIGHBORS_COUNT] = {.number = MPI_DIST_GRAPH_NEIGHBORS_COUNT_T},
+    /* for array sections that are not contiguous */
+    [CONTIGUOUS] = {.number = MPI_TYPE_CONTIGUOUS_T},
+    [HVECTOR] = {.number = MPI_TYPE_CREATE_HVECTOR_T},
+    [COMMIT] = {.number = MPI_TYPE_COMMIT_T},
+    [FREE] = {.number = MPI_TYPE_FREE_T},
+};
+
+static qmpi_function *way_of(const struct helper *helper, const void *caller)
+{
+    const struct range *own = __atomic_load_n(&helper->own, __ATOMIC_ACQUIRE);
+    for (; own; own = own->next) {
+        if ((size_t)((const char *)caller - own->start) < own->size)
+            return qmpi_entries[helper->number];
+    }
+    return qmpi_pmpi_slots[helper->number];
+}
+
+/* Stands in for helper H of the signature int (…): asks who calls, and calls on. */
+#define WAY(H, FUNCTION, PARAMETERS, ARGUMENTS)                                                    \
+    static int FUNCTION PARAMETERS                                                                 \
+    {                                                                                              \
+        return ((int(*) PARAMETERS)way_of(&helpers[H], __builtin_return_address(0)))ARGUMENTS;     \
+    }
+WAY(COMM_SIZE, comm_size, (MPI_Comm comm, int *size), (comm, size))
+WAY(CARTDIM_GET, cartdim_get, (MPI_Comm comm, int *count), (comm, count))
+WAY(NEIGHBORS_COUNT, neighbors_count, (MPI_Comm comm, int *in, int *out, int *weighted),
+    (comm, in, out, weighted))
+WAY(CONTIGUOUS, contiguous, (int count, MPI_Datatype from, MPI_Datatype *to), (count, from, to))
+WAY(HVECTOR, hvector, (int count, int length, MPI_Aint stride, MPI_Datatype from, MPI_Datatype *to),
+    (count, length, stride, from, to))
+WAY(COMMIT, commit, (MPI_Datatype * type), (type))
+WAY(FREE, free_type, (MPI_Datatype * type), (type))
+
+static qmpi_function *const helper_ways[HELPERS] = {
+    [COMM_SIZE] = (qmpi_function *)comm_size,
+    [CARTDIM_GET] = (qmpi_function *)cartdim_get,
+    [NEIGHBORS_COUNT] = (qmpi_function *)neighbors_count,
+    [CONTIGUOUS] = (qmpi_function *)contiguous,
+    [HVECTOR] = (qmpi_function *)hvector,
+    [COMMIT] = (qmpi_function *)commit,
+    [FREE] = (qmpi_function *)free_type,
+};
+
+/* The names of the procedure that stands for MPI_X in Fortran: before and after its x. */
+static const struct {
+    const char *before, *after;
+} own_names[] = {
+    {"mpi_", "_f08_"}, /* MPICH */
+    {"pmpir_", "_f08_"},
+    {"ompi_", "_f"}, /* Open MPI, whose other bindings call these */
+};
+
+static bool is_own_procedure(const char *symbol, const char *function)
+{
+    const size_t length = strlen(function) - 4;
+    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++) {
+        const size_t before = strlen(own_names[i].before);
+        if (!strncmp(symbol, own_names[i].before, before) &&
+            !strncasecmp(symbol + before, function + 4, length) &&
+            !strcmp(symbol + before + length, own_names[i].after))
+            return true;
+    }
+    return false;
+}
+
+/* MPI_Comm_f2c and its like: C's alone. Bindings call them to convert their arguments. */
+static bool is_conversion(const char *function)
+{
+    const size_t length = strlen(function);
+    return length > 4 &&
+           (!strcmp(function + length - 4, "_f2c") || !strcmp(function + length - 4, "_c2f"));
+}
+
+static void note_own_ranges(const struct qmpi_elf_loaded *object, struct helper *helper)
+{
+    const size_t count = qmpi_elf_symbol_count(&object->image);
+    for (size_t i = 0; i < count; i++) {
+        const ElfW(Sym) *symbol = &object->image.symbols[i];
+        const char *name = qmpi_elf_string(&object->image, symbol->st_name);
+        if (!qmpi_elf_defines(symbol) || !is_own_procedure(name, qmpi_names[helper->number].name))
+            continue;
+        struct range *own = qmpi_allocate(1, sizeof *own);
+        *own = (struct range){(const char *)(object->base + symbol->st_value), symbol->st_size + 1,
+                              helper->own};
+        __atomic_store_n(&helper->own, own, __ATOMIC_RELEASE);
+    }
+}
+
+/* ---- Redirecting --------------------------------------------------------------------------------
+ */
+
+static void *target_of(void *data, const char *name, enum qmpi_binding binding)
+{
+    const bool pmpi = name[0] == 'P';
+    (void)data;
+    (void)binding;
+    if (strncmp(name + pmpi, "MPI", 3) != 0)
+        return NULL;
+    void *attributes = qmpi_attributes_target(name);
+    if (attributes)
+        return attributes;
+    const int number = qmpi_name_find(name + pmpi);
+    if (number < 0 || !qmpi_entries[number])
+        return NULL;
+    if (is_conversion(name))
+        return (void *)(uintptr_t)qmpi_pmpi_slots[number];
+    for (size_t i = 0; pmpi && i < sizeof helpers / sizeof *helpers; i++) {
+        if (helpers[i].number == number)
+            return (void *)(uintptr_t)helper_ways[i];
+    }
+    return (void *)(uintptr_t)qmpi_entries[number];
+}
+
+void qmpi_binding_redirect(struct qmpi_elf_held *held)
+{
+    const struct qmpi_elf_loaded *object = &held->object;
+    struct binding *binding = qmpi_allocate(1, sizeof *binding), **last = &bindings;
+    binding->object = *object;
+    binding->object.name = qmpi_copy(object->name);
+    held->handle = NULL; /* a program may close it, but we go on looking into it */
+    while (*last)
+        last = &(*last)->next;
+    __atomic_store_n(last, binding, __ATOMIC_RELEASE);
+    __atomic_store_n(&qmpi_binding_any, true, __ATOMIC_RELEASE);
+    for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
+        note_own_ranges(object, &helpers[i]);
+    char *problem = qmpi_elf_rewrite(object, target_of, NULL);
+    if (problem && qmpi_speaks())
+        qmpi_sayf("Fortran calls may pass by the tools: %-s", problem);
+    free(problem);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* See caller.h. Unwinding takes time: it is done only for those who ask, where a frame's return
+ * address alone does not tell. */
+#define _GNU_SOURCE
+#include "redirect/caller.h"
+
+#include "pmpi/pmpi.h"
+#include "redirect/attributes.h"
+#include "redirect/binding.h"
+#include "redirect/redirect.h"
+#include "util/unwind.h"
+
+#include <stdint.h>
+
+/* What is looked for among the return addresses of the stack, innermost first: the place of the
+ * wanted one, or -1 where they do not reach that far. */
+typedef int search(void *const *frames, int count, const void *from);
+
+/* What stands between a call of the program's and the stack. */
+static bool is_between(const void *address)
+{
+    return qmpi_binding_holds(address) || qmpi_attributes_hold(address) ||
+           qmpi_host_layer_of(address);
+}
+
+/* The program's call among those from `caller` on. */
+static int find_program(void *const *frames, int count, const void *caller)
+{
+    int i = 0;
+    while (i < count && frames[i] != caller)
+        i++;
+    while (i < count && (is_between(frames[i]) || qmpi_reach_is_ours(frames[i])))
+        i++;
+    return i < count ? i : -1;
+}
+
+static bool is_trampoline(const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)qmpi_trampolines_begin <=
+           (uintptr_t)qmpi_trampolines_end - (uintptr_t)qmpi_trampolines_begin;
+}
+
+/* What called the innermost trampoline. */
+static int find_layers(void *const *frames, int count, const void *from)
+{
+    int i = 0;
+    (void)from;
+    while (i < count && !is_trampoline(frames[i]))
+        i++;
+    return i + 1 < count ? i + 1 : -1;
+}
+
+/* The frame is near: few stacks are walked to their end. `all`: this one was. */
+static __attribute__((noinline)) void *unwind(search *find, const void *from, bool *all)
+{
+    static const int depths[] = {10, 32, 256};
+    void *frames[256];
+    *all = false;
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+        const int count = qmpi_unwind(frames, depths[i]);
+        const int at = find(frames, count, from);
+        if (at >= 0)
+            return frames[at];
+        *all = count < depths[i];
+        if (*all)
+            break;
+    }
+    return NULL;
+}
+
+void *qmpi_caller_by_unwinding(const char *frame, bool above)
+{
+    bool all;
+    void *caller = unwind(find_layers, NULL, &all);
+    if (caller && above && caller == qmpi_frame_return_address(frame))
+        qmpi_jumped_frame = NULL; /* the jump did not leave the call */
+    else if (!caller && all)
+        qmpi_entry_frame = NULL;
+    return caller;
+}
+
+void *qmpi_caller_of_program(void *caller)
+{
+    bool all;
+    void *found = caller && is_between(caller) ? unwind(find_program, caller, &all) : NULL;
+    return found ? found : caller;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* See fortran.h. */
+#define _GNU_SOURCE
+#include "redirect/fortran.h"
+
+#include "elf/reloc.h"
+#include "process/preloaded.h"
+#include "redirect/binding.h"
+#include "redirect/fortran_inits.h"
+#include "redirect/procedures.h"
+#include "registry/layer.h"
+#include "startup/startup.h"
+#include "util/lock.h"
+#include "util/message.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* mpi_f08 has constants of its own, which another procedure initialises. */
+enum family { PLAIN, F08, FAMILIES };
+
+static const struct {
+    const char *name;
+    enum family family;
+} inits[] = {
+#define INIT(NUMBER, NAME, FAMILY) [NUMBER] = {NAME, FAMILY},
+    QMPI_FORTRAN_INITS(INIT)
+#undef INIT
+};
+enum { INITS = sizeof inits / sizeof *inits };
+
+/* By their numbers: the code that calls qmpi_fortran_first. */
+extern qmpi_function *const qmpi_fortran_deferred[INITS] QMPI_HIDDEN;
+
+QMPI_LOCK(lock);
+
+/* The hosted tool on top of the stack, if it has Fortran wrappers. Under the lock. */
+static const struct qmpi_group *top;
+static bool has_init[FAMILIES]; /* one for initialisation */
+
+/* [tool_id]: the program has gone through its wrapper for initialisation. Under the lock. */
+static bool began[QMPI_LAYERS_MAX + 1][FAMILIES];
+
+static int find_init(const char *name)
+{
+    for (int i = 0; i < INITS; i++) {
+        if (!strcmp(inits[i].name, name))
+            return i;
+    }
+    return -1;
+}
+
+/* Whether the wrappers of the tool on top have what they may need. */
+static bool is_ready(enum family family)
+{
+    const enum family other = family == PLAIN ? F08 : PLAIN;
+    const bool *done = began[top->layer->tool_id];
+    return done[family] || (!has_init[family] && (done[other] || !has_init[other]));
+}
+
+/* The binding's procedure of this name, if references of an object to it are ours to lead. */
+static void *procedure_of(const struct qmpi_elf_loaded *object, const char *name)
+{
+    void *procedure = qmpi_procedures_named(name) ? qmpi_binding_find(name) : NULL;
+    return procedure && qmpi_procedures_led(object, name) ? procedure : NULL;
+}
+
+static void *target_of(void *data, const char *name, enum qmpi_binding binding)
+{
+    (void)binding;
+    void *procedure = procedure_of(data, name);
+    if (!procedure)
+        return NULL;
+    const int init = find_init(name);
+    if (init >= 0)
+        return (void *)(uintptr_t)qmpi_fortran_deferred[init];
+    void *wrapper =
+        top && is_ready(strstr(name, "_f08") ? F08 : PLAIN) ? qmpi_group_find(top, name) : NULL;
+    return wrapper ? wrapper : procedure;
+}
+
+static void *any_target(void *data, const char *name, enum qmpi_binding binding)
+{
+    (void)binding;
+    return procedure_of(data, name);
+}
+
+/* The program and its libraries: all that is neither MPI nor a tool. */
+static bool is_caller(void *data, const struct qmpi_elf_loaded *object)
+{
+    (void)data;
+    return !qmpi_procedures_of_tool(object->base) && !qmpi_group_is_mpi(object) &&
+           !qmpi_group_of(object->image.dynamic) &&
+           qmpi_elf_refers(object, any_target, (void *)(uintptr_t)object);
+}
+
+struct qmpi_fortran_callers qmpi_fortran_hold(void)
+{
+    struct qmpi_fortran_callers callers = {NULL, 0};
+    if (qmpi_binding_any)
+        callers.held = qmpi_elf_hold(is_caller, NULL, &callers.count);
+    return callers;
+}
+
+void qmpi_fortran_let_go(struct qmpi_fortran_callers *callers)
+{
+    qmpi_elf_let_go(callers->held, callers->count);
+    *callers = (struct qmpi_fortran_callers){NULL, 0};
+}
+
+static void lead(const struct qmpi_fortran_callers *callers)
+{
+    for (int i = 0; i < callers->count; i++) {
+        struct qmpi_elf_loaded *object = &callers->held[i].object;
+        char *problem = qmpi_elf_rewrite(object, target_of, object);
+        if (problem)
+            qmpi_debug(QMPI_TOPIC_LOAD, "Fortran calls of %s stay as they are: %-s", object->name,
+                       problem);
+        free(problem);
+    }
+}
+
+bool qmpi_fortran_has_wrappers(const struct qmpi_group *group)
+{
+    for (int i = 0; i < group->count; i++) {
+        if (qmpi_procedures_defined(&group->objects[i].image))
+            return true;
+    }
+    return false;
+}
+
+void qmpi_fortran_begin(void)
+{
+    if (!qmpi_binding_any)
+        return;
+    qmpi_procedures_find();
+    struct qmpi_fortran_callers callers = qmpi_fortran_hold();
+    lead(&callers);
+    qmpi_fortran_let_go(&callers);
+}
+
+void qmpi_fortran_lead_to(const struct qmpi_group *group,
+                          const struct qmpi_fortran_callers *callers)
+{
+    if (!qmpi_binding_any)
+        return;
+    pthread_mutex_lock(&lock);
+    const bool led = top || qmpi_resident_count();
+    top = group && qmpi_fortran_has_wrappers(group) ? group : NULL;
+    for (int family = PLAIN; family < FAMILIES; family++)
+        has_init[family] = false;
+    for (int i = 0; top && i < INITS; i++)
+        has_init[inits[i].family] |= qmpi_group_find(top, inits[i].name) != NULL;
+    if (top || led)
+        lead(callers);
+    pthread_mutex_unlock(&lock);
+}
+
+qmpi_function *qmpi_fortran_first(int number, const void *caller)
+{
+    (void)caller;
+    qmpi_start();
+    const char *name = inits[number].name;
+    struct qmpi_fortran_callers callers = qmpi_fortran_hold();
+    pthread_mutex_lock(&lock);
+    void *wrapper = top ? qmpi_group_find(top, name) : NULL;
+    if (wrapper) {
+        began[top->layer->tool_id][inits[number].family] = true;
+        lead(&callers);
+    }
+    pthread_mutex_unlock(&lock);
+    qmpi_fortran_let_go(&callers);
+    return (qmpi_function *)(uintptr_t)(wrapper ? wrapper : qmpi_binding_find(name));
+}

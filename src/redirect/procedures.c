@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* See procedures.h. */
+#define _GNU_SOURCE
+#include "redirect/procedures.h"
+
+#include "functions/functions.h"
+#include "pmpi/closure.h"
+#include "process/preloaded.h"
+#include "redirect/binding.h"
+#include "registry/objects.h"
+#include "util/message.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum kind { FOREIGN, TOOL, BINDING };
+
+struct definer {
+    struct qmpi_elf_loaded object;
+    enum kind kind;
+};
+
+struct definers {
+    struct definer *all;
+    int count, room;
+};
+
+static struct definers definers; /* in the loader's order; all tools, whatever they define */
+
+static size_t without_ending(char *name, size_t length, const char *ending)
+{
+    const size_t own = strlen(ending);
+    if (length > own && !strcmp(name + length - own, ending))
+        name[length -= own] = '\0';
+    return length;
+}
+
+bool qmpi_procedures_named(const char *name)
+{
+    char function[80];
+    size_t length = strlen(name);
+    if (tolower((unsigned char)name[0]) != 'm' || strncasecmp(name, "mpi_", 4) != 0 ||
+        length >= sizeof function || qmpi_name_find(name) >= 0)
+        return false;
+    for (size_t i = 0; i <= length; i++) {
+        const int letter = (unsigned char)name[i];
+        function[i] = (char)(i < 3 || i == 4 ? toupper(letter) : tolower(letter));
+    }
+    while (length > 4 && function[length - 1] == '_')
+        function[--length] = '\0';
+    length = without_ending(function, length, "_f08");
+    without_ending(function, length, "_f08ts");
+    return qmpi_name_find(function) >= 0;
+}
+
+bool qmpi_procedures_defined(const struct qmpi_elf_image *image)
+{
+    const size_t count = qmpi_elf_symbol_count(image);
+    for (size_t i = 0; i < count; i++) {
+        if (qmpi_elf_defines(&image->symbols[i]) &&
+            qmpi_procedures_named(qmpi_elf_string(image, image->symbols[i].st_name)))
+            return true;
+    }
+    return false;
+}
+
+static void add(struct definers *list, const struct qmpi_elf_loaded *object, enum kind kind)
+{
+    if (list->count == list->room) {
+        const int room = list->room ? 2 * list->room : 8;
+        struct definer *more = qmpi_allocate((size_t)room, sizeof *more);
+        for (int i = 0; i < list->count; i++)
+            more[i] = list->all[i];
+        free(list->all);
+        *list = (struct definers){more, list->count, room};
+    }
+    list->all[list->count++] = (struct definer){*object, kind};
+}
+
+static bool has_tool(const struct definers *list, ElfW(Addr) base)
+{
+    for (int i = 0; i < list->count; i++) {
+        if (list->all[i].kind == TOOL && list->all[i].object.base == base)
+            return true;
+    }
+    return false;
+}
+
+static struct definers find_tools(void)
+{
+    struct definers tools = {NULL, 0, 0};
+    qmpi_resident_find();
+    for (int i = 0; i < qmpi_resident_count(); i++) {
+        const struct qmpi_resident *resident = qmpi_resident_get(i);
+        if (resident->program)
+            continue;
+        int count;
+        struct qmpi_elf_loaded *family = qmpi_closure_of(&resident->object, &count);
+        for (int k = 0; k < count; k++)
+            add(&tools, &family[k], TOOL);
+        free(family);
+    }
+    return tools;
+}
+
+static int consider(struct dl_phdr_info *info, size_t size, void *data)
+{
+    const struct definers *tools = data;
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object))
+        return 0;
+    if (has_tool(tools, object.base))
+        add(&definers, &object, TOOL);
+    else if (qmpi_binding_is(&object))
+        add(&definers, &object, BINDING);
+    else if (!qmpi_group_is_mpi(&object) && qmpi_procedures_defined(&object.image))
+        add(&definers, &object, FOREIGN);
+    return 0;
+}
+
+void qmpi_procedures_find(void)
+{
+    struct definers tools = find_tools();
+    dl_iterate_phdr(consider, &tools);
+    free(tools.all);
+    for (int i = 0; i < definers.count; i++) { /* we go on looking into them */
+        if (*definers.all[i].object.name)
+            dlopen(definers.all[i].object.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
+
+bool qmpi_procedures_led(const struct qmpi_elf_loaded *object, const char *name)
+{
+    for (int i = 0; i < definers.count; i++) {
+        if (qmpi_elf_loaded_find(&definers.all[i].object, name))
+            return definers.all[i].kind != FOREIGN;
+    }
+    return !qmpi_elf_loaded_find(object, name);
+}
+
+bool qmpi_procedures_of_tool(ElfW(Addr) base)
+{
+    return has_tool(&definers, base);
+}

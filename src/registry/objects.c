@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* See objects.h. */
+#define _GNU_SOURCE
+#include "registry/objects.h"
+
+#include "redirect/binding.h"
+#include "util/message.h"
+
+#include <stdlib.h>
+
+static struct qmpi_group *groups; /* grows only */
+
+bool qmpi_group_snapshot_has(const struct qmpi_group_snapshot *snapshot, ElfW(Addr) base)
+{
+    for (int i = 0; i < snapshot->count; i++) {
+        if (snapshot->bases[i] == base)
+            return true;
+    }
+    return false;
+}
+
+static int note_base(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct qmpi_group_snapshot *snapshot = data;
+    (void)size;
+    if (snapshot->count % 64 == 0) {
+        ElfW(Addr) *more = qmpi_allocate((size_t)snapshot->count + 64, sizeof *snapshot->bases);
+        for (int i = 0; i < snapshot->count; i++)
+            more[i] = snapshot->bases[i];
+        free(snapshot->bases);
+        snapshot->bases = more;
+    }
+    snapshot->bases[snapshot->count++] = info->dlpi_addr;
+    return 0;
+}
+
+void qmpi_group_snapshot_take(struct qmpi_group_snapshot *snapshot)
+{
+    *snapshot = (struct qmpi_group_snapshot){NULL, 0};
+    dl_iterate_phdr(note_base, snapshot);
+}
+
+void qmpi_group_snapshot_free(struct qmpi_group_snapshot *snapshot)
+{
+    free(snapshot->bases);
+    *snapshot = (struct qmpi_group_snapshot){NULL, 0};
+}
+
+/* A tool may be the one that brings the MPI library, or our own: they are not its parts. */
+bool qmpi_group_is_mpi(const struct qmpi_elf_loaded *object)
+{
+    return qmpi_elf_loaded_find(object, "PMPI_Get_library_version") ||
+           qmpi_elf_loaded_find(object, "QMPIX_Get_function") || qmpi_binding_is(object);
+}
+
+struct qmpi_group *qmpi_group_make(struct qmpi_layer *layer, const struct qmpi_elf_loaded *objects,
+                                   int count)
+{
+    struct qmpi_group *group = qmpi_allocate(1, sizeof *group);
+    group->layer = layer;
+    group->objects = qmpi_allocate((size_t)count, sizeof *group->objects);
+    group->count = count;
+    for (int i = 0; i < count; i++) {
+        group->objects[i] = objects[i];
+        group->objects[i].name = qmpi_copy(objects[i].name);
+    }
+    group->next = qmpi_group_first();
+    while (!__atomic_compare_exchange_n(&groups, &group->next, group, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_ACQUIRE))
+        continue;
+    return group;
+}
+
+struct qmpi_group *qmpi_group_of(const void *address)
+{
+    struct qmpi_group *group = qmpi_group_first();
+    for (; group; group = group->next) {
+        for (int i = 0; i < group->count; i++) {
+            if (qmpi_elf_loaded_contains(&group->objects[i], address))
+                return group;
+        }
+    }
+    return NULL;
+}
+
+void *qmpi_group_find(const struct qmpi_group *group, const char *name)
+{
+    for (int i = 0; i < group->count; i++) {
+        void *address = qmpi_elf_loaded_find(&group->objects[i], name);
+        if (address)
+            return address;
+    }
+    return NULL;
+}
+
+struct qmpi_group *qmpi_group_first(void)
+{
+    return __atomic_load_n(&groups, __ATOMIC_ACQUIRE);
+}
+
+bool qmpi_group_leads(const struct qmpi_elf_loaded *object)
+{
+    for (const struct qmpi_group *group = qmpi_group_first(); group; group = group->next) {
+        if (group->objects[0].base == object->base)
+            return true;
+    }
+    return false;
+}

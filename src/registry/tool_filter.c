@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What MPICH's dialect is told when it announces a tool that the user did not ask for: an error, as
+ * in MPICH where other tools are listed or none can be. Such tools conclude from it that they will
+ * not be called. Ours learn that by not being initialised, so here it must be seen who announces.
+ */
+#define _GNU_SOURCE
+#include "config/file.h"
+#include "elf/reloc.h"
+#include "mpich/mpich.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static void look(void *data, const struct qmpi_elf_reference *reference)
+{
+    bool *found = data;
+    *found |= !strcmp(reference->name, "QMPI_Register_function");
+}
+
+/* A program exports nothing, so its symbol table tells nothing, but its references do. */
+static bool is_of_the_dialect(const void *code)
+{
+    struct qmpi_elf_loaded object;
+    bool found = false;
+    if (qmpi_elf_loaded_holder(code, &object))
+        qmpi_elf_references(&object, look, &found);
+    return found;
+}
+
+static bool is_same_file(const char *entry, const char *path)
+{
+    struct stat one, other;
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    if (!strchr(entry, '/')) /* a name that start-up will look for */
+        return strstr(entry, ".so") && !strcmp(entry, base);
+    return stat(entry, &one) == 0 && stat(path, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+static bool is_listed(const char *name, const char *path)
+{
+    const char *source;
+    struct qmpi_tool_list list;
+    bool found = false;
+    qmpi_stack_read(&list, &source);
+    for (int i = 0; i < list.count; i++) {
+        const char *entry = list.entries[i].name;
+        found |= entry && (!strcmp(entry, name) || is_same_file(entry, path));
+    }
+    qmpi_tool_list_free(&list);
+    return found;
+}
+
+bool qmpi_dialect_is_left_out(const char *name, const void *code, const char *path)
+{
+    return is_of_the_dialect(code) && !is_listed(name, path);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* See singleton.h. */
+#include "startup/singleton.h"
+
+#include "util/message.h"
+
+#include <stdlib.h>
+
+/* What the launcher of each MPI says how many it has started. Where our own's says it too, one was
+ * started by the other, and which was the last nobody can tell. */
+#define MPICHS "PMI_SIZE"
+#define OPEN_MPIS "OMPI_COMM_WORLD_SIZE"
+#ifdef OPEN_MPI
+static const char own[] = OPEN_MPIS, others[] = MPICHS;
+#else
+static const char own[] = MPICHS, others[] = OPEN_MPIS;
+#endif
+
+static qmpi_function *real_init, *real_init_thread;
+
+static long count_launched(void)
+{
+    const char *value = getenv(own) ? NULL : getenv(others);
+    return value ? strtol(value, NULL, 10) : 0;
+}
+
+static int look(int result)
+{
+    int size = 0;
+    if (result == MPI_SUCCESS && qmpi_speaks() &&
+        QMPI_PMPI(Comm_size, COMM_SIZE)(MPI_COMM_WORLD, &size) == MPI_SUCCESS && size == 1)
+        qmpi_sayf("the launcher started %ld processes, but in MPI each is alone, as rank 0: it is "
+                  "another MPI's launcher\n"
+                  "  mend: launch with mpiexec.%s, or what starts programs of %s here",
+                  count_launched(), QMPI_MPI, QMPI_MPI);
+    return result;
+}
+
+static int init(int *argc, char ***argv)
+{
+    return look(((__typeof__(&MPI_Init))real_init)(argc, argv));
+}
+
+static int init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    return look(((__typeof__(&MPI_Init_thread))real_init_thread)(argc, argv, required, provided));
+}
+
+void qmpi_lone_watch(qmpi_function **lasts)
+{
+    if (count_launched() < 2)
+        return;
+    real_init = lasts[MPI_INIT_T];
+    real_init_thread = lasts[MPI_INIT_THREAD_T];
+    lasts[MPI_INIT_T] = (qmpi_function *)init;
+    lasts[MPI_INIT_THREAD_T] = (qmpi_function *)init_thread;
+}

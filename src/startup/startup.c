@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See startup.h. The order: read the stack's list, find and inspect every library, and only then
+ * load and initialise the layers, one at a time from the bottom up; a layer goes on top of the
+ * chains when its init is done, so what it calls meanwhile goes to the layers below it.
+ */
+#include "startup/startup.h"
+
+#include "config/file.h"
+#include "functions/functions.h"
+#include "loader/load.h"
+#include "loader/plan.h"
+#include "loader/report.h"
+#include "loader/signal_guard.h"
+#include "mpich/mpich.h"
+#include "mpit/merge.h"
+#include "observe/observe.h"
+#include "pmpi/next.h"
+#include "pmpi/pmpi.h"
+#include "process/mpi_library.h"
+#include "redirect/fortran.h"
+#include "redirect/redirect.h"
+#include "registry/layer.h"
+#include "util/lock.h"
+#include "util/message.h"
+#include "util/unwind.h"
+
+#include <stdlib.h>
+
+QMPI_LOCK(lock);
+static bool done;
+static bool building; /* by some thread, which has the lock */
+static _Thread_local bool starting;
+
+/* This process was forked while another thread was building the stack: nobody will finish it. */
+static bool abandoned;
+
+static struct qmpi_tool_list list; /* lives for the whole run: layers point into it */
+
+static const char *source; /* that it was read from */
+
+static void check_height(int *count)
+{
+    if (*count <= QMPI_LAYERS_MAX)
+        return;
+    char *problem = qmpi_message("%d entries, but a stack has at most %d layers\nmend: list fewer "
+                                 "tools",
+                                 *count, QMPI_LAYERS_MAX);
+    qmpi_problem_report(source, problem, "the layers after the 255th");
+    *count = QMPI_LAYERS_MAX;
+}
+
+/* All of them before the first is built: it may ask what is above it. */
+static void plan_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
+{
+    layer->entry = plan->entry;
+    layer->tool = plan->tool;
+    layer->path = plan->path;
+    layer->name = plan->entry->name;
+    layer->resident = plan->resident;
+}
+
+static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
+{
+    const bool hosted = plan->kind == QMPI_KIND_PMPI;
+    qmpi_guard_entry(plan->entry);
+    qmpi_chain_show(layer->tool_id);
+    char *problem = hosted ? qmpi_host_load(layer) : qmpi_load_native(layer);
+    if (!problem && !hosted)
+        problem = qmpi_layer_init(layer);
+    if (problem) {
+        qmpi_layer_leave_out(layer);
+        qmpi_mpit_leave_out(layer->tool_id);
+        qmpi_chain_leave_out(layer->tool_id);
+        qmpi_problem_report_entry(plan->entry, problem);
+    }
+    qmpi_chain_add(layer->tool_id,
+                   &(struct qmpi_interceptors){.functions = layer->functions,
+                                               .dialect = layer->crossing,
+                                               .observing = layer->observing,
+                                               .observer = &qmpi_observers[layer->tool_id],
+                                               .hosted = hosted});
+}
+
+static void start(void)
+{
+    qmpi_debug_start(qmpi_setting("QMPI_DEBUG"));
+    qmpi_problem_start();
+    qmpi_problem_report_config();
+    qmpi_base_find();
+    qmpi_reach_redirect();
+    qmpi_stack_read(&list, &source);
+    qmpi_problem_name_list(source);
+    qmpi_debug(QMPI_TOPIC_PARSE, "%s has %d entries", source, list.count);
+    if (list.count && qmpi_base_mismatch()) {
+        qmpi_problem_report(source, qmpi_copy(qmpi_base_mismatch()), "tools");
+        list.count = 0;
+    }
+    check_height(&list.count);
+    int count;
+    struct qmpi_plan *plans = qmpi_plan_make(&list, &count);
+    check_height(&count);
+    qmpi_layer_start(count);
+    qmpi_chain_start(count);
+    for (int tool_id = 1; tool_id <= count; tool_id++)
+        plan_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
+    if (count) {
+        qmpi_unwind_prepare();
+        qmpi_guard_start();
+    }
+    for (int tool_id = count; tool_id >= 1; tool_id--)
+        build_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
+    qmpi_guard_end();
+    free(plans);
+    struct qmpi_fortran_callers callers = qmpi_fortran_hold();
+    qmpi_fortran_lead_to(count ? qmpi_layer_get(1)->group : NULL, &callers);
+    qmpi_fortran_let_go(&callers);
+    qmpi_announce_close();
+    qmpi_mpit_publish_stack();
+    qmpi_chain_publish();
+}
+
+static void note_fork(void)
+{
+    abandoned = building && !starting;
+}
+
+static void start_once(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!done) {
+        qmpi_lock_start();
+        pthread_atfork(NULL, NULL, note_fork);
+        building = starting = true;
+        start();
+        building = starting = false;
+        __atomic_store_n(&done, true, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void qmpi_start(void)
+{
+    if (!starting && !abandoned && !__atomic_load_n(&done, __ATOMIC_ACQUIRE))
+        start_once();
+}
+
+static qmpi_function *go_without_stack(int number)
+{
+    static bool said;
+    if (!said && qmpi_speaks())
+        qmpi_say("this process was forked while another thread was loading the tools: its MPI "
+                 "calls go past them\n"
+                 "  mend: fork after the first MPI call has returned");
+    said = true;
+    qmpi_base_find();
+    return qmpi_bases[number];
+}
+
+/* While the stack is built, a constructor or an init of ours calls MPI: the layers so far. */
+static qmpi_function *way_so_far(int number, const void *caller, bool pmpi)
+{
+    qmpi_function *hosted = qmpi_host_way(number, caller, pmpi);
+    if (hosted)
+        return hosted;
+    if (!qmpi_heads[number])
+        return qmpi_bases[number];
+    return pmpi ? qmpi_pmpi_ways[number] : qmpi_chain_way(number);
+}
+
+qmpi_function *qmpi_start_call(int number, const void *caller)
+{
+    if (starting)
+        return way_so_far(number, caller, false);
+    if (abandoned)
+        return go_without_stack(number);
+    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+        /* A thread of a tool that is being loaded: whoever loads it may be waiting for this thread.
+         */
+        qmpi_function *loading = qmpi_host_way(number, caller, false);
+        if (loading)
+            return loading;
+        start_once();
+    }
+    /* Who called may have been a tool's constructor, before there was a stack. */
+    qmpi_function *hosted = qmpi_host_way(number, caller, false);
+    return hosted ? hosted : qmpi_slots[number];
+}
+
+qmpi_function *qmpi_start_base(int number, const void *caller)
+{
+    qmpi_base_find();
+    if (starting)
+        return way_so_far(number, caller, true);
+    if (abandoned)
+        return qmpi_bases[number];
+    /* A PMPI tool that the program reaches before us passes on the program's first MPI call. */
+    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+        qmpi_function *loading = qmpi_host_way(number, caller, true);
+        if (loading)
+            return loading;
+        /* A binding that came by dlopen: what it calls is the program's call. */
+        if (qmpi_reach_is_binding(caller))
+            return qmpi_start_call(number, caller);
+        const struct qmpi_resident *front = qmpi_resident_in_front(qmpi_names[number].name);
+        if (front || qmpi_resident_holds(caller))
+            start_once();
+        qmpi_function *hosted = qmpi_host_way(number, caller, true);
+        if (hosted)
+            return hosted;
+        if (front && front->layer)
+            return qmpi_below(front->layer, number);
+    }
+    return qmpi_pmpi_ways[number] ? qmpi_pmpi_ways[number] : qmpi_bases[number];
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layers that are switched off and on while the program runs: for the functions of that layer the
+ * layers above it get other nodes, made beside those in force, and everything that leads down a
+ * chain is pointed to them. A call that is under way goes on where it is; as every pointer leads
+ * downwards only, before and after, it comes to the base once whichever it meets.
+ */
+#define _GNU_SOURCE
+#include "dispatch/chain.h"
+#include "pmpi/deferred.h"
+#include "pmpi/dlsym.h"
+#include "pmpi/pmpi.h"
+#include "pmpi/relocations.h"
+#include "redirect/binding.h"
+#include "redirect/fortran.h"
+#include "registry/layer.h"
+#include "util/lock.h"
+#include "util/message.h"
+
+#include <stdlib.h>
+
+QMPI_LOCK(lock);
+static bool off[QMPI_LAYERS_MAX + 1];   /* [tool_id]; written under the lock */
+static bool *kept[QMPI_LAYERS_MAX + 1]; /* [tool_id][number]: called also while it is off */
+static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
+
+/* The nodes to come, [tool_id][number], as dispatch/chain.h's below: [0] from MPI_X. NULL: no
+ * change. */
+typedef QMPI_Context row[QMPI_FUNCTION_COUNT];
+
+bool qmpi_chain_is_enabled(int tool_id)
+{
+    return qmpi_layer_get(tool_id) && !__atomic_load_n(&off[tool_id], __ATOMIC_ACQUIRE);
+}
+
+void qmpi_chain_hold(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void qmpi_chain_release(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static bool keeps(int tool_id, int number)
+{
+    return kept[tool_id] && kept[tool_id][number];
+}
+
+static bool is_on(int tool_id, int number)
+{
+    return (!off[tool_id] || keeps(tool_id, number)) && qmpi_chain_intercepts(tool_id, number);
+}
+
+/* What `lowest` and the layers above it will lead to: for all functions, or only for those that are
+ * switched with layer `tool_id`. */
+static row *build(int lowest, int tool_id, bool all)
+{
+    row *rows = qmpi_allocate((size_t)lowest, sizeof *rows);
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+        QMPI_Context node = qmpi_chain_below(lowest, number);
+        const bool wanted =
+            all || (qmpi_chain_intercepts(tool_id, number) && !keeps(tool_id, number));
+        if (!node || !wanted)
+            continue;
+        for (int layer = lowest; layer >= 1; layer--) {
+            if (is_on(layer, number))
+                node = qmpi_chain_stand(layer, number, node);
+            rows[layer - 1][number] = node;
+        }
+    }
+    return rows;
+}
+
+static bool open_references(row *rows, int lowest)
+{
+    bool good = true;
+    for (int above = lowest - 1; good && above >= 1; above--)
+        good = qmpi_cells_open(above, rows[above]);
+    return good;
+}
+
+static void publish(row *rows, int lowest)
+{
+    for (int above = lowest - 1; above >= 0; above--) {
+        for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+            if (rows[above][number])
+                qmpi_chain_lead(above, number, rows[above][number]);
+        }
+    }
+    for (int above = lowest - 1; above >= 1; above--) {
+        const struct qmpi_layer *layer = qmpi_layer_get(above);
+        qmpi_cells_point(above, rows[above]);
+        if (layer->resident)
+            qmpi_late_settle(layer->resident);
+    }
+}
+
+/* A layer that keeps functions stays on top: a Fortran call of one of them must not pass it by. */
+static int topmost(void)
+{
+    int tool_id = 1;
+    while (qmpi_layer_get(tool_id) && off[tool_id] && !kept[tool_id])
+        tool_id++;
+    return tool_id;
+}
+
+/* Fortran calls that led into the tool on top lead into the one that is now there, or past both. */
+static void lead_fortran(const struct qmpi_fortran_callers *callers, int before, int now)
+{
+    const struct qmpi_layer *top = qmpi_layer_get(now);
+    if (before != now)
+        qmpi_fortran_lead_to(top ? top->group : NULL, callers);
+}
+
+/* The stack is built, and what its tools define does not change. */
+static bool any_fortran_wrappers(void)
+{
+    static int known; /* 1: no, 2: yes */
+    int any = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    for (int tool_id = 1; !any && qmpi_layer_get(tool_id); tool_id++) {
+        const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+        any = layer->group && qmpi_fortran_has_wrappers(layer->group) ? 2 : 0;
+    }
+    __atomic_store_n(&known, any ? any : 1, __ATOMIC_RELAXED);
+    return any == 2;
+}
+
+/* A tool that keeps what dlsym told it cannot be led elsewhere: who trusts its figures must know.
+ */
+static void warn_of_kept_pointers(int tool_id)
+{
+    static bool said[QMPI_LAYERS_MAX + 1];
+    for (int above = tool_id - 1; above >= 1; above--) {
+        if (said[above] || off[above] || !qmpi_tool_dlsym_told(above))
+            continue;
+        said[above] = true;
+        if (qmpi_speaks())
+            qmpi_sayf("layer %d (%s) has found functions below it by dlsym: where it keeps them, "
+                      "its calls go on as before layer %d (%s) was switched\n"
+                      "  mend: list layers that are to be switched above it",
+                      above, qmpi_layer_get(above)->name, tool_id, qmpi_layer_get(tool_id)->name);
+    }
+}
+
+/* A child that was forked in the middle of a change by another thread has some of the old nodes and
+ * some of the new ones in force. Calls come through; the next change puts all of them right. */
+static bool changing, interrupted;
+
+static void note_fork(void)
+{
+    if (changing)
+        qmpi_cells_forget();
+    interrupted |= changing;
+    changing = false;
+}
+
+static bool change(int tool_id, bool enabled, const struct qmpi_fortran_callers *callers)
+{
+    static bool watched;
+    if (!watched)
+        watched = pthread_atfork(NULL, NULL, note_fork) == 0;
+    const int top = topmost();
+    const int lowest = interrupted ? QMPIX_stack.layers : tool_id;
+    changing = true;
+    __atomic_store_n(&off[tool_id], !enabled, __ATOMIC_RELEASE);
+    row *rows = build(lowest, tool_id, interrupted);
+    const bool good = open_references(rows, lowest);
+    if (good)
+        publish(rows, lowest);
+    else
+        __atomic_store_n(&off[tool_id], enabled, __ATOMIC_RELEASE);
+    changing = false;
+    interrupted &= !good;
+    qmpi_cells_close();
+    free(rows);
+    lead_fortran(callers, top, topmost());
+    if (good) {
+        warn_of_kept_pointers(tool_id);
+        qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d (%s) is switched %s", tool_id,
+                   qmpi_layer_get(tool_id)->name, enabled ? "on" : "off");
+    }
+    return good;
+}
+
+/* Without the lock: what is called may switch layers too. */
+static void call_back(void)
+{
+    for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++) {
+        void (*callback)(int) = __atomic_load_n(&callbacks[tool_id], __ATOMIC_ACQUIRE);
+        if (callback)
+            callback(tool_id);
+    }
+}
+
+void qmpi_chain_leave_out(int tool_id)
+{
+    __atomic_store_n(&callbacks[tool_id], NULL, __ATOMIC_RELEASE);
+}
+
+int qmpi_chain_set_enabled(int tool_id, bool enabled)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer)
+        return MPI_ERR_ARG;
+    if (!qmpi_chain_is_open())
+        return MPI_ERR_OTHER;
+    if (layer->resident && layer->resident->program)
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    /* Before the lock: who loads a library, which this waits for, may be about to take that. */
+    struct qmpi_fortran_callers callers = {NULL, 0};
+    if (qmpi_binding_any && any_fortran_wrappers())
+        callers = qmpi_fortran_hold();
+    pthread_mutex_lock(&lock);
+    const bool same = off[tool_id] == !enabled && !interrupted;
+    const bool good = same || change(tool_id, enabled, &callers);
+    pthread_mutex_unlock(&lock);
+    qmpi_fortran_let_go(&callers);
+    if (good && !same)
+        call_back();
+    return good ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+int QMPIX_Tool_set_enabled(int tool_id, int enabled)
+{
+    return qmpi_chain_set_enabled(tool_id, enabled != 0);
+}
+
+int QMPIX_Tool_get_enabled(int tool_id, int *enabled)
+{
+    if (!qmpi_layer_get(tool_id) || !enabled)
+        return MPI_ERR_ARG;
+    *enabled = qmpi_chain_is_enabled(tool_id);
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || (unsigned)fn >= (unsigned)QMPI_FUNCTION_COUNT)
+        return MPI_ERR_ARG;
+    if (!qmpi_layer_is_initialising(layer))
+        return MPI_ERR_OTHER;
+    if (!kept[tool_id])
+        kept[tool_id] = qmpi_allocate(QMPI_FUNCTION_COUNT, sizeof *kept[tool_id]);
+    kept[tool_id][fn] = true;
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Register_stack_changed(int tool_id, void (*callback)(int tool_id))
+{
+    if (!qmpi_layer_get(tool_id) || !callback)
+        return MPI_ERR_ARG;
+    __atomic_store_n(&callbacks[tool_id], callback, __ATOMIC_RELEASE);
+    return MPI_SUCCESS;
+}

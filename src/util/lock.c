@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* See lock.h. */
+#include "util/lock.h"
+
+/* What the linker makes of the section; nothing where a program has no such locks. */
+extern pthread_mutex_t *const locks_begin[] __asm__("__start_qmpi_locks")
+    __attribute__((visibility("hidden"), weak));
+extern pthread_mutex_t *const locks_end[] __asm__("__stop_qmpi_locks")
+    __attribute__((visibility("hidden"), weak));
+
+static void make_new(void)
+{
+    for (pthread_mutex_t *const *lock = locks_begin; lock != locks_end; lock++)
+        **lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+void qmpi_lock_start(void)
+{
+    pthread_atfork(NULL, NULL, make_new);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See spawn.h. A child starts the program and ends; the program is then nobody's. That child is
+ * made by clone without a signal at its end, which calls of wait pass over, and in the memory of
+ * this process, which may be large or registered with a network card.
+ */
+#define _GNU_SOURCE
+#include "util/spawn.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STACK_SIZE = 64 * 1024 };
+
+struct start {
+    char *const *arguments;
+    int input, output;
+    volatile bool failed; /* written by the children, who share this memory */
+};
+
+/* Not instrumented: a sanitizer would take this for a thread on a stack that is none. */
+#define BESIDE __attribute__((no_sanitize("address", "undefined", "thread")))
+
+BESIDE static bool set_descriptor(int from, int to)
+{
+    if (from >= 0)
+        return dup2(from, to) == to;
+    close(to);
+    return true;
+}
+
+BESIDE static int start_and_end(void *data)
+{
+    static char *const no_environment[] = {NULL};
+    struct start *start = data;
+    const pid_t program = vfork();
+    if (program == 0) {
+        if (set_descriptor(start->input, STDIN_FILENO) &&
+            set_descriptor(start->output, STDOUT_FILENO))
+            execve(start->arguments[0], start->arguments, no_environment);
+        start->failed = true;
+        _exit(0);
+    }
+    start->failed |= program < 0;
+    return 0;
+}
+
+bool qmpi_detached_start(char *const *arguments, int input, int output)
+{
+    struct start start = {arguments, input, output, false};
+    sigset_t all, before;
+    int cancel;
+    char *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED)
+        return false;
+    /* A handler of the program's must not run in the child. */
+    sigfillset(&all);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pid_t child = clone(start_and_end, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK, &start);
+    while (child > 0 && waitpid(child, NULL, __WCLONE) < 0 && errno == EINTR)
+        continue;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_setcancelstate(cancel, NULL);
+    munmap(stack, STACK_SIZE);
+    return child > 0 && !start.failed;
+}
