@@ -16,6 +16,8 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
+from processors import processors
+
 COUNTER = itertools.count()
 
 
@@ -53,6 +55,8 @@ class Job:
         self.listener.bind(f"\0{name}")
         self.listener.listen(ranks)
         self.selector.register(self.listener, selectors.EVENT_READ, self.accept)
+        self.processors = contextlib.ExitStack()
+        self.processors.enter_context(processors(ranks))
         settings = [f"{key}={value}" for key, value in (variables or {}).items()]
         self.command = [str(part) for part in [*launcher, run_rank, name, *settings, *command]]
         self.process = subprocess.Popen(
@@ -78,6 +82,7 @@ class Job:
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.stdout.close()
         self.process.wait()
+        self.processors.close()
 
     # ---- What comes -----------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from job import Job, Rank
+from processors import processors
 
 BUILD = Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
 SOURCE = Path(os.environ.get("QMPI_SOURCE_ROOT", Path(__file__).parents[2])).resolve()
@@ -149,9 +150,23 @@ def check_sanitizers(text):
 
 
 def run_command(command, env, timeout=120, cwd=None) -> Result:
-    """Runs `command` in a process group of its own, and ends all of it when time is up."""
+    """Runs `command` in a process group of its own, and ends all of it when time is up. It has one
+    processor, or those of all ranks where it is a launcher."""
+    command = [str(part) for part in command]
+    ranks = command[command.index("-n") + 1] if MPIEXEC in command and "-n" in command else ""
+    with processors(int(ranks) if ranks.isdecimal() else 1):
+        returncode, stdout, stderr = communicate(command, env, timeout, cwd)
+    result = Result(returncode, stdout, without_launcher(stderr))
+    print(f"$ {' '.join(command)[:2000]}\n-> {result.returncode}\n{stdout[:8000]}")
+    print(f"stderr:\n{stderr[:8000]}")
+    check_sanitizers(stdout + stderr)
+    return result
+
+
+def communicate(command, env, timeout, cwd):
+    """What `command` ended with and wrote."""
     process = subprocess.Popen(
-        [str(part) for part in command],
+        command,
         env=env,
         cwd=cwd,
         stdin=subprocess.DEVNULL,
@@ -173,11 +188,7 @@ def run_command(command, env, timeout=120, cwd=None) -> Result:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise
-    result = Result(process.returncode, stdout, without_launcher(stderr))
-    print(f"$ {' '.join(map(str, command))[:2000]}\n-> {result.returncode}\n{stdout[:8000]}")
-    print(f"stderr:\n{stderr[:8000]}")
-    check_sanitizers(stdout + stderr)
-    return result
+    return process.returncode, stdout, stderr
 
 
 # By which the MPI library tells, in a rank or through the launcher, what MPI_Abort was called with.

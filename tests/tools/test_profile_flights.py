@@ -5,6 +5,7 @@ import subprocess
 import time
 
 import pytest
+from processors import processors
 from profile_support import JSON, LIBQMPI, STEPS, calls, functions, load, named, report, run_steps
 from support import ASAN, BUNDLED_TOOLS, clean_environment, launch
 
@@ -139,12 +140,13 @@ def test_a_process_that_hangs_is_saved_with_the_call_that_it_hangs_in(tmp_path, 
 
 def test_a_rank_that_waits_for_the_others_is_named_as_waiting(tmp_path):
     """Rank 1 never comes to the collective."""
-    process = start("init", "barrier", "only=0", "bcast", "only=1", "sleep=60000", cwd=tmp_path, ranks=2,
-                    tools=f"{JSON},checkpoint=1,sync=yes")
-    try:
-        own = saved(tmp_path / "out.json.0", "MPI_Bcast")
-    finally:
-        end(process, signal.SIGTERM)
+    with processors(2):
+        process = start("init", "barrier", "only=0", "bcast", "only=1", "sleep=60000", cwd=tmp_path,
+                        ranks=2, tools=f"{JSON},checkpoint=1,sync=yes")
+        try:
+            own = saved(tmp_path / "out.json.0", "MPI_Bcast")
+        finally:
+            end(process, signal.SIGTERM)
     flight, = own["in_flight"]
     bcast = functions(own)["MPI_Bcast"]
     assert flight["waiting"] and bcast["wait"]["sum"] == flight["time"] and bcast["time"]["sum"] == 0

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Shares the machine's processors between the test files that run side by side.
+
+Ranks that wait take all the time that they are given, so that two jobs on the same processors keep each
+other from ending. Each job takes as many processors as it has ranks, and waits until they are free.
+"""
+import contextlib
+import fcntl
+import os
+import pathlib
+
+BUILD = pathlib.Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
+COUNT = len(os.sched_getaffinity(0))
+in_use = 0  # by this process, which may run commands while its job runs
+
+
+def lock(stack, path):
+    """Waits for the lock, and holds it until the stack is left or the process ends."""
+    file = stack.enter_context(open(path, "w", encoding="ascii"))
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def try_lock(stack, path):
+    file = open(path, "w", encoding="ascii")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return False
+    stack.enter_context(file)
+    return True
+
+
+@contextlib.contextmanager
+def processors(wanted):
+    """Within it, this process has `wanted` processors, or all that there are."""
+    global in_use
+    if in_use:
+        yield
+        return
+    folder = BUILD / "processors"
+    folder.mkdir(exist_ok=True)
+    paths = [folder / str(number) for number in range(COUNT)]
+    with contextlib.ExitStack() as taken:
+        # One process at a time waits: else single processors would be taken again and again
+        # while a job waits for all of them.
+        with contextlib.ExitStack() as queue:
+            lock(queue, folder / "queue")
+            if wanted > 1:
+                for path in paths[:wanted]:
+                    lock(taken, path)
+            elif not any(try_lock(taken, path) for path in paths):
+                lock(taken, paths[0])
+        in_use += 1
+        try:
+            yield
+        finally:
+            in_use -= 1
