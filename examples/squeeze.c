@@ -189,7 +189,7 @@ static void init(int tool_id)
     QMPIX_Tool_get_option(tool_id, "from", &text);
     const long from = strtol(text, &end, 10);
     if (end == text || *end || from < 1 || from > 1 << 30)
-        QMPIX_Tool_fail(tool_id, "from= is no number of bytes\nmend: give 1 to 1073741824");
+        QMPIX_Tool_fail(tool_id, "from= is no number of bytes\nhint: give 1 to 1073741824");
     threshold[tool_id] = (int)from;
     QMPI_Register_tool_function(tool_id, MPI_BCAST_T, (void (*)(void))my_Bcast);
 #if MPI_VERSION >= 4

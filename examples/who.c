@@ -76,7 +76,7 @@ static void init(int tool_id)
     QMPIX_Tool_get_option(tool_id, "function", &function);
     if (QMPIX_Function_id(function, &number) != MPI_SUCCESS)
         QMPIX_Tool_fail(tool_id, "function= names no MPI function\n"
-                                 "mend: write it as the MPI standard does for C: MPI_Send");
+                                 "hint: write it as the MPI standard does for C: MPI_Send");
     QMPI_Register_tool_function(tool_id, MPI_INIT_T, (void (*)(void))my_Init);
     QMPI_Register_tool_function(tool_id, MPI_INIT_THREAD_T, (void (*)(void))my_Init_thread);
 }

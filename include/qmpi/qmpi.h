@@ -197,7 +197,7 @@ QMPI_API int QMPIX_Tool_get_given_option(int tool_id, int index, const char **ke
 
 /*
  * From `init`: this layer cannot work; `message` (copied) says why; a last
- * line that begins with `mend: ` says what to do. The run then stops before any
+ * line that begins with `hint: ` says what to do. The run then stops before any
  * MPI call is carried out, or goes on without the layer if QMPI_ON_ERROR=skip. Outside the layer's
  * own `init`: MPI_ERR_OTHER.
  */

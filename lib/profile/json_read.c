@@ -250,7 +250,7 @@ static json_t *load(const char *path, char **problem)
     else if (!document && S_ISREG(status.st_mode) && status.st_size == 0)
         *problem = qmpi_message("%s: the file is empty", path);
     else if (!document)
-        *problem = qmpi_message("%s: line %d, column %d: no JSON: %s\nmend: give a file that "
+        *problem = qmpi_message("%s: line %d, column %d: no JSON: %s\nhint: give a file that "
                                 "profile wrote with format=json",
                                 path, error.line, error.column, error.text);
     fclose(stream);
@@ -271,10 +271,10 @@ static int read_schema(const struct source *root)
         reader->problem =
             is_number && version > PROFILE_SCHEMA
                 ? qmpi_format("%s: schema %s is newer than this qmpi, which reads up to "
-                              "qmpi-profile/%d\nmend: read it with the qmpi that wrote it",
+                              "qmpi-profile/%d\nhint: read it with the qmpi that wrote it",
                               reader->path, shown, PROFILE_SCHEMA)
                 : qmpi_format(
-                      "%s: schema: expected qmpi-profile/%d or less, found '%s'\nmend: give "
+                      "%s: schema: expected qmpi-profile/%d or less, found '%s'\nhint: give "
                       "a file that profile wrote with format=json",
                       reader->path, PROFILE_SCHEMA, shown);
         free(shown);

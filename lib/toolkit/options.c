@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tool_option_fail(int tool_id, const char *key, const char *value, const char *mend)
+void tool_option_fail(int tool_id, const char *key, const char *value, const char *hint)
 {
     char *shown = qmpi_shorten(value);
-    char *message = qmpi_message("%s=%s is not what the option takes\nmend: %s", key, shown, mend);
+    char *message = qmpi_message("%s=%s is not what the option takes\nhint: %s", key, shown, hint);
     QMPIX_Tool_fail(tool_id, message);
     free(message);
     free(shown);
 }
 
-bool tool_option_word(int tool_id, const char *key, const char *const *words, const char *mend,
+bool tool_option_word(int tool_id, const char *key, const char *const *words, const char *hint,
                       int *place)
 {
     const char *value = words[0];
@@ -28,7 +28,7 @@ bool tool_option_word(int tool_id, const char *key, const char *const *words, co
         if (!strcmp(value, words[*place]))
             return true;
     }
-    tool_option_fail(tool_id, key, value, mend);
+    tool_option_fail(tool_id, key, value, hint);
     return false;
 }
 
@@ -73,7 +73,7 @@ bool tool_option_file_is_taken(int tool_id, const char *key, const char *pattern
     QMPIX_Tool_get_name(taken, &name);
     char *shown = qmpi_shorten(pattern);
     char *message =
-        qmpi_message("%s=%s: layer %d (%.100s) writes the same file\nmend: put %%t (the "
+        qmpi_message("%s=%s: layer %d (%.100s) writes the same file\nhint: put %%t (the "
                      "layer's number) into the names",
                      key, shown, taken, name);
     QMPIX_Tool_fail(tool_id, message);

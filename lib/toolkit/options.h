@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 /* Says that the option does not take this value, and what to give instead. */
-void tool_option_fail(int tool_id, const char *key, const char *value, const char *mend);
+void tool_option_fail(int tool_id, const char *key, const char *value, const char *hint);
 
 /* The place of the value in `words`, which ends in NULL; of the first one if none is given. */
-bool tool_option_word(int tool_id, const char *key, const char *const *words, const char *mend,
+bool tool_option_word(int tool_id, const char *key, const char *const *words, const char *hint,
                       int *place);
 
 /* Of output= and the like: a name that tool_file_name takes, or none. */

@@ -64,7 +64,7 @@ static int find_function(const char *name)
     }
     if (number < 0 || !qmpi_names[number].exists) {
         char *shown = qmpi_shorten(name);
-        qmpi_sayf("--function %s: %s\nmend: `qmpi functions` lists those that there are", shown,
+        qmpi_sayf("--function %s: %s\nhint: `qmpi functions` lists those that there are", shown,
                   number < 0 ? "no MPI function" : "a function that " QMPI_MPI " does not have");
         exit(2);
     }
@@ -304,7 +304,7 @@ static char *choose_command(const char *mpi, char **option)
     char *command = cli_command_path(build.mpi);
     if (!command && mpi) {
         qmpi_sayf("--mpi=%s: there is no command of qmpi for it beside this one\n"
-                  "mend: build and install qmpi for it: meson setup -Dmpi=%s",
+                  "hint: build and install qmpi for it: meson setup -Dmpi=%s",
                   mpi, mpi);
         exit(2);
     }

@@ -48,7 +48,7 @@ void cli_note_stack(void);
 /* The file that execvp would take; NULL: none. To be freed. */
 char *cli_program_find(const char *name);
 
-/* Why preloading does not reach a program, and the mend, to be freed; NULL: nothing is known. */
+/* Why preloading does not reach a program, and a hint, to be freed; NULL: nothing is known. */
 char *cli_program_obstacle(const char *path);
 
 /* Warns of a program that preloading does not reach: a static or a privileged one. */

@@ -39,7 +39,7 @@ static void append(char **list, const char *path)
 }
 
 /* False: the run goes on without it. */
-static bool check_preloadable(const char *path, const char *mend)
+static bool check_preloadable(const char *path, const char *hint)
 {
     const char *obstacle = qmpi_loadable_path_obstacle(path);
     if (!obstacle)
@@ -48,8 +48,8 @@ static bool check_preloadable(const char *path, const char *mend)
     const bool skips = on_error && !strcmp(on_error, "skip");
     if (qmpi_speaks())
         qmpi_sayf("%s cannot be preloaded: the dynamic loader takes no path with %s\n"
-                  "  mend: %s%-s",
-                  path, obstacle, mend,
+                  "  hint: %s%-s",
+                  path, obstacle, hint,
                   skips ? "\n  the run goes on without preloading it (QMPI_ON_ERROR=skip)" : "");
     if (!skips)
         exit(2);

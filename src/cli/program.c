@@ -58,13 +58,13 @@ char *cli_program_obstacle(const char *path)
         if (is_static(descriptor))
             obstacle =
                 qmpi_message("%s is a static program: nothing can be preloaded, it runs without "
-                             "tools\nmend: link it with libqmpi.a",
+                             "tools\nhint: link it with libqmpi.a",
                              path);
         else if ((status.st_mode & (S_ISUID | S_ISGID)) ||
                  fgetxattr(descriptor, "security.capability", NULL, 0) > 0)
             obstacle =
                 qmpi_message("%s is a privileged program: nothing is preloaded and our variables "
-                             "are ignored, it runs without tools\nmend: run it without its "
+                             "are ignored, it runs without tools\nhint: run it without its "
                              "privileges",
                              path);
     }
@@ -77,9 +77,9 @@ void cli_program_warn(const char *name)
 {
     char *path = cli_program_find(name);
     char *obstacle = path ? cli_program_obstacle(path) : NULL;
-    char *mend = obstacle ? strstr(obstacle, "\nmend: ") : NULL;
-    if (mend)
-        qmpi_sayf("%.*s\n  %s", (int)(mend - obstacle), obstacle, mend + 1);
+    char *hint = obstacle ? strstr(obstacle, "\nhint: ") : NULL;
+    if (hint)
+        qmpi_sayf("%.*s\n  %s", (int)(hint - obstacle), obstacle, hint + 1);
     free(obstacle);
     free(path);
 }

@@ -319,7 +319,7 @@ static int write_output(const struct request *request, const struct loaded *load
     }
     if (!good)
         qmpi_sayf("%s%-s", problem ? problem : "out of memory",
-                  request->output ? "\nmend: name another file with --output" : "");
+                  request->output ? "\nhint: name another file with --output" : "");
     free(problem);
     return good ? 0 : 2;
 }
@@ -343,7 +343,7 @@ int cli_report(int argc, char **argv)
     const int left = prepare(&request, loaded, count);
     if (left > 1 && request.format != TEXT) {
         qmpi_sayf("the files are of %d runs, and a file of JSON or CSV holds one\n"
-                  "mend: give the files of one run only",
+                  "hint: give the files of one run only",
                   left);
         status = 2;
     } else if (left && !(request.compare && status) &&

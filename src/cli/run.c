@@ -87,7 +87,7 @@ static void note_no_tools(const char *program)
     if (path && access(path, X_OK) == 0 && !cli_stack_is_given() && !getenv("LD_PRELOAD") &&
         qmpi_speaks())
         qmpi_say("no tools are given: the program runs with none but its own\n"
-                 "  mend: qmpi run -t STACK; `qmpi list` shows the tools there are");
+                 "  hint: qmpi run -t STACK; `qmpi list` shows the tools there are");
     free(path);
 }
 
@@ -95,14 +95,14 @@ static int refuse_program(const char *name, int reason)
 {
     char *here = qmpi_format("./%s", name);
     char *write_here = qmpi_format("write %s", here);
-    const char *mend = "give a program that can be run here";
+    const char *hint = "give a program that can be run here";
     if (reason == EACCES)
-        mend = "give a program that you may execute";
+        hint = "give a program that you may execute";
     else if (reason == ENOENT && !strchr(name, '/') && access(here, X_OK) == 0)
-        mend = write_here;
+        hint = write_here;
     else if (reason == ENOENT && access(name, F_OK) != 0)
-        mend = "correct the name, or give its path; a stack of tools is given with -t";
-    qmpi_sayf("cannot run '%s': %s\n  mend: %s", name, strerror(reason), mend);
+        hint = "correct the name, or give its path; a stack of tools is given with -t";
+    qmpi_sayf("cannot run '%s': %s\n  hint: %s", name, strerror(reason), hint);
     free(write_here);
     free(here);
     return reason == ENOENT ? 127 : 126;

@@ -180,7 +180,7 @@ struct cli_build cli_choose_build(const char *mpi, const char *program)
     if (!library && mpi) {
         const char *own = cli_library_path();
         qmpi_sayf("--mpi=%s: there is no libqmpi%s.so.0 in %.*s\n"
-                  "mend: build and install qmpi for it: meson setup -Dmpi=%s",
+                  "hint: build and install qmpi for it: meson setup -Dmpi=%s",
                   mpi, builds[build].suffix, (int)(strrchr(own, '/') - own), own, mpi);
         exit(2);
     }

@@ -42,7 +42,7 @@ void cli_use_config(const char *file)
     char *path = folder ? qmpi_format("%s/%s", folder, file) : qmpi_copy(file);
     if (access(path, R_OK) != 0) {
         char *shown = qmpi_shorten(file);
-        qmpi_sayf("-c %s: %s\nmend: name a configuration file that you can read", shown,
+        qmpi_sayf("-c %s: %s\nhint: name a configuration file that you can read", shown,
                   strerror(errno));
         exit(2);
     }
@@ -68,7 +68,7 @@ void cli_note_stack(void)
     qmpi_stack_read(&tools, &source);
     if (config_given && !stack_given && qmpi_config_get()->tools.count &&
         source != qmpi_config_path())
-        qmpi_sayf("%s is set: its tools are in force, not those of %s\nmend: unset %s", source,
+        qmpi_sayf("%s is set: its tools are in force, not those of %s\nhint: unset %s", source,
                   qmpi_config_path(), source);
     qmpi_tool_list_free(&tools);
 }

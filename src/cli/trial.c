@@ -178,7 +178,7 @@ static bool blame_single(const struct qmpi_tool_list *tools, const char *source,
         if (is_good(ended[i]))
             continue;
         char *name = name_entry(&tools->entries[i]), *end = how_it_ended(ended[i]);
-        char *finding = qmpi_message("%s, %s: it %s\nmend: leave it out; its makers should know",
+        char *finding = qmpi_message("%s, %s: it %s\nhint: leave it out; its makers should know",
                                      source, name, end);
         say(finding);
         free(finding);
@@ -219,11 +219,11 @@ void trial_blame(int ended, void (*say)(const char *finding))
         char *finding =
             names
                 ? qmpi_message("%s: the stack %s, though each of its tools alone can be loaded; "
-                               "so can it %s\nmend: leave one of them out, or keep one from being "
+                               "so can it %s\nhint: leave one of them out, or keep one from being "
                                "preloaded: @preload=no",
                                source, end, names)
                 : qmpi_message("%s: the stack %s, though each of its tools alone can be loaded\n"
-                               "mend: leave out tools until it works; QMPI_DEBUG=all shows how "
+                               "hint: leave out tools until it works; QMPI_DEBUG=all shows how "
                                "far it comes",
                                source, end);
         say(finding);

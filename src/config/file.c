@@ -78,7 +78,7 @@ static void read_file(void)
     if (reason) {
         char *shown = qmpi_shorten(path);
         unreadable = qmpi_message("the file '%s' cannot be read: %s\n"
-                                  "mend: name a configuration file in QMPI_CONFIG, or unset it",
+                                  "hint: name a configuration file in QMPI_CONFIG, or unset it",
                                   shown, reason);
         free(shown);
         text_size = 0;

@@ -12,7 +12,7 @@
 /* Its path as QMPI_CONFIG has it; NULL: none is named, or the program is a privileged one. */
 const char *qmpi_config_path(void);
 
-/* Why it cannot be read, and the mend; NULL: it can be, or none is named. */
+/* Why it cannot be read, and a hint; NULL: it can be, or none is named. */
 const char *qmpi_config_unreadable(void);
 
 /* What it says. Lives for the whole run; empty where none is named or it cannot be read. */

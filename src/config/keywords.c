@@ -29,7 +29,7 @@ static char *read_quoted(const char *text, const char **end, char **problem)
             text++;
             if (*text != '"' && *text != '\\') {
                 *problem = qmpi_copy("a backslash between quotes that escapes nothing\n"
-                                     "mend: write \\\\ for a backslash and \\\" for a quote");
+                                     "hint: write \\\\ for a backslash and \\\" for a quote");
                 free(word);
                 return NULL;
             }
@@ -37,7 +37,7 @@ static char *read_quoted(const char *text, const char **end, char **problem)
         word[length++] = *text;
     }
     if (!*text) {
-        *problem = qmpi_copy("the quote is not closed\nmend: end it with \"");
+        *problem = qmpi_copy("the quote is not closed\nhint: end it with \"");
         free(word);
         return NULL;
     }
@@ -54,7 +54,7 @@ char *qmpi_config_read_word(const char *text, char stop, const char **end, char 
             return NULL;
         const char *behind = qmpi_config_skip_blanks(*end);
         if (*behind && *behind != stop && (*behind != '#' || behind == *end)) {
-            *problem = qmpi_copy("there is something behind the closing quote\nmend: put all of it "
+            *problem = qmpi_copy("there is something behind the closing quote\nhint: put all of it "
                                  "between the quotes, and write \\\" for a quote");
             free(word);
             return NULL;
@@ -87,7 +87,7 @@ bool qmpi_config_read_pair(const char *text, char **key, char **value, char **pr
             return true;
     } else {
         *problem = qmpi_copy("not of the form key = value\n"
-                             "mend: write the option's name, `=` and its value");
+                             "hint: write the option's name, `=` and its value");
     }
     free(*key);
     return false;

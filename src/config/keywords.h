@@ -14,7 +14,7 @@ const char *qmpi_config_skip_blanks(const char *text);
 /*
  * Reads a word up to a comment, the end of `text` or `stop` (0: no such character), without the
  * blanks around it; `end` is set to what it ended at. Returns it, to be freed, or NULL; then
- * *problem (to be freed) says what is wrong and the mend.
+ * *problem (to be freed) says what is wrong, and a hint.
  */
 char *qmpi_config_read_word(const char *text, char stop, const char **end, char **problem);
 

@@ -151,18 +151,18 @@ static char *set(struct reader *reader, const char *key, char *value)
         char *shown = qmpi_shorten(key), *known = list_settings();
         problem =
             qmpi_message("'%s' is no setting; the settings are %s\n"
-                         "mend: correct the name; a tool stands alone on its line, its options "
+                         "hint: correct the name; a tool stands alone on its line, its options "
                          "indented below it",
                          shown, known);
         free(shown);
         free(known);
     } else if (reader->lines_set[setting]) {
-        problem = qmpi_message("'%s' is set twice, first in line %d\nmend: keep one of them", key,
+        problem = qmpi_message("'%s' is set twice, first in line %d\nhint: keep one of them", key,
                                reader->lines_set[setting]);
     } else if (!is_choice(setting, value)) {
         const char *const *choices = value_choices[setting];
         char *shown = qmpi_shorten(value);
-        problem = qmpi_message("'%s' cannot be '%s'\nmend: set it to %s or %s", key, shown,
+        problem = qmpi_message("'%s' cannot be '%s'\nhint: set it to %s or %s", key, shown,
                                choices[0], choices[1]);
         free(shown);
     } else {
@@ -204,9 +204,9 @@ static void read_tool(struct reader *reader)
         .position = tools->count, .line = reader->line, .text = qmpi_copy(reader->text)};
     char *name = qmpi_config_read_word(reader->text, '\0', &end, &problem);
     if (name && !*name)
-        problem = qmpi_copy("a tool without a name\nmend: write a tool's name or path");
+        problem = qmpi_copy("a tool without a name\nhint: write a tool's name or path");
     else if (name && *reader->text != '"' && name[strcspn(name, ",: \t\"")])
-        problem = qmpi_copy("more than a tool's name\nmend: write one tool a line and its options "
+        problem = qmpi_copy("more than a tool's name\nhint: write one tool a line and its options "
                             "indented below it; a path with such characters goes between quotes");
     else if (name)
         tool->name = strchr(name, '/') ? resolve(reader, name) : qmpi_copy(name);
@@ -220,7 +220,7 @@ static void read_option(struct reader *reader)
     char *key, *value, *problem = NULL;
     if (!reader->tool)
         problem = qmpi_copy("an indented line is an option, but there is no tool above it\n"
-                            "mend: begin the line at the margin, or put it below its tool");
+                            "hint: begin the line at the margin, or put it below its tool");
     else if (qmpi_config_read_pair(reader->text, &key, &value, &problem))
         problem = qmpi_entry_add_option(reader->tool, key, value);
     if (problem && reader->tool)
@@ -255,7 +255,7 @@ void qmpi_config_parse(const char *text, size_t size, const char *folder,
     *config = (struct qmpi_config){.problem_count = 0};
     if (memchr(text, '\0', size)) {
         reader.text = "";
-        add_problem(&reader, qmpi_copy("not a text file\nmend: name a configuration file"));
+        add_problem(&reader, qmpi_copy("not a text file\nhint: name a configuration file"));
         return;
     }
     if (size >= 3 && !memcmp(text, mark, 3)) {

@@ -24,7 +24,7 @@ extern const struct qmpi_config_name qmpi_config_names[QMPI_CONFIG_SETTINGS];
 struct qmpi_config_problem {
     int line; /* 0: the text as a whole */
     char *text;
-    char *problem; /* what is wrong and the mend */
+    char *problem; /* what is wrong, and a hint */
 };
 
 struct qmpi_config {

@@ -69,7 +69,7 @@ int qmpi_own_find(const char *key, const char *value, char **problem)
         shown = qmpi_shorten(value);
         known = list(choice, i);
         *problem =
-            qmpi_message("option '%s' cannot be '%s'\nmend: its values are %s", key, shown, known);
+            qmpi_message("option '%s' cannot be '%s'\nhint: its values are %s", key, shown, known);
         free(shown);
         free(known);
         return -1;
@@ -77,7 +77,7 @@ int qmpi_own_find(const char *key, const char *value, char **problem)
     shown = qmpi_shorten(key);
     known = list(name, 0);
     *problem =
-        qmpi_message("qmpi has no option '%s'\nmend: those that begin with @ are qmpi's own: "
+        qmpi_message("qmpi has no option '%s'\nhint: those that begin with @ are qmpi's own: "
                      "%s",
                      shown, known);
     free(shown);

@@ -22,7 +22,7 @@ bool qmpi_own_is_meant(const char *key);
 
 /*
  * The number of the option of this name. Negative: there is none, or it cannot have this value;
- * then *problem says so and the mend, to be freed.
+ * then *problem says so and a hint, to be freed.
  */
 int qmpi_own_find(const char *key, const char *value, char **problem);
 

@@ -40,10 +40,10 @@ static char *check_escapes(const char *text)
         text++;
         if (!*text)
             return qmpi_copy("it ends in a backslash that escapes nothing\n"
-                             "mend: remove it, or write \\\\ for a backslash");
+                             "hint: remove it, or write \\\\ for a backslash");
         if (!strchr(":,=\\", *text))
             return qmpi_message(
-                "\\%c is no escape\nmend: only : , = and \\ are escaped; write \\\\ "
+                "\\%c is no escape\nhint: only : , = and \\ are escaped; write \\\\ "
                 "for a backslash",
                 *text);
     }
@@ -77,7 +77,7 @@ static void grow(struct qmpi_entry *entry)
 static char *given_twice(const char *key)
 {
     char *shown = qmpi_shorten(key);
-    char *problem = qmpi_message("option '%s' is given twice\nmend: keep one of them", shown);
+    char *problem = qmpi_message("option '%s' is given twice\nhint: keep one of them", shown);
     free(shown);
     return problem;
 }
@@ -113,7 +113,7 @@ static char *parse_option(struct qmpi_entry *entry, const char *text, size_t len
         char *shown = qmpi_shorten(option);
         char *problem =
             qmpi_message("option '%s' is not of the form key=value\n"
-                         "mend: write NAME,key=value; a comma inside a value is written "
+                         "hint: write NAME,key=value; a comma inside a value is written "
                          "\\,",
                          shown);
         free(shown);
@@ -133,7 +133,7 @@ static void parse_entry(struct qmpi_entry *entry)
         return;
     const size_t name_length = length_to(text, left, ',');
     if (!name_length) {
-        entry->problem = qmpi_copy("it has options but no name\nmend: write NAME,key=value");
+        entry->problem = qmpi_copy("it has options but no name\nhint: write NAME,key=value");
         return;
     }
     entry->name = unescape(text, name_length);

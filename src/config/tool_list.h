@@ -22,7 +22,7 @@ struct qmpi_entry {
     struct qmpi_option *options;
     int option_count;
     char *own[QMPI_OWN_OPTIONS]; /* the dispatcher's options; NULL: not given */
-    char *problem;               /* what is wrong with this entry and the mend; NULL if nothing */
+    char *problem;               /* what is wrong with this entry, and a hint; NULL if nothing */
 };
 
 struct qmpi_tool_list {
@@ -32,7 +32,7 @@ struct qmpi_tool_list {
 
 /*
  * Adds an option, the tool's or the dispatcher's, to an entry; takes `key` and `value` over.
- * Returns NULL, or what is wrong with it and the mend, to be freed.
+ * Returns NULL, or what is wrong with it, and a hint, to be freed.
  */
 char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value);
 

@@ -37,7 +37,7 @@ const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file)
     return NULL;
 }
 
-char *qmpi_loadable_explain(const char *path, const char *reason, const char *mend)
+char *qmpi_loadable_explain(const char *path, const char *reason, const char *hint)
 {
     struct qmpi_elf_file file;
     const char *said = reason ? reason : "for no reason that the dynamic loader tells";
@@ -49,7 +49,7 @@ char *qmpi_loadable_explain(const char *path, const char *reason, const char *me
     const bool no_room = strstr(said, "static TLS block") != NULL;
     if (obstacle)
         return qmpi_message("%s cannot be loaded in a process that runs, for it %s: %s\n"
-                            "mend: start the program by `qmpi run`, which preloads the first layer "
+                            "hint: start the program by `qmpi run`, which preloads the first layer "
                             "of such a tool unless that has @preload=no%s",
                             path, obstacle, said,
                             no_room ? "; GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 makes "
@@ -57,14 +57,14 @@ char *qmpi_loadable_explain(const char *path, const char *reason, const char *me
                                     : ", and list it once");
     if (no_room)
         return qmpi_message("%s cannot be loaded: %s\n"
-                            "mend: give it the option @preload=yes, with which `qmpi run` preloads "
+                            "hint: give it the option @preload=yes, with which `qmpi run` preloads "
                             "it, or set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536",
                             path, said);
     if (qmpi_loadable_path_obstacle(path) && strchr(path, '$'))
         return qmpi_message("%s cannot be loaded: the dynamic loader takes no path with %s\n"
-                            "mend: put it under another path",
+                            "hint: put it under another path",
                             path, qmpi_loadable_path_obstacle(path));
-    return qmpi_message("%s cannot be loaded: %s\nmend: %s", path, said, mend);
+    return qmpi_message("%s cannot be loaded: %s\nhint: %s", path, said, hint);
 }
 
 /* ---- Paths --------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ const char *qmpi_loadable_path_obstacle(const char *path);
 
 /*
  * What is wrong where dlopen did not load the library at `path`, for the reason that dlerror gave,
- * with the mend; to be freed. `mend` is for reasons that are not known here.
+ * with a hint; to be freed. `hint` is for reasons that are not known here.
  */
-char *qmpi_loadable_explain(const char *path, const char *reason, const char *mend);
+char *qmpi_loadable_explain(const char *path, const char *reason, const char *hint);
 
 #endif

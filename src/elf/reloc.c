@@ -101,7 +101,7 @@ char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *ta
         return qmpi_message("%s has relocations of a kind that this processor does not use",
                             object->name);
     if (qmpi_elf_tag(image, DT_TEXTREL, 0) || (qmpi_elf_tag(image, DT_FLAGS, 0) & DF_TEXTREL))
-        return qmpi_message("%s has relocations in its code\nmend: build it with -fPIC",
+        return qmpi_message("%s has relocations in its code\nhint: build it with -fPIC",
                             object->name);
     struct rewriting rewriting = {target, data, {NULL, 0, NULL}, 0};
     qmpi_elf_references(object, rewrite, &rewriting);

@@ -100,7 +100,7 @@ static char *try_loader(const char *name, struct places *places)
 }
 
 /* A path without a slash is taken for a name: the file of this folder that is meant. */
-static char *mend_name(const char *name)
+static char *hint_for_name(const char *name)
 {
     static const char *const patterns[] = {"./%s", "./%s.so", "./lib%s.so"};
     for (int i = strstr(name, ".so") ? 0 : 1; i < 3; i++) {
@@ -108,9 +108,9 @@ static char *mend_name(const char *name)
                      : i == 1 ? qmpi_format(patterns[1], name)
                               : qmpi_format(patterns[2], name);
         if (access(path, R_OK) == 0) {
-            char *mend = qmpi_format("write %s: only what has a slash is a path", path);
+            char *hint = qmpi_format("write %s: only what has a slash is a path", path);
             free(path);
-            return mend;
+            return hint;
         }
         free(path);
     }
@@ -137,13 +137,13 @@ char *qmpi_find_library(const char *name, const char *installed, const char *ann
     if (path) {
         qmpi_debug(QMPI_TOPIC_FIND, "%s is %s", name, path);
     } else if (strchr(name, '/')) {
-        *problem = qmpi_message("no such library\n%-smend: correct the path", places.text);
+        *problem = qmpi_message("no such library\n%-shint: correct the path", places.text);
     } else {
-        char *mend = mend_name(name);
-        *problem = qmpi_message("no such tool\n%s%s%-s%-smend: %s",
+        char *hint = hint_for_name(name);
+        *problem = qmpi_message("no such tool\n%s%s%-s%-shint: %s",
                                 *announced ? "  announced tools: " : "", announced,
-                                *announced ? "\n" : "", places.text, mend);
-        free(mend);
+                                *announced ? "\n" : "", places.text, hint);
+        free(hint);
     }
     free(places.text);
     return path;

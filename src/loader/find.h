@@ -6,7 +6,7 @@
 /*
  * Finds the library of `name`; `installed` is the folder of the installed tools. Returns its path,
  * to be freed, or NULL; then *problem (to be freed) says which tools are `announced`, where it was
- * sought, what stands in the way at each place, and the mend.
+ * sought, what stands in the way at each place, and a hint.
  */
 char *qmpi_find_library(const char *name, const char *installed, const char *announced,
                         char **problem);

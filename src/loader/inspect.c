@@ -55,20 +55,20 @@ char *qmpi_kind_read(const char *path, const char *base_soname, enum qmpi_kind *
     struct qmpi_elf_file file;
     const char *reason = qmpi_elf_file_open(path, &file);
     if (reason)
-        return qmpi_message("%s: %s\nmend: give a tool's library, whole and for this machine", path,
+        return qmpi_message("%s: %s\nhint: give a tool's library, whole and for this machine", path,
                             reason);
     const struct features features = read_features(&file.image);
     const char *other = base_soname ? find_other_mpi(&file.image, base_soname) : NULL;
     char *problem = NULL;
     if (features.init) {
-        problem = qmpi_message("%s is an MPI library, no tool\nmend: give a tool's library", path);
+        problem = qmpi_message("%s is an MPI library, no tool\nhint: give a tool's library", path);
     } else if (other) {
         problem = qmpi_message("%s was built for another MPI: it needs %s, the program uses %s\n"
-                               "mend: build the tool with the program's MPI",
+                               "hint: build the tool with the program's MPI",
                                path, other, base_soname);
     } else if (!features.registers && !features.functions) {
         problem = qmpi_message("%s is no tool: it neither announces a QMPI tool nor defines MPI "
-                               "functions\nmend: give a tool's library",
+                               "functions\nhint: give a tool's library",
                                path);
     } else {
         *kind = features.registers ? QMPI_KIND_NATIVE : QMPI_KIND_PMPI;

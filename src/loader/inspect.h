@@ -10,7 +10,7 @@ enum qmpi_kind {
 
 /*
  * Reads the kind of the library at `path`. Returns NULL on success, else what is wrong with the
- * library and the mend, to be freed. `base_soname` is the MPI library's (NULL: not known): a tool
+ * library and a hint, to be freed. `base_soname` is the MPI library's (NULL: not known): a tool
  * built for another MPI is refused.
  */
 char *qmpi_kind_read(const char *path, const char *base_soname, enum qmpi_kind *kind);

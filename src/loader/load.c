@@ -18,10 +18,10 @@ static char *explain_nothing_announced(const struct qmpi_layer *layer)
     const struct qmpi_tool *taken = qmpi_announce_refused();
     if (taken)
         return qmpi_message("%s announces a tool '%s', but %s has announced one of that name\n"
-                            "mend: list only one of the two",
+                            "hint: list only one of the two",
                             layer->path, taken->name, taken->path);
     return qmpi_message("%s announces no tool when it is loaded\n"
-                        "mend: call QMPI_Register_tool_name from a constructor of the library",
+                        "hint: call QMPI_Register_tool_name from a constructor of the library",
                         layer->path);
 }
 
@@ -35,7 +35,7 @@ static char *choose(struct qmpi_layer *layer, struct qmpi_tool *only, int count)
     if (layer->tool)
         return NULL;
     char *announced = qmpi_announce_list();
-    char *problem = qmpi_message("%s announces %d tools\nmend: preload it and name the tool in "
+    char *problem = qmpi_message("%s announces %d tools\nhint: preload it and name the tool in "
                                  "QMPI_TOOLS; announced are %s",
                                  layer->path, count, announced);
     free(announced);

@@ -113,7 +113,7 @@ static char *check_place(const struct qmpi_plan *plans, int index)
         return NULL;
     return qmpi_message(
         "%s stands in front of libqmpi, so the program's calls would pass by the layers "
-        "above it\nmend: put libqmpi first in LD_PRELOAD, or list this tool first",
+        "above it\nhint: put libqmpi first in LD_PRELOAD, or list this tool first",
         resident->path);
 }
 

@@ -30,7 +30,7 @@ void qmpi_problem_start(void)
     if (value && strcmp(value, "skip") != 0 && strcmp(value, "stop") != 0 && qmpi_speaks()) {
         char *shown = qmpi_shorten(value);
         qmpi_sayf(
-            "QMPI_ON_ERROR: unknown value '%s', taken as stop\n  mend: set it to stop or skip",
+            "QMPI_ON_ERROR: unknown value '%s', taken as stop\n  hint: set it to stop or skip",
             shown);
         free(shown);
     }

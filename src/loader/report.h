@@ -12,7 +12,7 @@
 void qmpi_problem_start(void);
 
 /*
- * Reports `problem` (taken over): lines, the last of which begins with `mend: `. Returns only if
+ * Reports `problem` (taken over): lines, the last of which begins with `hint: `. Returns only if
  * the run goes on; `without` says without what.
  */
 void qmpi_problem_report(const char *where, char *problem, const char *without);

@@ -78,7 +78,7 @@ void qmpi_guard_start(void)
     for (int i = 0; i < SIGNALS; i++)
         signal_parts[i] =
             qmpi_message("ended by %s while it was loaded or initialised\n"
-                         "qmpi:   mend: build or copy it again; QMPI_DEBUG=load leaves the signal "
+                         "qmpi:   hint: build or copy it again; QMPI_DEBUG=load leaves the signal "
                          "to a debugger\n",
                          signals[i].name);
     guarding = true;

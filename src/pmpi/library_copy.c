@@ -113,7 +113,7 @@ static char *write_copy(const struct qmpi_library *library, int descriptor)
     struct qmpi_elf_file file;
     const char *reason = qmpi_elf_file_open(library->path, &file);
     if (reason)
-        return qmpi_message("%s: %s\nmend: install it again", library->path, reason);
+        return qmpi_message("%s: %s\nhint: install it again", library->path, reason);
     char *origin = folder_of(library->path);
     const struct qmpi_elf_copy copy = {.needed = other_name,
                                        .data = (void *)library,
@@ -124,7 +124,7 @@ static char *write_copy(const struct qmpi_library *library, int descriptor)
         note_made(library, &file);
     free(origin);
     qmpi_elf_file_close(&file);
-    return reason ? qmpi_message("%s cannot be written: %s\nmend: set TMPDIR to a folder with room",
+    return reason ? qmpi_message("%s cannot be written: %s\nhint: set TMPDIR to a folder with room",
                                  library->copy, reason)
                   : NULL;
 }

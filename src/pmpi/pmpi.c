@@ -61,7 +61,7 @@ static char *check_options(const struct qmpi_layer *layer)
             continue;
         char *shown = qmpi_shorten(layer->entry->options[i].key);
         char *problem =
-            qmpi_message("a PMPI tool has no option '%s'\nmend: its only options are "
+            qmpi_message("a PMPI tool has no option '%s'\nhint: its only options are "
                          "env.NAME=value, which set an environment variable for it alone",
                          shown);
         free(shown);
@@ -166,7 +166,7 @@ static void say_what_is_missed(const struct qmpi_layer *layer)
     if (replaced && qmpi_speaks())
         qmpi_sayf(
             "layer %d (%s) also replaces %s, outside MPI: of those it does not see the program's "
-            "calls\n  mend: `qmpi run` preloads the first layer of such a tool, which then does",
+            "calls\n  hint: `qmpi run` preloads the first layer of such a tool, which then does",
             layer->tool_id, layer->name, replaced);
     free(replaced);
 }

@@ -132,7 +132,7 @@ char *qmpi_references_rewrite(const struct qmpi_group *group, const struct qmpi_
     char *problem = qmpi_elf_rewrite(object, rewrite, &rewriting);
     if (!problem && qmpi_below_problem())
         problem =
-            qmpi_message("it stands above a native layer, and %s\nmend: list the native tools "
+            qmpi_message("it stands above a native layer, and %s\nhint: list the native tools "
                          "above it",
                          qmpi_below_problem());
     return problem;

@@ -82,7 +82,7 @@ static bool make_folder(char **problem)
     if (error) {
         *problem =
             qmpi_message("a copy of a library is needed, but no folder can be made in %s: %s\n"
-                         "mend: set TMPDIR",
+                         "hint: set TMPDIR",
                          root, strerror(error));
         return false;
     }
@@ -101,7 +101,7 @@ char *qmpi_temporary_file(const char *name, int *descriptor, char **problem)
     if (mkdir(own, 0700) == 0)
         *descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
     if (*descriptor < 0) {
-        *problem = qmpi_message("%s cannot be made: %s\nmend: set TMPDIR to a folder with room",
+        *problem = qmpi_message("%s cannot be made: %s\nhint: set TMPDIR to a folder with room",
                                 path, strerror(errno));
         free(path);
         path = NULL;

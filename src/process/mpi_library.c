@@ -65,7 +65,7 @@ static int missing_function(void)
     static int said;
     if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
         qmpi_sayf("the program called an MPI function that %s does not have; it gets an error\n"
-                  "mend: run with the MPI library that the program was built with",
+                  "hint: run with the MPI library that the program was built with",
                   qmpi_base_path());
     return MPI_ERR_OTHER;
 }
@@ -89,7 +89,7 @@ static void note_family(void)
     if (!open_mpi && !is_mpich()) {
         mismatch =
             qmpi_message("the program runs on %s, which is neither MPICH nor Open MPI\n"
-                         "mend: run it without tools, or with a build of it for one of these",
+                         "hint: run it without tools, or with a build of it for one of these",
                          qmpi_base_path());
         return;
     }
@@ -97,7 +97,7 @@ static void note_family(void)
     if (strcmp(family, QMPI_MPI) != 0)
         mismatch = qmpi_message(
             "the program runs on %s (%s), but this libqmpi was built for %s\n"
-            "mend: `qmpi run --mpi=%s`, where qmpi is installed for it, too; else "
+            "hint: `qmpi run --mpi=%s`, where qmpi is installed for it, too; else "
             "build and install it: meson setup -Dmpi=%s",
             open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, family, family);
 }
@@ -110,7 +110,7 @@ static void find(void)
         /* A program may reach MPI through us alone (linked with -lqmpi only). */
         if (!dlopen(QMPI_MPI_SONAME, RTLD_NOW | RTLD_GLOBAL)) {
             qmpi_sayf("no MPI library is loaded, and %s cannot be: %s\n"
-                      "mend: link the program with its MPI library",
+                      "hint: link the program with its MPI library",
                       QMPI_MPI_SONAME, dlerror());
             _exit(2);
         }

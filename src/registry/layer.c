@@ -78,9 +78,9 @@ static char *check_options(const struct qmpi_layer *layer)
         }
         char *shown = qmpi_shorten(layer->entry->options[i].key);
         char *problem = *known
-                            ? qmpi_message("tool %s has no option '%s'\nmend: its options are %s",
+                            ? qmpi_message("tool %s has no option '%s'\nhint: its options are %s",
                                            layer->name, shown, known)
-                            : qmpi_message("tool %s has no option '%s'\nmend: it takes no options",
+                            : qmpi_message("tool %s has no option '%s'\nhint: it takes no options",
                                            layer->name, shown);
         free(shown);
         free(known);
@@ -105,7 +105,7 @@ char *qmpi_layer_init(struct qmpi_layer *layer)
     initialising = NULL;
     if (thrown) {
         problem = qmpi_format("tool %s cannot work: its init function threw %s\n"
-                              "mend: correct the layer's options; an init function reports what is "
+                              "hint: correct the layer's options; an init function reports what is "
                               "wrong with QMPIX_Tool_fail",
                               layer->name, thrown);
         free(thrown);
@@ -113,10 +113,10 @@ char *qmpi_layer_init(struct qmpi_layer *layer)
     }
     if (!layer->failure)
         return NULL;
-    const char *mend = strstr(layer->failure, "\nmend: ");
+    const char *hint = strstr(layer->failure, "\nhint: ");
     return qmpi_message("tool %s cannot work: %-s%-s", layer->name, layer->failure,
-                        mend ? ""
-                             : "\nmend: correct its options or what it asks for, or leave it out");
+                        hint ? ""
+                             : "\nhint: correct its options or what it asks for, or leave it out");
 }
 
 void qmpi_layer_leave_out(struct qmpi_layer *layer)

@@ -31,7 +31,7 @@ static int look(int result)
         QMPI_PMPI(Comm_size, COMM_SIZE)(MPI_COMM_WORLD, &size) == MPI_SUCCESS && size == 1)
         qmpi_sayf("the launcher started %ld processes, but in MPI each is alone, as rank 0: it is "
                   "another MPI's launcher\n"
-                  "  mend: launch with mpiexec.%s, or what starts programs of %s here",
+                  "  hint: launch with mpiexec.%s, or what starts programs of %s here",
                   count_launched(), QMPI_MPI, QMPI_MPI);
     return result;
 }

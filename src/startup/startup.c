@@ -43,7 +43,7 @@ static void check_height(int *count)
 {
     if (*count <= QMPI_LAYERS_MAX)
         return;
-    char *problem = qmpi_message("%d entries, but a stack has at most %d layers\nmend: list fewer "
+    char *problem = qmpi_message("%d entries, but a stack has at most %d layers\nhint: list fewer "
                                  "tools",
                                  *count, QMPI_LAYERS_MAX);
     qmpi_problem_report(source, problem, "the layers after the 255th");
@@ -151,7 +151,7 @@ static qmpi_function *go_without_stack(int number)
     if (!said && qmpi_speaks())
         qmpi_say("this process was forked while another thread was loading the tools: its MPI "
                  "calls go past them\n"
-                 "  mend: fork after the first MPI call has returned");
+                 "  hint: fork after the first MPI call has returned");
     said = true;
     qmpi_base_find();
     return qmpi_bases[number];

@@ -139,7 +139,7 @@ static void warn_of_kept_pointers(int tool_id)
         if (qmpi_speaks())
             qmpi_sayf("layer %d (%s) has found functions below it by dlsym: where it keeps them, "
                       "its calls go on as before layer %d (%s) was switched\n"
-                      "  mend: list layers that are to be switched above it",
+                      "  hint: list layers that are to be switched above it",
                       above, qmpi_layer_get(above)->name, tool_id, qmpi_layer_get(tool_id)->name);
     }
 }

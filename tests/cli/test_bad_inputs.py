@@ -48,8 +48,8 @@ BAD_STACKS = [
 ]
 
 # What a terminal would act upon, a line that looks like ours, and what is no text.
-RAW = "a\nmend: b\x1b[31m\r\u009b2J"
-SHOWN = "a\\nmend: b\\x1b[31m\\r\\xc2\\x9b2J"
+RAW = "a\nhint: b\x1b[31m\r\u009b2J"
+SHOWN = "a\\nhint: b\\x1b[31m\\r\\xc2\\x9b2J"
 IN_STACK = RAW.replace(":", "\\:")
 
 
@@ -98,7 +98,7 @@ def test_no_message_hands_control_characters_on(case, tmp_path):
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", result.stderr), result.stderr
     assert "\\x1b[31m" in result.stderr
     lines = result.stderr.splitlines()
-    assert not [line for line in lines if re.match(r"(qmpi: +)?mend: b", line)], lines
+    assert not [line for line in lines if re.match(r"(qmpi: +)?hint: b", line)], lines
     assert all(re.match(r"(\S*/)?qmpi(-openmpi)?( \w+)?: |Try ", line) for line in lines), lines
 
 
@@ -138,7 +138,7 @@ def test_a_bad_stack_is_named_with_what_is_wrong(number):
     text, words = BAD_STACKS[number]
     result = qmpi("check", "-t", text)
     check_message(result, "QMPI_TOOLS", words)
-    assert "mend: " in result.stderr and len(result.stderr) < 20_000
+    assert "hint: " in result.stderr and len(result.stderr) < 20_000
 
 
 @pytest.mark.parametrize("number", range(len(GOOD_STACKS)))
@@ -181,7 +181,7 @@ def check_file(path):
     if result.returncode == 0:
         assert "layer 1: barriers" in result.stdout and not result.stderr
     else:
-        check_message(result, "QMPI_TOOLS, entry 1", str(path)[:60], "mend: ")
+        check_message(result, "QMPI_TOOLS, entry 1", str(path)[:60], "hint: ")
     return result.returncode
 
 
@@ -330,7 +330,7 @@ BAD_TOOL_OPTIONS = [
 @pytest.mark.parametrize("stack, words", BAD_TOOL_OPTIONS)
 def test_a_bad_option_of_a_tool_is_named_with_its_entry(stack, words):
     result = qmpi("check", "-t", f"empty:{stack}")
-    check_message(result, f"QMPI_TOOLS, entry 2 '{stack}'", words, "mend: ")
+    check_message(result, f"QMPI_TOOLS, entry 2 '{stack}'", words, "hint: ")
 
 
 # ---- Configuration files: (content, what the message says)
@@ -365,7 +365,7 @@ def test_a_bad_configuration_file_is_named_with_its_line(number, tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_bytes(content)
     result = qmpi("check", QMPI_CONFIG=str(path))
-    check_message(result, str(path), words, "mend: ")
+    check_message(result, str(path), words, "hint: ")
     assert len(result.stderr) < 20_000
 
 
@@ -389,4 +389,4 @@ def test_an_unusual_configuration_file_is_right(number, tmp_path):
         assert (result.returncode, result.stderr) == (0, "")
         assert re.findall(r"(?m)^layer \d+: (\S+)", result.stdout) == layers
     else:
-        assert "mend: " in result.stderr
+        assert "hint: " in result.stderr

@@ -56,21 +56,21 @@ def test_run_says_why_a_program_cannot_be_run(tmp_path):
     assert qmpi("run", "--", plain).returncode == 126
 
 
-@pytest.mark.parametrize("name, mend", [
-    ("count", "mend: correct the name, or give its path; a stack of tools is given with -t"),
-    ("here", "mend: write ./here"), ("./plain", "mend: give a program that you may execute"),
-    ("./odd", "mend: give a program that can be run here")])
-def test_run_tells_the_mend_where_a_program_cannot_be_run(name, mend, tmp_path):
+@pytest.mark.parametrize("name, hint", [
+    ("count", "hint: correct the name, or give its path; a stack of tools is given with -t"),
+    ("here", "hint: write ./here"), ("./plain", "hint: give a program that you may execute"),
+    ("./odd", "hint: give a program that can be run here")])
+def test_run_gives_a_hint_where_a_program_cannot_be_run(name, hint, tmp_path):
     for file, text, mode in (("here", "", 0o755), ("plain", "", 0o644), ("odd", "#!/no/such/shell", 0o755)):
         (tmp_path / file).write_text(text)
         (tmp_path / file).chmod(mode)
-    assert mend in qmpi("run", "-t", "empty", "--", name, cwd=tmp_path).stderr
+    assert hint in qmpi("run", "-t", "empty", "--", name, cwd=tmp_path).stderr
 
 
 def test_run_without_a_stack_says_so_once(tmp_path):
     result = qmpi("run", "--", "true", launcher=launch(2))
     assert result.stderr.count("no tools are given: the program runs with none but its own") == 1
-    assert "mend: qmpi run -t STACK" in result.stderr
+    assert "hint: qmpi run -t STACK" in result.stderr
     assert "no tools" not in qmpi("run", "count", "--", "true").stderr  # that is another mistake
     (tmp_path / "empty.conf").write_text("")
     for options, env in (["-t", ""], {}), (["-t", "count"], {}), ([], {"QMPI_TOOLS": ""}), \

@@ -143,7 +143,7 @@ def test_a_wrong_line_stops_the_run_with_one_message(case, config):
     assert result.messages[0].startswith(f"{path}, {line}" if line else f"{path}: ")
     text = "\n".join(result.messages)
     assert said in text
-    assert text.count("mend: ") == 1
+    assert text.count("hint: ") == 1
 
 
 @pytest.mark.parametrize("case", [case for case in WRONG if WRONG[case][3]])
@@ -179,7 +179,7 @@ def test_a_file_that_cannot_be_read(kind, tmp_path):
     result = run(path)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.messages[0].startswith(f"QMPI_CONFIG: the file '{path}' cannot be read: ")
-    assert "mend: " in result.messages[1]
+    assert "hint: " in result.messages[1]
     skipped = run(path, QMPI_ON_ERROR="skip")
     assert skipped.returncode == 0
     assert "goes on without it" in skipped.messages[-1]
@@ -222,7 +222,7 @@ def test_run_says_of_a_file_that_is_not_there():
     result = qmpi("run", "-c", "nonesuch.conf", "--", "true")
     assert result.returncode == 2
     assert result.messages[0] == "-c nonesuch.conf: No such file or directory"
-    assert result.messages[1].startswith("mend: ")
+    assert result.messages[1].startswith("hint: ")
 
 
 def test_run_says_where_the_environment_wins_over_the_file(config):
@@ -230,7 +230,7 @@ def test_run_says_where_the_environment_wins_over_the_file(config):
     command = ["--", PROGRAMS / "calls", *RUN]
     result = qmpi("run", "-c", path, *command, env={"QMPI_TOOLS": "empty"})
     assert own_messages(result) == [
-        f"QMPI_TOOLS is set: its tools are in force, not those of {path}", "mend: unset QMPI_TOOLS"]
+        f"QMPI_TOOLS is set: its tools are in force, not those of {path}", "hint: unset QMPI_TOOLS"]
     assert tool_calls(result) == []
     asked = qmpi("run", "-c", path, "-t", "empty", *command)
     assert own_messages(asked) == []

@@ -51,7 +51,7 @@ def doctor(*arguments, env=None, **more):
     assert last == ("nothing is wrong" if not wrong else "1 finding is wrong" if len(wrong) == 1
                     else f"{len(wrong)} findings are wrong")
     for text in wrong:
-        assert "\nmend: " in text, text
+        assert "\nhint: " in text, text
     return findings
 
 
@@ -103,7 +103,7 @@ def launcher(folder, mpi):
 
 def test_a_launcher_of_another_mpi_is_noted(tmp_path):
     env, said = launcher(tmp_path, OTHER_MPI)
-    assert f"mend: launch with mpiexec.{MPI_NAME}" in doctor(env=env).one("note", said)
+    assert f"hint: launch with mpiexec.{MPI_NAME}" in doctor(env=env).one("note", said)
 
 
 def test_the_launcher_of_this_mpi_is_well(tmp_path):
@@ -112,7 +112,7 @@ def test_the_launcher_of_this_mpi_is_well(tmp_path):
 
 
 def test_no_launcher_in_the_path_is_noted(tmp_path):
-    assert "\nmend: " in doctor(env={"PATH": tmp_path}).one("note", "no mpiexec in PATH")
+    assert "\nhint: " in doctor(env={"PATH": tmp_path}).one("note", "no mpiexec in PATH")
 
 
 # ---- The environment -----------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def preload(*libraries):
 def test_a_pmpi_tool_that_is_preloaded_but_not_listed_is_noted():
     lazy = HOSTED / "liblazy.so"
     text = doctor("-t", "count", env=preload(lazy)).one("note", "preloaded, but not in the stack")
-    assert str(lazy) in text and "mend: list it" in text
+    assert str(lazy) in text and "hint: list it" in text
 
 
 @pytest.mark.parametrize("entry", ["lazy", "liblazy.so", str(HOSTED / "liblazy.so")])
@@ -305,7 +305,7 @@ def test_a_tool_that_ends_otherwise_is_found(end, said, tmp_path):
     bad = build(tmp_path, "bad,one.so", source, "-shared", "-fPIC")
     entry = f"{bad},env.X=a\\:b".replace("bad,one", "bad\\,one")
     findings = doctor("-t", f"count:{entry}:empty")
-    assert "mend: leave it out" in findings.one("wrong", said)
+    assert "hint: leave it out" in findings.one("wrong", said)
     assert len(findings.of("wrong")) == 1
 
 
@@ -348,7 +348,7 @@ def test_a_folder_is_no_program(tmp_path):
 def test_a_program_that_is_not_executable_is_wrong(tmp_path):
     path = shutil.copy(PROGRAMS / "calls", tmp_path / "app")
     path.chmod(0o644)
-    assert "mend: chmod +x" in about_program(path).one("wrong", "is not executable")
+    assert "hint: chmod +x" in about_program(path).one("wrong", "is not executable")
 
 
 def test_a_program_that_is_cut_is_wrong(tmp_path):
@@ -385,7 +385,7 @@ def test_a_script_is_noted_with_what_runs_it(tmp_path):
 
 def test_a_launcher_is_noted():
     findings = doctor("--", MPIEXEC, "-n", "2", "./app")
-    assert "mend: to look at the program" in findings.one("note", "is a launcher")
+    assert "hint: to look at the program" in findings.one("note", "is a launcher")
 
 
 def test_a_static_program_is_wrong():
@@ -520,7 +520,7 @@ def test_a_library_without_the_version_that_is_needed_is_wrong(tmp_path):
     build_own("OLD")
     findings = about_program(path)
     text = findings.one("wrong", "version `NEW' not found (required by ")
-    assert "libown.so.1" in text and "mend: install the version that is needed" in text
+    assert "libown.so.1" in text and "hint: install the version that is needed" in text
     assert len(findings.of("wrong")) == 1
 
 

@@ -85,14 +85,14 @@ def test_it_builds_and_passes_its_test_outside_our_tree(kind, prefix, tmp_path):
     assert result.stderr.count("mine (layer 2): ") == 1
 
 
-def test_without_qmpi_in_sight_its_build_tells_the_mend(tmp_path):
+def test_without_qmpi_in_sight_its_build_gives_a_hint(tmp_path):
     qmpi("new", "mine", cwd=tmp_path)
     nowhere = {name: str(tmp_path) for name in ("PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR")}
     result = run_command(["meson", "setup", "build"],
                          {**clean_environment(), "PATH": os.environ["PATH"], **nowhere}, timeout=300,
                          cwd=tmp_path / "mine")
     assert result.returncode == 1
-    assert "mend: meson setup build --pkg-config-path=" in result.stdout
+    assert "hint: meson setup build --pkg-config-path=" in result.stdout
 
 
 @outside
@@ -192,7 +192,7 @@ def test_a_name_that_cannot_be_is_refused(name, reason, tmp_path):
     assert result.returncode == 2
     if reason:
         assert reason in result.messages[0]
-        assert result.messages[1].startswith("mend: ")
+        assert result.messages[1].startswith("hint: ")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -225,4 +225,4 @@ def test_a_full_folder_is_said(tmp_path):
     result = qmpi("new", "mine", launcher=wrapper)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith("qmpi: qmpi new 'mine/") and "No space left" in result.stderr
-    assert "mend: make room and remove what was begun" in result.stderr
+    assert "hint: make room and remove what was begun" in result.stderr

@@ -151,7 +151,7 @@ def test_the_option_stands_in_a_configuration_file(tmp_path):
     assert result.returncode == 2 and f"{path}, line 2 '@preload = never': " in result.stderr
 
 
-@pytest.mark.parametrize("entry, words, mend", [
+@pytest.mark.parametrize("entry, words, hint", [
     ("count,@prelaod=no", "qmpi has no option '@prelaod'", "@preload"),
     ("count,@=no", "qmpi has no option '@'", "@preload"),
     ("count,@preload=", "option '@preload' cannot be ''", "its values are yes, no"),
@@ -159,13 +159,13 @@ def test_the_option_stands_in_a_configuration_file(tmp_path):
     ("count,@preload", "not of the form key=value", "NAME,key=value"),
     ("count,@preload=no,@preload=no", "option '@preload' is given twice", "keep one"),
     ("PMPI,@nonesuch=1", "qmpi has no option '@nonesuch'", "@preload")])
-def test_a_wrong_option_of_ours_is_one_message(entry, words, mend, tmp_path):
+def test_a_wrong_option_of_ours_is_one_message(entry, words, hint, tmp_path):
     entry = entry.replace("PMPI", str(plain(tmp_path)))
     for command in (["check"], ["run", "--", *RUN]):
         result = qmpi(command[0], "-t", f"empty:{entry}", *command[1:])
         assert (result.returncode, result.stdout) == (2, "")
         assert len(result.messages) == 2 and f"entry 2 '{entry}'"[:60] in result.messages[0]
-        assert words in result.messages[0] and mend in result.messages[1]
+        assert words in result.messages[0] and hint in result.messages[1]
 
 
 def test_a_tool_does_not_see_the_options_that_are_not_its_own():
@@ -204,14 +204,14 @@ def test_a_native_tool_that_cannot_be_loaded_later_is_preloaded_and_works(flags,
 
 
 @pytest.mark.parametrize("kind", LATE)
-def test_without_qmpi_run_the_message_tells_what_mends_it(kind, tmp_path):
+def test_without_qmpi_run_the_message_gives_a_hint(kind, tmp_path):
     flags, said = LATE[kind]
     tool = build(tmp_path, kind, *flags)
     result = run_mpi("calls", "init", "finalize", tools=str(tool), ranks=1)
     assert result.returncode == 2
     text = "\n".join(result.messages)
     assert f"cannot be loaded in a process that runs, for it {said}" in text
-    assert "mend: start the program by `qmpi run`, which preloads the first layer of such a tool" in text
+    assert "hint: start the program by `qmpi run`, which preloads the first layer of such a tool" in text
     result = qmpi("run", "-t", f"{tool},@preload=no", "--", *RUN)
     assert result.returncode == 2 and "@preload=no" in result.messages[-1]
 
@@ -282,7 +282,7 @@ def test_tools_that_hang_together_are_named(command, status, tmp_path):
     text = result.stdout + result.stderr
     assert text.count("the stack does not come to an end when it is loaded") == 1
     assert f"without entry 1 '{one}', or without entry 3 '{other}'" in text
-    assert "without entry 2" not in text and "mend: leave one of them out, or keep one" in text
+    assert "without entry 2" not in text and "hint: leave one of them out, or keep one" in text
     assert "@preload=no" in text
 
 
@@ -303,7 +303,7 @@ def test_a_tool_that_hangs_alone_is_named(command, status, tmp_path):
     assert result.returncode == status
     text = result.stdout + result.stderr
     assert f"QMPI_TOOLS, entry 2 '{bad}': it does not come to an end when it is loaded" in text
-    assert "mend: leave it out" in text and "entry 1" not in text
+    assert "hint: leave it out" in text and "entry 1" not in text
 
 
 def test_a_tool_that_keeps_every_signal_away_is_ended_too(tmp_path):
@@ -347,11 +347,11 @@ def test_a_prefix_that_the_loader_does_not_take_is_one_message(odd_prefix):
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.messages) == 2
     assert "cannot be preloaded: the dynamic loader takes no path with " in result.messages[0]
-    assert result.messages[1] == "  mend: install qmpi under another path"
+    assert result.messages[1] == "  hint: install qmpi under another path"
     result = run_command([*command, "--on-error=skip", "--", *RUN], clean_environment())
     assert result.returncode == 0 and "goes on without preloading it" in result.stderr
     looked = run_command([odd_prefix / "bin" / QMPI.name, "doctor"], clean_environment())
-    assert looked.returncode == 1 and "mend: install qmpi under another path" in looked.stdout
+    assert looked.returncode == 1 and "hint: install qmpi under another path" in looked.stdout
 
 
 @pytest.mark.parametrize("name", ["$ORIGIN", "x$LIB", "${PLATFORM}"])
@@ -359,10 +359,10 @@ def test_a_tool_under_a_path_that_the_loader_does_not_take_is_one_message(name, 
     folder = tmp_path / name
     folder.mkdir()
     said = "the dynamic loader takes no path with $"
-    for tool, mend in ((opens(folder), "give it the option @preload=no"), (plain(folder), "put it under")):
+    for tool, hint in ((opens(folder), "give it the option @preload=no"), (plain(folder), "put it under")):
         result = qmpi("run", "-t", tool, "--", *RUN)
         assert result.returncode == 2 and len(result.messages) == 2
-        assert said in result.messages[0] and mend in result.messages[1]
+        assert said in result.messages[0] and hint in result.messages[1]
 
 
 def test_a_dollar_that_the_loader_does_not_replace_is_no_obstacle(tmp_path):

@@ -258,7 +258,7 @@ def test_json_and_csv_hold_one_run():
         result = report(f"--format={form}", "heat.json", *CRASHED)
         assert result.returncode == 2 and result.stdout == ""
         assert result.messages[0].startswith("the files are of 2 runs")
-        assert result.messages[1].startswith("mend: ")
+        assert result.messages[1].startswith("hint: ")
 
 
 def test_comparing_shows_differences_ratios_new_and_gone_functions():
@@ -301,7 +301,7 @@ def test_bad_files_get_one_message_each_and_the_others_are_printed(tmp_path):
                     tmp_path / "count.json", tmp_path)
     assert result.returncode == 2
     assert result.stdout == printed("heat.json")
-    problems = [line for line in result.messages if not line.startswith("mend: ")]
+    problems = [line for line in result.messages if not line.startswith("hint: ")]
     for problem, words in zip(problems, [
             "cannot read none.json: No such file", "the file is empty", "qmpi-profile/3 is newer",
             "schema: expected qmpi-profile/2 or less, found 'qmpi-count/1'", "Is a directory"], strict=True):

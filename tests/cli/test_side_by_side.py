@@ -207,9 +207,9 @@ def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_p
                         f"-l:{name}", f"-Wl,-rpath,{tmp_path}"], check=True)
         result = run_command([QMPI, "run", "-t", "empty", tmp_path / "call"], clean_environment())
         assert result.returncode == 2
-        assert words in result.stderr and "mend: " in result.stderr
+        assert words in result.stderr and "hint: " in result.stderr
         if name == SONAMES[OTHER_MPI]:
-            assert f"  mend: `qmpi run --mpi={OTHER_MPI}`" in result.stderr
+            assert f"  hint: `qmpi run --mpi={OTHER_MPI}`" in result.stderr
         result = run_command([QMPI, "run", "-t", "empty", "--on-error=skip", tmp_path / "call"],
                              clean_environment())
         assert result.returncode == 0 and words in result.stderr

@@ -26,7 +26,7 @@ static void check_entry(const struct qmpi_entry *entry, int index)
     require(!entry->problem == !!entry->name, "neither a name nor a problem, or both");
     require(!entry->name || *entry->name, "an empty name");
     if (entry->problem)
-        require(strstr(entry->problem, "\nmend: ") != NULL, "a problem without a mend");
+        require(strstr(entry->problem, "\nhint: ") != NULL, "a problem without a hint");
     for (int i = 0; i < entry->option_count; i++) {
         require(*entry->options[i].key || entry->problem, "an empty key");
         require(entry->options[i].value != NULL, "an option without a value");
@@ -132,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < config.tools.count; i++)
         check_entry(&config.tools.entries[i], i);
     for (int i = 0; i < config.problem_count; i++)
-        require(strstr(config.problems[i].problem, "\nmend: ") != NULL, "a problem without a mend");
+        require(strstr(config.problems[i].problem, "\nhint: ") != NULL, "a problem without a hint");
     check_round_trip(&config);
     qmpi_config_free(&config);
     free(text);

@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (int k = 0; k < entry->option_count; k++)
             require(*entry->options[k].key && *entry->options[k].key != '@', "no tool's key");
         if (entry->problem)
-            require(strstr(entry->problem, "\nmend: ") != NULL, "a problem without a mend");
+            require(strstr(entry->problem, "\nhint: ") != NULL, "a problem without a hint");
         else
             check_round_trip(entry);
     }

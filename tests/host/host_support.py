@@ -72,11 +72,11 @@ def run_stack(*stack, steps=RUN, **kwargs):
 
 
 def one_message(result, expected):
-    """A refusal is one message with a mend, and nothing else is said."""
+    """A refusal is one message with a hint, and nothing else is said."""
     heads = [line for line in result.messages if not line.startswith(" ")]
     assert len(heads) == 1, result.messages
     assert expected in "\n".join(result.messages)
-    assert len([line for line in result.messages if re.match(" *mend: .", line)]) == 1
+    assert len([line for line in result.messages if re.match(" *hint: .", line)]) == 1
     lines = [line for line in result.stderr.splitlines() if not line.startswith("trace: ")]
     assert all(line.startswith("qmpi: ") for line in lines), lines
 

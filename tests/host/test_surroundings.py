@@ -154,8 +154,8 @@ def test_under_qmpi_run_a_tool_sees_the_programs_calls_outside_mpi(tools, tmp_pa
 
 
 def missed(result):
-    """The lines that say which layer does not see what; a line may be followed by its mend."""
-    assert not [line for line in result.messages if not line.startswith(("layer ", "  mend: "))]
+    """The lines that say which layer does not see what; a line may be followed by its hint."""
+    assert not [line for line in result.messages if not line.startswith(("layer ", "  hint: "))]
     return [line for line in result.messages if line.startswith("layer ")]
 
 
@@ -179,7 +179,7 @@ def test_a_tool_that_must_be_preloaded_and_cannot_be_is_refused(on_error, status
     assert result.returncode == status
     assert result.messages[:2] == [
         f"{path} cannot be preloaded: the dynamic loader takes no path with a space or colon",
-        "  mend: put it under another path, or give it the option @preload=no"]
+        "  hint: put it under another path, or give it the option @preload=no"]
     assert ("files MPI_Comm_rank" in result.trace) == (on_error == "skip")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whatever is wrong with QMPI_TOOLS: one message that names the entry and the mend, exit status 2
+"""Whatever is wrong with QMPI_TOOLS: one message that names the entry and a hint, exit status 2
 and no MPI call; or, with QMPI_ON_ERROR=skip, the rest of the stack."""
 import os
 import re
@@ -96,12 +96,12 @@ CASES = {
     "option of 100 KB": (lambda folder: "empty," + "k" * 100_000 + "=1", "has no option"),
     "init fails": (lambda folder: "fails", "cannot work: its two"),
     "the MPI library": (lambda folder: MPI_SONAME, "is an MPI library, no tool"),
-    "libqmpi": (lambda folder: LIBQMPI, "mend: "),
+    "libqmpi": (lambda folder: LIBQMPI, "hint: "),
 }
 
 
 def check_messages(result, entry, expected):
-    """One message, every line of stderr in it (but for the test tools' notes), with the mend."""
+    """One message, every line of stderr in it (but for the test tools' notes), with a hint."""
     lines = [line for line in result.stderr.splitlines() if not line.startswith("trace: ")]
     assert all(line.startswith("qmpi: ") for line in lines), lines
     heads = [line for line in result.messages if line.startswith("QMPI_TOOLS")]
@@ -109,7 +109,7 @@ def check_messages(result, entry, expected):
     shown = str(entry)[:100]
     assert heads[0].startswith(f"QMPI_TOOLS, entry 2 '{shown}")
     assert expected in "\n".join(result.messages)
-    assert len([line for line in result.messages if re.match(" *mend: .", line)]) == 1
+    assert len([line for line in result.messages if re.match(" *hint: .", line)]) == 1
     assert len(result.stderr) < 20_000
 
 
@@ -160,7 +160,7 @@ def test_more_than_255_entries_are_an_error(entries):
     assert (result.returncode, result.stdout) == (2, "")
     assert result.trace == ["app init"] * len(result.trace)
     assert [line for line in result.messages if f"{entries} entries" in line and "255" in line]
-    assert len([line for line in result.messages if "mend: " in line]) == 1
+    assert len([line for line in result.messages if "hint: " in line]) == 1
     assert all(line.startswith(("qmpi: ", "trace: ")) for line in result.stderr.splitlines())
 
 
@@ -203,7 +203,7 @@ def test_the_message_of_an_unknown_name_lists_every_place_with_its_reason(tmp_pa
 def test_the_message_of_a_name_of_a_file_at_hand_tells_its_path(name, file, tmp_path):
     (tmp_path / file).write_text("")
     result = run_mpi("calls", *RUN, ranks=1, tools=name, cwd=tmp_path)
-    assert f"  mend: write ./{file}: only what has a slash is a path" in result.messages
+    assert f"  hint: write ./{file}: only what has a slash is a path" in result.messages
     assert "announced tools" not in result.stderr
 
 

@@ -15,7 +15,7 @@ def test_processes_that_are_alone_are_told_of(begin, tools):
     result = run_mpi("calls", begin, "finalize", ranks=1, tools=tools, env={SIZE: 2})
     assert result.returncode == 0
     assert result.stderr.count(SAID) == 1
-    assert f"mend: launch with mpiexec.{MPI_NAME}" in result.stderr
+    assert f"hint: launch with mpiexec.{MPI_NAME}" in result.stderr
 
 
 @pytest.mark.parametrize("env", [{SIZE: 1}, {SIZE: 2, RANK: 1}, {SIZE: ""}, {SIZE: 2, OWN_SIZE: 1}, {}])

@@ -198,7 +198,7 @@ def test_a_function_that_an_older_mpi_library_lacks_is_an_error_and_that_is_said
     compile_c(tmp_path, MPI_SONAME, STUB, *shared)
     result = run_mpi(caller, ranks=1, tools=tools)
     assert (result.returncode, result.stdout) == (0, "errors\n")
-    assert len(result.messages) == 2 and result.messages[1].startswith("mend: ")
+    assert len(result.messages) == 2 and result.messages[1].startswith("hint: ")
     assert f"called an MPI function that {library} does not have" in result.messages[0]
 
 
@@ -209,5 +209,5 @@ def test_a_program_of_libqmpi_alone_needs_an_mpi_library_that_can_be_loaded(tmp_
     (tmp_path / MPI_SONAME).write_text("no library\n")
     result = run_mpi(caller, ranks=1, preload=(), env={"LD_LIBRARY_PATH": tmp_path})
     assert (result.returncode, result.stdout) == (2, "")
-    assert len(result.messages) == 2 and result.messages[1].startswith("mend: ")
+    assert len(result.messages) == 2 and result.messages[1].startswith("hint: ")
     assert f"no MPI library is loaded, and {MPI_SONAME} cannot be" in result.messages[0]

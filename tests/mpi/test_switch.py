@@ -222,7 +222,7 @@ def test_a_hosted_tool_that_keeps_what_dlsym_told_it_is_named():
     assert result.messages == [
         "layer 1 (hosted_keeps) has found functions below it by dlsym: where it keeps them, its "
         "calls go on as before layer 2 (alpha) was switched",
-        "  mend: list layers that are to be switched above it"]
+        "  hint: list layers that are to be switched above it"]
 
 
 def test_a_preloaded_tool_that_looked_up_early_is_pointed_elsewhere():

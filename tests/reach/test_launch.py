@@ -79,7 +79,7 @@ def test_a_program_without_mpi_does_not_even_mind_a_wrong_list():
 def one_warning(result, words):
     heads = [line for line in result.messages if not line.startswith(" ")]
     assert len(heads) == 1 and words in heads[0]
-    assert len([line for line in result.messages if line.startswith("  mend: ")]) == 1
+    assert len([line for line in result.messages if line.startswith("  hint: ")]) == 1
     assert len(result.messages) == len(result.stderr.splitlines()) == 2
 
 

@@ -368,4 +368,4 @@ def test_layers_below_do_not_see_a_call_that_was_not_carried_out(tmp_path):
 def test_options_that_make_no_sense_are_refused(options, words):
     result = run("calls", "init", "finalize", tools=f"delay,{options}".rstrip(","))
     assert result.returncode == 2 and "init: result" not in result.stdout
-    assert words in result.stderr and "mend: " in result.stderr
+    assert words in result.stderr and "hint: " in result.stderr

@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_written_loses_nothing():
     result = run_log(STEPS, *STEP_NAMES, options=",output=/no/such/folder/x")
     assert result.returncode == 0
     assert "cannot write /no/such/folder/x" in result.messages[0]
-    assert "mend:" in result.messages[2]
+    assert "hint:" in result.messages[2]
     assert len([text for text in result.messages if text.startswith("[0]")]) >= 6
 
 
@@ -190,7 +190,7 @@ def test_a_bad_option_ends_the_run_with_one_message(option, words):
     result = run_log(STEPS, "init", "finalize", options=f",{option}")
     assert result.returncode == 2
     message = "\n".join(result.messages)
-    assert all(word in message for word in words) and "mend:" in message
+    assert all(word in message for word in words) and "hint:" in message
     assert "MPI_Init" not in message
 
 

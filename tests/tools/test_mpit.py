@@ -265,7 +265,7 @@ def test_open_mpis_own_variables_are_sampled_by_their_whole_names(tmp_path, at):
     assert {row["variable"] for row in sampled(tmp_path / "s.csv")} == set(names)
     result = run(f"mpit,at={at},csv=s.csv,pvars=pml_ob1_*", cwd=tmp_path)
     assert sampled(tmp_path / "s.csv") == []
-    assert ("  mend: `qmpi vars -t TOOLS` lists those that there are; this MPI library's own need "
+    assert ("  hint: `qmpi vars -t TOOLS` lists those that there are; this MPI library's own need "
             "their whole names") in result.messages
 
 
@@ -317,7 +317,7 @@ def test_what_cannot_be_set_is_said_once_and_the_run_stops(setting, message):
     assert result.returncode == 2
     said = [line for line in result.messages if line.startswith("mpit")]
     assert said == [f"mpit (layer 1): set.{setting}: {message}"]
-    assert any(line.strip().startswith("mend: ") for line in result.messages)
+    assert any(line.strip().startswith("hint: ") for line in result.messages)
 
 
 def test_the_programs_own_wrappers_cannot_be_switched_off():
@@ -329,7 +329,7 @@ def test_the_programs_own_wrappers_cannot_be_switched_off():
 
 def test_the_values_of_an_enumeration_are_named():
     result = run("mpit,set.qmpi.publisher.raw.state=asleep:publisher")
-    assert "  mend: they are idle (0), busy (5), lost (-1)" in result.messages
+    assert "  hint: they are idle (0), busy (5), lost (-1)" in result.messages
 
 
 def test_with_skip_the_run_goes_on_without_the_setting():

@@ -66,7 +66,7 @@ def test_files_stay_where_the_program_was_started(tmp_path):
     profile(tmp_path, "init", "chdir=elsewhere", "finalize")
 
 
-@pytest.mark.parametrize("option, mend", [
+@pytest.mark.parametrize("option, hint", [
     ("format=xml", "text, json or csv"),
     ("format=json", "output=FILE"),
     ("top=few", "whole number"),
@@ -80,10 +80,10 @@ def test_files_stay_where_the_program_was_started(tmp_path):
     ("output=x%q", "%r %p %t %h"),
     ("output=", "file name"),
 ])
-def test_a_bad_value_is_refused_with_a_mend(tmp_path, option, mend):
+def test_a_bad_value_is_refused_with_a_hint(tmp_path, option, hint):
     result = run_steps("init", "finalize", cwd=tmp_path, ranks=1, tools=f"profile,{option}")
     assert result.returncode == 2
-    assert any("mend: " in line and mend in line for line in result.messages), result.messages
+    assert any("hint: " in line and hint in line for line in result.messages), result.messages
 
 
 def test_two_layers_with_one_file_are_refused(tmp_path):

@@ -62,7 +62,7 @@ static void assert_line_problem(const char *text, int line, const char *part)
     assert_int_equal(config.problem_count, 1);
     assert_int_equal(config.problems[0].line, line);
     assert_non_null(strstr(config.problems[0].problem, part));
-    assert_non_null(strstr(config.problems[0].problem, "\nmend: "));
+    assert_non_null(strstr(config.problems[0].problem, "\nhint: "));
 }
 
 /* What is wrong with the last tool of a text. */
@@ -75,7 +75,7 @@ static void assert_tool_problem(const char *text, int line, const char *part)
     assert_null(entry->name);
     assert_int_equal(entry->line, line);
     assert_non_null(strstr(entry->problem, part));
-    assert_non_null(strstr(entry->problem, "\nmend: "));
+    assert_non_null(strstr(entry->problem, "\nhint: "));
 }
 
 /* ---- Tools --------------------------------------------------------------------------------------

@@ -139,11 +139,11 @@ static void bytes_that_are_no_text_are_written_out(void **state)
 static void lines_are_those_of_the_format(void **state)
 {
     (void)state;
-    char *problem = qmpi_message("no tool '%s'\nmend: %s", "a\nmend: b", "c");
-    assert_string_equal(problem, "no tool 'a\\nmend: b'\nmend: c");
+    char *problem = qmpi_message("no tool '%s'\nhint: %s", "a\nhint: b", "c");
+    assert_string_equal(problem, "no tool 'a\\nhint: b'\nhint: c");
     capture();
     qmpi_sayf("%s: %-s", "\x1b", problem);
-    assert_string_equal(released(), "qmpi: \\x1b: no tool 'a\\nmend: b'\nqmpi: mend: c\n");
+    assert_string_equal(released(), "qmpi: \\x1b: no tool 'a\\nhint: b'\nqmpi: hint: c\n");
     free(problem);
 }
 

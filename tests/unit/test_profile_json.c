@@ -245,7 +245,7 @@ static void other_documents_are_told_from_ours(void **state)
     assert_problem(json_array(), ": the document: expected an object, found an array");
     assert_problem(json_object(), ": schema: expected a string, found nothing");
     assert_problem(json_pack("{s:s}", "schema", "qmpi-count/1"),
-                   ": schema: expected qmpi-profile/2 or less, found 'qmpi-count/1'\nmend: ");
+                   ": schema: expected qmpi-profile/2 or less, found 'qmpi-count/1'\nhint: ");
     assert_problem(json_pack("{s:s}", "schema", "qmpi-profile/12"),
                    ": schema qmpi-profile/12 is newer than this qmpi");
     assert_problem(json_pack("{s:s}", "schema", "qmpi-profile/1x"), "expected qmpi-profile/2 or");

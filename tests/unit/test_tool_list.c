@@ -146,7 +146,7 @@ static void a_backslash_at_the_end_is_wrong(void **state)
     (void)state;
     assert_says(problem_of("a\\"), "backslash");
     assert_says(problem_of("\\"), "backslash");
-    assert_says(problem_of("a,k=v\\"), "mend:");
+    assert_says(problem_of("a,k=v\\"), "hint:");
     assert_null(list.entries[0].name);
 }
 
@@ -154,7 +154,7 @@ static void a_backslash_before_another_character_is_wrong(void **state)
 {
     (void)state;
     assert_says(problem_of("a\\n"), "\\n is no escape");
-    assert_says(problem_of("a,k=\\ "), "mend:");
+    assert_says(problem_of("a,k=\\ "), "hint:");
 }
 
 static void a_backslash_before_a_colon_hides_the_end_of_the_entry(void **state)
@@ -196,7 +196,7 @@ static void an_option_without_equals_is_wrong(void **state)
     const char *problem = problem_of("a,k");
     assert_says(problem, "'k'");
     assert_says(problem, "key=value");
-    assert_says(problem, "mend:");
+    assert_says(problem, "hint:");
     problem_of("a,k\\=v");
 }
 
@@ -242,11 +242,11 @@ static void options_of_ours_stand_beside_the_tool_s(void **state)
 static void options_of_ours_that_are_wrong_say_what_is_right(void **state)
 {
     (void)state;
-    assert_non_null(strstr(problem_of("a,@nonesuch=1"), "'@nonesuch'\nmend: "));
+    assert_non_null(strstr(problem_of("a,@nonesuch=1"), "'@nonesuch'\nhint: "));
     assert_non_null(strstr(problem_of("a,@nonesuch=1"), "@preload"));
     assert_non_null(strstr(problem_of("a,@=1"), "'@'"));
     assert_non_null(
-        strstr(problem_of("a,@preload=never"), "'never'\nmend: its values are yes, no"));
+        strstr(problem_of("a,@preload=never"), "'never'\nhint: its values are yes, no"));
     assert_non_null(strstr(problem_of("a,@preload=no,@preload=yes"), "'@preload' is given twice"));
 }
 

@@ -58,7 +58,7 @@ static void publish_or_say(int tool_id)
 {
     if (!publish(tool_id) && qmpi_speaks())
         qmpi_sayf("count (layer %d): libqmpi does not take its variables\n"
-                  "  mend: use the count.so that came with it",
+                  "  hint: use the count.so that came with it",
                   tool_id);
 }
 

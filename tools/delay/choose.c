@@ -108,7 +108,7 @@ static char *apply_all(const char *list, unsigned char does[MPI_LAST_FUNC])
         const bool found = !*word || apply(word, in, does) > 0;
         char *problem = NULL;
         if (!found)
-            problem = qmpi_message("functions=: no function of this MPI is '%.100s'\nmend: `qmpi "
+            problem = qmpi_message("functions=: no function of this MPI is '%.100s'\nhint: `qmpi "
                                    "functions` lists them; patterns such as MPI_*send and groups "
                                    "such as collective or point-to-point work too",
                                    word);
@@ -131,7 +131,7 @@ char *choose_functions(const char *list, bool fails, unsigned char does[MPI_LAST
         acting++;
         const bool named = does[number] & RULE_NAMED;
         if (fails && named && !can_fail(function))
-            problem = qmpi_message("%s cannot be failed, only delayed\nmend: take it out of "
+            problem = qmpi_message("%s cannot be failed, only delayed\nhint: take it out of "
                                    "functions=, or leave error= out",
                                    function->name);
         if (fails && can_fail(function) && (named || !is_among(function->name, reserved))) {
@@ -140,7 +140,7 @@ char *choose_functions(const char *list, bool fails, unsigned char does[MPI_LAST
         }
     }
     if (!problem && (!acting || (fails && !failing)))
-        problem = qmpi_message("functions= leaves no function to %s\nmend: name some, or leave the "
+        problem = qmpi_message("functions= leaves no function to %s\nhint: name some, or leave the "
                                "option out for all",
                                acting ? "fail" : "act on");
     return problem;

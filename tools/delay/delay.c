@@ -160,7 +160,7 @@ static void init(int tool_id)
     if (rule->period)
         tool_clock_start();
     if (observe(rule) != MPI_SUCCESS) {
-        QMPIX_Tool_fail(tool_id, "libqmpi takes no observer\nmend: use the delay.so that came "
+        QMPIX_Tool_fail(tool_id, "libqmpi takes no observer\nhint: use the delay.so that came "
                                  "with it");
         return;
     }

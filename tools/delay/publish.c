@@ -59,7 +59,7 @@ static void publish_or_say(int tool_id)
 {
     if (!publish(published[tool_id]))
         qmpi_sayf("delay (layer %d): libqmpi does not take its variables\n"
-                  "  mend: use the delay.so that came with it",
+                  "  hint: use the delay.so that came with it",
                   tool_id);
 }
 

@@ -27,17 +27,17 @@ const QMPIX_Tool_option rule_options[] = {
     {NULL, NULL, NULL},
 };
 
-static const char span_mend[] =
+static const char span_hint[] =
     "give a time such as 20us, a range such as 10us-50us, or a mean such as exp 20us; units are "
     "ns, us, ms and s";
-static const char noise_mend[] =
+static const char noise_hint[] =
     "give the length of a detour and the time from one to the next: 50us/1ms, or 50us/random 1ms";
-static const char set_mend[] =
+static const char set_hint[] =
     "give numbers, ranges and steps with ; between them, such as 3;10-20;100-;every 5";
 
-static char *refuse(const char *key, const char *value, const char *mend)
+static char *refuse(const char *key, const char *value, const char *hint)
 {
-    return qmpi_message("%s=%.100s is not what the option takes\nmend: %s", key, value, mend);
+    return qmpi_message("%s=%.100s is not what the option takes\nhint: %s", key, value, hint);
 }
 
 static const char *option(const struct rule *rule, const char *key)
@@ -50,13 +50,13 @@ static const char *option(const struct rule *rule, const char *key)
 static char *read_span(const struct rule *rule, const char *key, struct span *span)
 {
     const char *value = option(rule, key);
-    return !value || span_read(value, span) ? NULL : refuse(key, value, span_mend);
+    return !value || span_read(value, span) ? NULL : refuse(key, value, span_hint);
 }
 
 static char *read_set(const struct rule *rule, const char *key, struct span_set *set)
 {
     const char *value = option(rule, key);
-    return !value || span_read_set(value, set) ? NULL : refuse(key, value, set_mend);
+    return !value || span_read_set(value, set) ? NULL : refuse(key, value, set_hint);
 }
 
 static char *read_word(const struct rule *rule, const char *key, const char *no, const char *yes,
@@ -66,9 +66,9 @@ static char *read_word(const struct rule *rule, const char *key, const char *no,
     *is = !strcmp(value, yes);
     if (*is || !strcmp(value, no))
         return NULL;
-    char *mend = qmpi_format("give %s or %s", no, yes);
-    char *problem = refuse(key, value, mend);
-    free(mend);
+    char *hint = qmpi_format("give %s or %s", no, yes);
+    char *problem = refuse(key, value, hint);
+    free(hint);
     return problem;
 }
 
@@ -77,7 +77,7 @@ static char *read_noise(struct rule *rule)
     const char *value = option(rule, "noise");
     if (!value || span_read_noise(value, &rule->detour, &rule->period, &rule->random_moment))
         return NULL;
-    return refuse("noise", value, noise_mend);
+    return refuse("noise", value, noise_hint);
 }
 
 static char *read_probability(struct rule *rule)
@@ -113,9 +113,9 @@ static char *read_error(struct rule *rule)
 static char *check(const struct rule *rule)
 {
     if (!option(rule, "before") && !option(rule, "after") && !rule->period && !rule->error)
-        return qmpi_copy("no option says what to do\nmend: give before=, after=, noise= or error=");
+        return qmpi_copy("no option says what to do\nhint: give before=, after=, noise= or error=");
     if (rule->carry_out && !rule->error)
-        return qmpi_copy("carry-out=yes without an error to report\nmend: name one with error=");
+        return qmpi_copy("carry-out=yes without an error to report\nhint: name one with error=");
     return NULL;
 }
 

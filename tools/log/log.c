@@ -187,7 +187,7 @@ static void init(int tool_id)
         return;
     sink_make(&layer->sink, tool_id, layer->options.output, rank);
     if (output_is_taken(layer)) {
-        QMPIX_Tool_fail(tool_id, "another layer of log writes the same file\nmend: put %t (the "
+        QMPIX_Tool_fail(tool_id, "another layer of log writes the same file\nhint: put %t (the "
                                  "layer's number) into output=");
         return;
     }
@@ -203,7 +203,7 @@ static void init(int tool_id)
     if (layer->options.caller && !qmpi_getenv("QMPI_CHECK"))
         sites_start();
     if (!observe(layer)) {
-        QMPIX_Tool_fail(tool_id, "libqmpi takes no observer of this tool's kind\nmend: use the "
+        QMPIX_Tool_fail(tool_id, "libqmpi takes no observer of this tool's kind\nhint: use the "
                                  "log.so that came with it");
         return;
     }

@@ -29,10 +29,10 @@ const QMPIX_Tool_option log_options[] = {
     {NULL, NULL, NULL},
 };
 
-static bool fail(int tool_id, const char *key, const char *value, const char *mend)
+static bool fail(int tool_id, const char *key, const char *value, const char *hint)
 {
     char *shown = qmpi_shorten(value);
-    char *message = qmpi_message("%s=%s is not what the option takes\nmend: %s", key, shown, mend);
+    char *message = qmpi_message("%s=%s is not what the option takes\nhint: %s", key, shown, hint);
     QMPIX_Tool_fail(tool_id, message);
     free(message);
     free(shown);
@@ -96,7 +96,7 @@ static bool read_count(int tool_id, const char *key, int *count)
 }
 
 /* The place of the value in `words`, which ends in NULL. */
-static bool read_word(int tool_id, const char *key, const char *const *words, const char *mend,
+static bool read_word(int tool_id, const char *key, const char *const *words, const char *hint,
                       int *place)
 {
     const char *value = words[0];
@@ -105,7 +105,7 @@ static bool read_word(int tool_id, const char *key, const char *const *words, co
         if (!strcmp(value, words[*place]))
             return true;
     }
-    return fail(tool_id, key, value, mend);
+    return fail(tool_id, key, value, hint);
 }
 
 static bool read_answer(int tool_id, const char *key, bool usual, bool *answer)
@@ -122,10 +122,10 @@ static bool read_answer(int tool_id, const char *key, bool usual, bool *answer)
  */
 
 static bool fail_item(int tool_id, const char *key, char *item, const char *problem,
-                      const char *mend)
+                      const char *hint)
 {
     char *shown = qmpi_shorten(item);
-    char *message = qmpi_message("%s=: '%s' is %s\nmend: %s", key, shown, problem, mend);
+    char *message = qmpi_message("%s=: '%s' is %s\nhint: %s", key, shown, problem, hint);
     QMPIX_Tool_fail(tool_id, message);
     free(message);
     free(shown);

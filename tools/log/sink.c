@@ -60,7 +60,7 @@ static void open_file(struct sink *sink, bool may_speak)
         sink->descriptor = descriptor;
     else if (sink->path && may_speak)
         qmpi_sayf("log (layer %d): cannot write %s: %s\n  its lines follow here instead\n"
-                  "  mend: name a file that can be written with output=FILE",
+                  "  hint: name a file that can be written with output=FILE",
                   sink->tool_id, sink->path, strerror(errno));
     sink->is_pipe =
         !fstat(sink->descriptor, &status) && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));

@@ -24,7 +24,7 @@ static bool read_files(struct layer *layer)
         !tool_option_file(tool_id, "csv", &layer->csv))
         return false;
     if (layer->output && layer->csv && !strcmp(layer->output, layer->csv)) {
-        QMPIX_Tool_fail(tool_id, "output= and csv= name the same file\nmend: give them two names");
+        QMPIX_Tool_fail(tool_id, "output= and csv= name the same file\nhint: give them two names");
         return false;
     }
     const bool is_stdout = layer->output && !strcmp(layer->output, "-");
@@ -48,7 +48,7 @@ bool options_read(struct layer *layer)
     QMPIX_Tool_get_option(tool_id, "pvars", &layer->globs);
     if (layer->globs && !layer->csv) {
         QMPIX_Tool_fail(tool_id, "pvars= chooses what goes into a CSV file, but none is named\n"
-                                 "mend: name one with csv=FILE");
+                                 "hint: name one with csv=FILE");
         return false;
     }
     return true;

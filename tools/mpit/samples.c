@@ -32,7 +32,7 @@ static bool wants(void *data, const struct variable *variable)
 static void say_unwritten(struct samples *samples)
 {
     qmpi_sayf("mpit (layer %d): cannot write %s: %s\n"
-              "  mend: give csv= a file in a folder that can be written to",
+              "  hint: give csv= a file in a folder that can be written to",
               samples->tool_id, samples->file, strerror(errno));
     if (samples->stream)
         fclose(samples->stream);
@@ -127,7 +127,7 @@ static void say_unmatched(const struct samples *samples)
         char *glob = qmpi_copy_part(globs, length);
         if (*glob && !is_matched(&samples->watch, glob))
             qmpi_sayf("mpit (layer %d): pvars=: no performance variable is called '%s'\n"
-                      "  mend: `qmpi vars -t TOOLS` lists those that there are%s",
+                      "  hint: `qmpi vars -t TOOLS` lists those that there are%s",
                       samples->tool_id, glob,
                       samples->has_left_out ? "; this MPI library's own need their whole names"
                                             : "");

@@ -57,7 +57,7 @@ static void wait_for_child(pid_t child)
 {
     static const char lost[] =
         "qmpi: profile: what this process has could not be saved: the signal struck in the memory "
-        "allocator, or broke it\nqmpi:   mend: checkpoint=SECONDS saves it before\n";
+        "allocator, or broke it\nqmpi:   hint: checkpoint=SECONDS saves it before\n";
     const struct timespec pause = {0, 2000000};
     int status = -1;
     pid_t ended = 0;

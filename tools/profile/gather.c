@@ -55,7 +55,7 @@ static void say(const struct layer *layer, const struct notice *notice)
     if (notice->unmatched)
         qmpi_sayf("profile (layer %d): %llu times MPI_Pcontrol(-1, name) ended a region that was "
                   "not open: \"%s\" on rank %d first; ignored\n"
-                  "  mend: begin it with MPI_Pcontrol(1, name) in the same process",
+                  "  hint: begin it with MPI_Pcontrol(1, name) in the same process",
                   layer->tool_id, notice->unmatched, notice->unmatched_name,
                   notice->unmatched_rank);
 }

@@ -32,9 +32,9 @@ static bool read_number(int tool_id, const char *key, int least, int most, int *
         *number = (int)given;
         return true;
     }
-    char mend[128];
-    snprintf(mend, sizeof mend, "give a whole number from %d to %d", least, most);
-    tool_option_fail(tool_id, key, value, mend);
+    char hint[128];
+    snprintf(hint, sizeof hint, "give a whole number from %d to %d", least, most);
+    tool_option_fail(tool_id, key, value, hint);
     return false;
 }
 
@@ -47,7 +47,7 @@ static bool read_output(int tool_id, struct options *options)
     if (options->format == PROFILE_TEXT)
         return true;
     QMPIX_Tool_fail(tool_id, "format= says what a file holds, but no file is named; what goes to "
-                             "stderr is the table\nmend: name one with output=FILE");
+                             "stderr is the table\nhint: name one with output=FILE");
     return false;
 }
 

@@ -124,7 +124,7 @@ void own_write_all(struct layer *layer, struct profile_result *result)
         print_table(layer, result);
     } else if (!path || !write_to(layer, result, path, &problem)) {
         qmpi_sayf("profile (layer %d): %s\n  the table follows instead\n"
-                  "  mend: name a file that can be written with output=FILE",
+                  "  hint: name a file that can be written with output=FILE",
                   layer->tool_id, problem ? problem : "out of memory");
         print_table(layer, result);
     }
@@ -173,7 +173,7 @@ void own_leave(struct layer *layer, const char *ending, bool crashed)
                   layer->tool_id, layer->rank, ending, path);
     else
         qmpi_sayf("profile (layer %d): rank %d ended without MPI_Finalize (%s), and what it has "
-                  "cannot be saved: %s\n  mend: name a file that can be written with output=FILE",
+                  "cannot be saved: %s\n  hint: name a file that can be written with output=FILE",
                   layer->tool_id, layer->rank, ending, problem ? problem : "out of memory");
     free(problem);
     free(path);
@@ -188,7 +188,7 @@ void own_end_sessions(struct layer *layer)
     char *path = own_name(layer, 0);
     if (!write_own(layer, path, PROFILE_SESSIONS_ENDED, IN_FULL, &problem))
         qmpi_sayf(
-            "profile (layer %d): rank %d: what it has cannot be saved: %s\n  mend: name a file "
+            "profile (layer %d): rank %d: what it has cannot be saved: %s\n  hint: name a file "
             "that can be written with output=FILE",
             layer->tool_id, layer->rank, problem ? problem : "out of memory");
     else if (!layer->options.output)

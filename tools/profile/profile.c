@@ -137,7 +137,7 @@ static void init(int tool_id)
     modules_program();
     if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS ||
         !publish_on_demand(tool_id)) {
-        QMPIX_Tool_fail(tool_id, "libqmpi takes no observer of this tool's kind\nmend: use the "
+        QMPIX_Tool_fail(tool_id, "libqmpi takes no observer of this tool's kind\nhint: use the "
                                  "profile.so that came with it");
         return;
     }

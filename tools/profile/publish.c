@@ -154,7 +154,7 @@ static void publish_or_say(int tool_id)
 {
     if (!publish(tool_id))
         qmpi_sayf("profile (layer %d): libqmpi does not take its variables\n"
-                  "  mend: use the profile.so that came with it",
+                  "  hint: use the profile.so that came with it",
                   tool_id);
 }
 

@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
 static const char doc[] =
     "Find out what is wrong: the MPI library, the environment, the tools of the stack and why each "
     "can or cannot be used, and how the program reaches MPI.\vEvery finding that is wrong comes "
-    "with its mend. The exit status is 0 where nothing is wrong, 1 where something is, and 2 for "
+    "with a hint. The exit status is 0 where nothing is wrong, 1 where something is, and 2 for "
     "an "
     "error of use.\n"
     "\n"
@@ -74,14 +74,14 @@ static void look_at_library(void)
     const char *tools = cli_tools_folder();
     if (qmpi_loadable_path_obstacle(library))
         doctor_wrong("%s cannot be preloaded: the dynamic loader takes no path with %s\n"
-                     "mend: install qmpi under another path",
+                     "hint: install qmpi under another path",
                      library, qmpi_loadable_path_obstacle(library));
     else
         doctor_ok("libqmpi %s for %s: %s", QMPI_VERSION, QMPI_MPI, library);
     if (access(tools, R_OK | X_OK) == 0)
         doctor_ok("the installed tools: %s", tools);
     else
-        doctor_wrong("the folder of the installed tools is missing: %s\nmend: install qmpi again",
+        doctor_wrong("the folder of the installed tools is missing: %s\nhint: install qmpi again",
                      tools);
 }
 
@@ -90,7 +90,7 @@ static void look_at_mpi(void)
     void *handle = dlopen(QMPI_MPI_SONAME, RTLD_LAZY | RTLD_LOCAL);
     if (!handle) {
         doctor_note("%s, which this libqmpi was built for, is not where the dynamic loader looks\n"
-                    "%s\nmend: install it, or set LD_LIBRARY_PATH; a program that brings its own "
+                    "%s\nhint: install it, or set LD_LIBRARY_PATH; a program that brings its own "
                     "needs neither",
                     QMPI_MPI_SONAME, dlerror());
         return;
@@ -114,13 +114,13 @@ static void look_at_launcher(void)
     const char *mpi = path ? cli_mpi_of_launcher(path) : NULL;
     const char *name = mpi && !strcmp(mpi, "mpich") ? "MPICH's" : "Open MPI's";
     if (!path)
-        doctor_note("there is no mpiexec in PATH\nmend: add the folder of the MPI's launcher to "
+        doctor_note("there is no mpiexec in PATH\nhint: add the folder of the MPI's launcher to "
                     "PATH, or launch by its full path");
     else if (mpi && !strcmp(mpi, QMPI_MPI))
         doctor_ok("mpiexec is %s: %s", name, path);
     else if (mpi)
         doctor_note("mpiexec is %s (%s), but this qmpi is for %s: started by it, every process "
-                    "would be alone with rank 0\nmend: launch with mpiexec.%s",
+                    "would be alone with rank 0\nhint: launch with mpiexec.%s",
                     name, path, QMPI_MPI, QMPI_MPI);
     free(path);
     free(found);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * qmpi doctor: what its parts share. Each part looks at one thing, in this order, and prints
- * findings: what is well, what is worth knowing, and what is wrong together with its mend.
+ * findings: what is well, what is worth knowing, and what is wrong together with a hint.
  */
 #ifndef QMPI_DOCTOR_H
 #define QMPI_DOCTOR_H
@@ -16,7 +16,7 @@
 
 void doctor_heading(const char *text);
 void doctor_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A note or a wrong finding may end in a line that begins with `mend: `. */
+/* A note or a wrong finding may end in a line that begins with `hint: `. */
 void doctor_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void doctor_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -88,7 +88,7 @@ bool trial_is_good(const struct doctor_child *child);
 
 /*
  * Finds out which tools of the stack in force are to blame where it `ended` so (as of waitpid; -1:
- * it hung), and says each finding: what is wrong, and the mend.
+ * it hung), and says each finding: what is wrong, and a hint.
  */
 void trial_blame(int ended, void (*say)(const char *finding));
 
@@ -122,7 +122,7 @@ struct doctor_object doctor_object_read(const char *path, bool program);
 typedef void doctor_library(void *data, const char *name, const char *path);
 
 /* Calls `add` for each library that the dynamic loader would give a program, in its order. Returns
- * NULL, or why they are not known, with the mend; to be freed. */
+ * NULL, or why they are not known, with a hint; to be freed. */
 char *doctor_libraries(const char *path, doctor_library *add, void *data);
 
 /* The file of the MPI library among them; NULL: there is none. To be freed. */

@@ -60,7 +60,7 @@ static void look_at_unknown(const char *entry)
     for (int i = 0; i < VARIABLES; i++) {
         if (distance(entry, length, variables[i]) > 2)
             continue;
-        doctor_wrong("%.*s is no variable of qmpi: it does nothing\nmend: did you mean %s?",
+        doctor_wrong("%.*s is no variable of qmpi: it does nothing\nhint: did you mean %s?",
                      (int)length, entry, variables[i]);
         return;
     }
@@ -73,7 +73,7 @@ static void look_at_folders(const char *list)
         char *folder = qmpi_copy_part(list, length);
         if (length && access(folder, R_OK | X_OK) != 0)
             doctor_wrong("QMPI_TOOL_PATH: the folder %s is not there, or cannot be read\n"
-                         "mend: correct it, or leave it out",
+                         "hint: correct it, or leave it out",
                          folder);
         free(folder);
         list += length + (list[length] == ':');
@@ -84,7 +84,7 @@ static void look_at_choice(const char *variable, const char *one, const char *ot
 {
     const char *value = qmpi_getenv(variable);
     if (value && strcmp(value, one) != 0 && strcmp(value, other) != 0)
-        doctor_wrong("%s: unknown value '%s', taken as %s\nmend: set it to %s or %s", variable,
+        doctor_wrong("%s: unknown value '%s', taken as %s\nhint: set it to %s or %s", variable,
                      value, one, one, other);
 }
 
@@ -95,7 +95,7 @@ static void look_at_topics(void)
         const size_t length = strcspn(list, ",");
         if (length && !qmpi_debug_knows(list, length))
             doctor_wrong("QMPI_DEBUG: unknown topic '%.*s'\n"
-                         "mend: the topics are parse, find, load, base, chain and all",
+                         "hint: the topics are parse, find, load, base, chain and all",
                          (int)length, list);
         list += length + (list[length] == ',');
     }
@@ -222,7 +222,7 @@ static bool look_at_preloaded(const char *name)
     char *path = find_preloaded(name);
     if (!path) {
         doctor_wrong("LD_PRELOAD: the dynamic loader cannot preload '%s' and goes on without it\n"
-                     "mend: correct the name, or take it out of LD_PRELOAD",
+                     "hint: correct the name, or take it out of LD_PRELOAD",
                      name);
         return false;
     }
@@ -230,14 +230,14 @@ static bool look_at_preloaded(const char *name)
     char *real = realpath(path, NULL);
     const bool other = object.qmpi && real && strcmp(real, cli_library_path()) != 0;
     if (other)
-        doctor_wrong("LD_PRELOAD has another libqmpi: %s\nmend: take it out; `qmpi run` preloads "
+        doctor_wrong("LD_PRELOAD has another libqmpi: %s\nhint: take it out; `qmpi run` preloads "
                      "%s itself",
                      real, cli_library_path());
     else if (object.mpi_library)
         doctor_note("LD_PRELOAD has an MPI library: %s", path);
     else if (object.pmpi_tool && !doctor_is_listed(path))
         doctor_note("%s is a PMPI tool that is preloaded, but not in the stack: it becomes the "
-                    "layer below the stack\nmend: list it where it should stand",
+                    "layer below the stack\nhint: list it where it should stand",
                     path);
     else
         doctor_ok("preloaded: %s", path);

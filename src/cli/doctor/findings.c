@@ -43,7 +43,7 @@ static void print(const char *mark, const char *format, va_list list)
     for (const char *line = text; *line;) {
         const size_t length = strcspn(line, "\n");
         printf("  %-6s %s%.*s\n", first ? mark : "",
-               first || !strncmp(line, "mend: ", 6) ? "" : "  ", (int)length, line);
+               first || !strncmp(line, "hint: ", 6) ? "" : "  ", (int)length, line);
         line += length + (line[length] == '\n');
         first = false;
     }

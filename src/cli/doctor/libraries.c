@@ -61,7 +61,7 @@ static char *find_missing_version(const char *path, const struct doctor_child *c
         const char *said = strstr(line, "' not found (required by ");
         if (said && said < line + length)
             return qmpi_message("the dynamic loader cannot load %s and what it needs: %.*s\n"
-                                "mend: install the version that is needed, or build what needs it "
+                                "hint: install the version that is needed, or build what needs it "
                                 "here",
                                 path, length, line);
         line += length + (line[length] == '\n');
@@ -79,7 +79,7 @@ static char *describe_failure(const char *path, const struct doctor_child *child
                          : WIFSIGNALED(child->status) ? strsignal(WTERMSIG(child->status))
                                                       : "it does not say why";
     return qmpi_message("the dynamic loader cannot load %s and what it needs: %.*s\n"
-                        "mend: install the library again that is damaged",
+                        "hint: install the library again that is damaged",
                         path, (int)strcspn(reason, "\n"), reason);
 }
 
@@ -92,7 +92,7 @@ char *doctor_libraries(const char *path, doctor_library *add, void *data)
     const char *const variables[] = {"LD_TRACE_LOADED_OBJECTS", "1", NULL};
     if (!interpreter || !strstr(interpreter, "/ld-linux")) {
         char *problem = qmpi_message("%s is loaded by %s: qmpi needs the GNU C library's dynamic "
-                                     "loader\nmend: build the program for the GNU C library",
+                                     "loader\nhint: build the program for the GNU C library",
                                      path, interpreter ? interpreter : "nobody");
         free(interpreter);
         return problem;

@@ -38,11 +38,11 @@ static bool may_be_run(const char *name, const char *path)
 {
     struct stat status;
     if (stat(path, &status) != 0)
-        doctor_wrong("%s: %s\nmend: correct the path", name, strerror(errno));
+        doctor_wrong("%s: %s\nhint: correct the path", name, strerror(errno));
     else if (S_ISDIR(status.st_mode))
-        doctor_wrong("%s is a directory\nmend: give the program in it", name);
+        doctor_wrong("%s is a directory\nhint: give the program in it", name);
     else if (access(path, X_OK) != 0 || !(status.st_mode & 0111))
-        doctor_wrong("%s is not executable\nmend: chmod +x %s", name, path);
+        doctor_wrong("%s is not executable\nhint: chmod +x %s", name, path);
     else
         return true;
     return false;
@@ -64,13 +64,13 @@ static bool is_script(const char *path)
         return false;
     if (strncmp(start, "#!", 2) != 0) {
         doctor_wrong("%s is neither a program for this machine nor a script\n"
-                     "mend: give the program that calls MPI",
+                     "hint: give the program that calls MPI",
                      path);
         return true;
     }
     start[strcspn(start, "\n")] = '\0';
     doctor_note("%s is a script, run by %s: whatever it starts inherits the stack\n"
-                "mend: to look at a program that it starts: qmpi doctor -- PROGRAM",
+                "hint: to look at a program that it starts: qmpi doctor -- PROGRAM",
                 path, start + 2 + strspn(start + 2, " "));
     return true;
 }
@@ -100,12 +100,12 @@ static void add_library(struct whole *whole, const char *name, const char *path)
     struct doctor_object object = doctor_object_read(path, false);
     whole->qmpi |= object.qmpi;
     if (object.problem) {
-        doctor_wrong("%s, which it needs: %s\nmend: install it again", path, object.problem);
+        doctor_wrong("%s, which it needs: %s\nhint: install it again", path, object.problem);
         whole->incomplete = true;
     } else if (object.mpi_library) {
         whole->two |= whole->mpi != NULL;
         if (whole->two)
-            doctor_wrong("it loads two MPI libraries, %s and %s\nmend: link it, and what it needs, "
+            doctor_wrong("it loads two MPI libraries, %s and %s\nhint: link it, and what it needs, "
                          "with one of them",
                          whole->mpi, path);
         else {
@@ -117,7 +117,7 @@ static void add_library(struct whole *whole, const char *name, const char *path)
         merge(&whole->all, &object);
         if (object.pmpi_tool && !doctor_is_listed(path) && !doctor_is_preloaded(path))
             doctor_note("%s, which it is linked with, is a PMPI tool that is not in the stack: it "
-                        "becomes a layer all the same\nmend: list it where it should stand",
+                        "becomes a layer all the same\nhint: list it where it should stand",
                         path);
     }
     free(object.problem);
@@ -129,7 +129,7 @@ static void add_line(void *data, const char *name, const char *path)
     if (path) {
         add_library(whole, name, path);
     } else {
-        doctor_wrong("the library %s, which it needs, is not found\nmend: install it, or put its "
+        doctor_wrong("the library %s, which it needs, is not found\nhint: install it, or put its "
                      "folder into LD_LIBRARY_PATH",
                      name);
         whole->incomplete = true;
@@ -160,11 +160,11 @@ static void look_at_mpi(const struct whole *whole)
                   whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, other);
     else if (strcmp(family, QMPI_MPI) != 0)
         doctor_wrong("it runs on %s (%s), but this libqmpi was built for %s\n"
-                     "mend: build and install qmpi for it, too: meson setup -Dmpi=%s",
+                     "hint: build and install qmpi for it, too: meson setup -Dmpi=%s",
                      whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, QMPI_MPI, family);
     else if (strcmp(name, QMPI_MPI_SONAME) != 0)
         doctor_wrong("it runs on %s, but this libqmpi was built for %s: another ABI\n"
-                     "mend: build qmpi with the program's MPI",
+                     "hint: build qmpi with the program's MPI",
                      whole->mpi, QMPI_MPI_SONAME);
     else
         doctor_ok("it runs on the MPI that this libqmpi was built for: %s", whole->mpi);
@@ -199,7 +199,7 @@ static void look_at_absence(const struct whole *whole, const char *path)
                     "is among them, the tools see every call");
     else if (!whole->incomplete)
         doctor_wrong("%s does not use MPI: no library of its own is MPI's, and it loads none\n"
-                     "mend: give the MPI program itself, not what starts it",
+                     "hint: give the MPI program itself, not what starts it",
                      path);
 }
 
@@ -211,7 +211,7 @@ static void look_at_elf(const char *path)
         doctor_wrong("%-s", obstacle);
     struct doctor_object program = doctor_object_read(path, true);
     if (program.problem && (!obstacle || strstr(obstacle, "privileged")))
-        doctor_wrong("%s: %s\nmend: give a program that is whole and for this machine", path,
+        doctor_wrong("%s: %s\nhint: give a program that is whole and for this machine", path,
                      program.problem);
     if (!program.problem) {
         whole.qmpi = program.qmpi;
@@ -226,7 +226,7 @@ static void look_at_elf(const char *path)
                 "of Fortran's mpi_f08");
         else if (program.holds_static && !whole.qmpi)
             doctor_wrong("%s holds the MPI library itself: its calls do not lead through "
-                         "libqmpi.so\nmend: link it with the shared MPI library, or with "
+                         "libqmpi.so\nhint: link it with the shared MPI library, or with "
                          "libqmpi.a, too",
                          path);
         else
@@ -246,13 +246,13 @@ void doctor_look_at_program(const char *name)
     char *found = cli_program_find(name);
     char *path = found ? realpath(found, NULL) : NULL;
     if (!found)
-        doctor_wrong("there is no program '%s' in PATH\nmend: correct the name, or give its path",
+        doctor_wrong("there is no program '%s' in PATH\nhint: correct the name, or give its path",
                      name);
     else if (!may_be_run(name, found) || !path)
         ; /* said */
     else if (doctor_is_launcher(found[0] == '/' || strchr(found, '/') ? found : path))
         doctor_note("%s is a launcher: the programs that it starts inherit the stack\n"
-                    "mend: to look at the program: qmpi doctor -- PROGRAM",
+                    "hint: to look at the program: qmpi doctor -- PROGRAM",
                     found);
     else if (!is_script(path))
         look_at_elf(path);

@@ -82,9 +82,9 @@ static int print_messages(const char *text)
         const size_t length = strcspn(text, "\n");
         const bool ours = !strncmp(text, prefix, sizeof prefix - 1);
         const char *line = ours ? text + sizeof prefix - 1 : text;
-        const bool first = ours && *line != ' ' && strncmp(line, "mend: ", 6) != 0;
+        const bool first = ours && *line != ' ' && strncmp(line, "hint: ", 6) != 0;
         if ((first || !*text) && message) {
-            if (strstr(message, " also replaces ")) /* nobody can mend that for all layers */
+            if (strstr(message, " also replaces ")) /* nobody can fix that for all layers */
                 doctor_note("%-s", message);
             else if (!skipped)
                 doctor_wrong("%-s", message);

@@ -70,7 +70,7 @@ static void init(int tool_id)
     layer->tool_id = tool_id;
     layer->minimum = strtol(value, &end, 10);
     if (end == value || *end || layer->minimum < 0) {
-        QMPIX_Tool_fail(tool_id, "min-bytes is not a number\nmend: write it like min-bytes=1024");
+        QMPIX_Tool_fail(tool_id, "min-bytes is not a number\nhint: write it like min-bytes=1024");
         free(layer);
         return;
     }

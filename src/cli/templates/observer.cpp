@@ -77,7 +77,7 @@ void init(int tool_id)
     const char *end = value + std::strlen(value);
     const auto [rest, error] = std::from_chars(value, end, minimum);
     if (error != std::errc() || rest != end || minimum < 0) {
-        QMPIX_Tool_fail(tool_id, "min-bytes is not a number\nmend: write it like min-bytes=1024");
+        QMPIX_Tool_fail(tool_id, "min-bytes is not a number\nhint: write it like min-bytes=1024");
         return;
     }
     new Layer(tool_id, minimum); /* it lives for the whole run */

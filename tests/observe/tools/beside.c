@@ -51,7 +51,7 @@ static void init(int tool_id)
         .size = sizeof observer, .before = before, .after = after, .data = &my_data};
     QMPI_Register_tool_function(tool_id, MPI_COMM_RANK_T, (void (*)(void))my_Comm_rank);
     if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS)
-        QMPIX_Tool_fail(tool_id, "no observer\nmend: none");
+        QMPIX_Tool_fail(tool_id, "no observer\nhint: none");
     QMPI_Register_tool_function(tool_id, MPI_COMM_SIZE_T, (void (*)(void))my_Comm_size);
     observer = (QMPIX_Observer){.size = 0};
 }

@@ -62,7 +62,7 @@ static void init(int tool_id)
     enum QMPI_Functions_enum numbers[64];
     QMPIX_Observer observer = {.size = sizeof observer, .before = callback, .after = callback};
     if (twice && QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS)
-        QMPIX_Tool_fail(tool_id, "no observer\nmend: none");
+        QMPIX_Tool_fail(tool_id, "no observer\nhint: none");
     if (functions) {
         observer.function_count = read_functions(functions, numbers);
         observer.functions = numbers;
@@ -72,7 +72,7 @@ static void init(int tool_id)
     if (only)
         *(strcmp(only, "before") ? &observer.before : &observer.after) = NULL;
     if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS)
-        QMPIX_Tool_fail(tool_id, "no observer\nmend: none");
+        QMPIX_Tool_fail(tool_id, "no observer\nhint: none");
     memset(numbers, 0xff, sizeof numbers);
     if (tell)
         tell_functions(tool_id);

@@ -327,7 +327,7 @@ static void init(int tool_id)
     char *path = NULL;
     if (!layer || QMPIX_Tool_get_option(tool_id, "folder", &folder) != MPI_SUCCESS ||
         asprintf(&path, "%s/witness.%s", folder, rank ? rank : "0") < 0) {
-        QMPIX_Tool_fail(tool_id, "the witness needs a folder\nmend: witness,folder=FOLDER");
+        QMPIX_Tool_fail(tool_id, "the witness needs a folder\nhint: witness,folder=FOLDER");
         free(layer);
         return;
     }
@@ -341,7 +341,7 @@ static void init(int tool_id)
                                      .flags = QMPIX_OBSERVE_REQUESTS | QMPIX_OBSERVE_STATUSES};
     QMPI_Register_tool_storage(tool_id, layer);
     if (layer->file < 0 || QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS)
-        QMPIX_Tool_fail(tool_id, "the witness cannot observe\nmend: look at its folder");
+        QMPIX_Tool_fail(tool_id, "the witness cannot observe\nhint: look at its folder");
 }
 
 __attribute__((constructor)) static void announce(void)
