@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -118,8 +119,6 @@ static void find(void)
     }
     library = search.best;
     library.name = qmpi_copy(library.name);
-    if (*library.name) /* a program may close it, and open it again */
-        dlopen(library.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     note_family();
     qmpi_handles_find(&library);
     for (int number = 0; number < qmpi_name_count; number++) {
@@ -132,9 +131,21 @@ static void find(void)
                qmpi_base_soname(), search.functions);
 }
 
+/*
+ * A program may close it, and open it again. Nobody waits for who does this, whom a thread in a
+ * constructor may keep from using the loader.
+ */
+static void pin(void)
+{
+    static bool begun;
+    if (*library.name && !__atomic_exchange_n(&begun, true, __ATOMIC_RELAXED))
+        dlopen(library.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 void qmpi_base_find(void)
 {
     pthread_once(&once, find);
+    pin();
 }
 
 void *qmpi_base_symbol(const char *name)

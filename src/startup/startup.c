@@ -21,6 +21,7 @@
 #include "redirect/fortran.h"
 #include "redirect/redirect.h"
 #include "registry/layer.h"
+#include "startup/constructor.h"
 #include "util/lock.h"
 #include "util/message.h"
 #include "util/unwind.h"
@@ -125,18 +126,32 @@ static void note_fork(void)
     abandoned = building && !starting;
 }
 
-static void start_once(void)
+static void start_locked(void)
 {
-    pthread_mutex_lock(&lock);
-    if (!done) {
-        qmpi_lock_start();
-        pthread_atfork(NULL, NULL, note_fork);
-        building = starting = true;
-        start();
-        building = starting = false;
-        __atomic_store_n(&done, true, __ATOMIC_RELEASE);
+    if (done)
+        return;
+    qmpi_lock_start();
+    pthread_atfork(NULL, NULL, note_fork);
+    building = starting = true;
+    start();
+    building = starting = false;
+    __atomic_store_n(&done, true, __ATOMIC_RELEASE);
+}
+
+/*
+ * Whoever builds the stack needs the loader, and a thread in a constructor has the loader's lock
+ * until that returns: it must not wait for the other. False: there is no stack for it yet.
+ */
+static bool start_once(void)
+{
+    if (pthread_mutex_trylock(&lock) != 0) {
+        if (qmpi_in_constructor())
+            return __atomic_load_n(&done, __ATOMIC_ACQUIRE);
+        pthread_mutex_lock(&lock);
     }
+    start_locked();
     pthread_mutex_unlock(&lock);
+    return true;
 }
 
 void qmpi_start(void)
@@ -148,11 +163,16 @@ void qmpi_start(void)
 static qmpi_function *go_without_stack(int number)
 {
     static bool said;
-    if (!said && qmpi_speaks())
-        qmpi_say("this process was forked while another thread was loading the tools: its MPI "
-                 "calls go past them\n"
-                 "  hint: fork after the first MPI call has returned");
-    said = true;
+    if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED) && qmpi_speaks()) {
+        if (abandoned)
+            qmpi_say("this process was forked while another thread was loading the tools: its MPI "
+                     "calls go past them\n"
+                     "  hint: fork after the first MPI call has returned");
+        else
+            qmpi_say("a library's constructor calls MPI while another thread is loading the tools: "
+                     "its calls go past them\n"
+                     "  hint: open such libraries after the first MPI call has returned");
+    }
     qmpi_base_find();
     return qmpi_bases[number];
 }
@@ -180,7 +200,8 @@ qmpi_function *qmpi_start_call(int number, const void *caller)
         qmpi_function *loading = qmpi_host_way(number, caller, false);
         if (loading)
             return loading;
-        start_once();
+        if (!start_once())
+            return go_without_stack(number);
     }
     /* Who called may have been a tool's constructor, before there was a stack. */
     qmpi_function *hosted = qmpi_host_way(number, caller, false);
@@ -203,8 +224,8 @@ qmpi_function *qmpi_start_base(int number, const void *caller)
         if (qmpi_reach_is_binding(caller))
             return qmpi_start_call(number, caller);
         const struct qmpi_resident *front = qmpi_resident_in_front(qmpi_names[number].name);
-        if (front || qmpi_resident_holds(caller))
-            start_once();
+        if ((front || qmpi_resident_holds(caller)) && !start_once())
+            return go_without_stack(number);
         qmpi_function *hosted = qmpi_host_way(number, caller, true);
         if (hosted)
             return hosted;

@@ -61,6 +61,18 @@ def test_a_first_call_that_is_made_while_a_tool_is_loaded_goes_through_all_layer
     assert [count(result, f"alpha {layer} MPI_Initialized") for layer in (1, 3)] == [1, 1]
 
 
+def test_a_constructor_that_calls_mpi_while_another_thread_loads_a_tool_does_not_wait():
+    """It keeps the loader from that thread: its call goes past the tools, and a message says so."""
+    result = succeed(CROSSING, "construct", library("constructs"), timeout=30,
+                     tools="alpha:needs_hostcaller,env.TEST_TURN=1:alpha")
+    assert result.stdout == "crossed\n"
+    assert [count(result, f"alpha {layer} MPI_Initialized") for layer in (1, 3)] == [0, 0]
+    assert ranks_seen(result, 1, 3) == [5, 5]
+    assert [line for line in result.messages if "constructor" in line] == [
+        "a library's constructor calls MPI while another thread is loading the tools: "
+        "its calls go past them"]
+
+
 # ---- What the tool opens is the tool's -----------------------------------------------------------
 
 

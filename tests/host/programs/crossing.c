@@ -3,7 +3,8 @@
  * An application with a second thread, which does something while a tool is being loaded, and whose
  * caller is asked for just then: the answer comes when all is loaded. The command line says what it
  * does: `call` makes an MPI call, `open` opens the library that is the second word, which makes
- * calls later.
+ * calls later; `construct` opens it just before a tool is loaded, which waits until the library's
+ * constructor is at work.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -21,6 +22,7 @@
 enum { CALLS = 5 };
 
 static const char *library;
+static bool constructs;
 static _Thread_local bool waits; /* where the loaded objects are looked at next */
 static sem_t arrived, loaded;
 static pthread_t thread;
@@ -45,6 +47,8 @@ SHOWN int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *)
 static void open_library(void)
 {
     void *plugin = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (constructs)
+        sem_wait(&loaded);
     void (*calls)(int) = plugin ? (void (*)(int))(uintptr_t)dlsym(plugin, "plugin_calls") : NULL;
     if (calls)
         calls(CALLS);
@@ -56,7 +60,7 @@ static void *run(void *unused)
 {
     int flag;
     (void)unused;
-    waits = true;
+    waits = !constructs;
     if (library)
         open_library();
     else
@@ -67,13 +71,36 @@ static void *run(void *unused)
     return NULL;
 }
 
+static void take_turn(void)
+{
+    if (!has_thread && (has_thread = pthread_create(&thread, NULL, run, NULL) == 0))
+        sem_wait(&arrived);
+}
+
 /* Asked for by name, by the constructor of the tool. */
 SHOWN void program_turn(void);
 void program_turn(void)
 {
-    has_thread = !has_thread && pthread_create(&thread, NULL, run, NULL) == 0;
-    if (has_thread)
-        sem_wait(&arrived);
+    if (!constructs)
+        take_turn();
+}
+
+/* By the constructor of the library. */
+SHOWN void program_arrived(void);
+void program_arrived(void)
+{
+    sem_post(&arrived);
+}
+
+/* In the place of the C library's: it is called for an option env.NAME=value of a layer, just
+ * before the layer's library is loaded. */
+SHOWN int setenv(const char *name, const char *value, int overwrite)
+{
+    typedef int function(const char *, const char *, int);
+    function *const real = (function *)(uintptr_t)dlsym(RTLD_NEXT, "setenv");
+    if (constructs && !strcmp(name, "TEST_TURN"))
+        take_turn();
+    return real(name, value, overwrite);
 }
 
 int main(int argc, char **argv)
@@ -81,9 +108,10 @@ int main(int argc, char **argv)
     int provided;
     if (argc < 2)
         return 2;
-    library = !strcmp(argv[1], "open") ? argv[2] : NULL;
+    library = argv[2];
     sem_init(&arrived, 0, 0);
     sem_init(&loaded, 0, 0);
+    constructs = !strcmp(argv[1], "construct");
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
     sem_post(&loaded);
     if (has_thread)
