@@ -109,25 +109,34 @@ static bool has_failed(const void *result, size_t size)
     return code != MPI_SUCCESS;
 }
 
-static void set_result(const struct fault *fault, void *result, size_t size)
+/* The result is what the call gave, or 0, which is MPI_SUCCESS, where it was not carried out. */
+static void fail(const struct fault *fault, void *result, size_t size)
 {
+    if (has_failed(result, size))
+        return;
     const int code = report(fault, fault->rule->error);
     if (size == sizeof code)
         memcpy(result, &code, sizeof code);
 }
 
+/* Takes the fault of this call. Whether the call is carried out. */
+__attribute__((noinline)) static bool is_carried_out(struct fault *fault)
+{
+    *fault = take();
+    return !fault->rule || fault->rule->carry_out;
+}
+
+/* There are hundreds of these: what they have in common stands above, and what is left is too
+ * little for a sanitizer to find fault with, which would take the compiler minutes. */
 #define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                             \
-    static RESULT fail_##X PARAMETERS                                                              \
+    __attribute__((no_sanitize("address,undefined"))) static RESULT fail_##X PARAMETERS            \
     {                                                                                              \
-        const struct fault delay_fault = take();                                                   \
-        RESULT delay_result;                                                                       \
-        if (!delay_fault.rule)                                                                     \
-            return QMPIX_NEXT(context, X) ARGUMENTS;                                               \
-        memset(&delay_result, 0, sizeof delay_result);                                             \
-        if (delay_fault.rule->carry_out)                                                           \
+        struct fault delay_fault;                                                                  \
+        RESULT delay_result = 0;                                                                   \
+        if (is_carried_out(&delay_fault))                                                          \
             delay_result = QMPIX_NEXT(context, X) ARGUMENTS;                                       \
-        if (!has_failed(&delay_result, sizeof delay_result))                                       \
-            set_result(&delay_fault, &delay_result, sizeof delay_result);                          \
+        if (delay_fault.rule)                                                                      \
+            fail(&delay_fault, &delay_result, sizeof delay_result);                                \
         return delay_result;                                                                       \
     }
 QMPIX_FOR_EACH_FUNCTION(WRAP)
@@ -285,25 +294,28 @@ static int fail_test_any(QMPI_Context context, int count, MPI_Request requests[]
 /* ---- Joining the stack --------------------------------------------------------------------------
  */
 
+/* A table: as statements the compiler would take minutes for so many, with sanitizers. */
+#define LIST(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) {NUMBER, (void (*)(void))fail_##X},
+
+/* Later ones hold. */
+static const struct {
+    enum QMPI_Functions_enum number;
+    void (*function)(void);
+} failing[] = {
+    QMPIX_FOR_EACH_FUNCTION(LIST) /* all of them, and those that complete several requests: */
+    {MPI_WAITALL_T, (void (*)(void))fail_all},
+    {MPI_TESTALL_T, (void (*)(void))fail_test_all},
+    {MPI_WAITSOME_T, (void (*)(void))fail_wait_some},
+    {MPI_TESTSOME_T, (void (*)(void))fail_test_some},
+    {MPI_WAITANY_T, (void (*)(void))fail_wait_any},
+    {MPI_TESTANY_T, (void (*)(void))fail_test_any},
+};
+
 void fault_register(const struct rule *rule)
 {
-    static const struct {
-        enum QMPI_Functions_enum number;
-        void (*function)(void);
-    } own[] = {
-        {MPI_WAITALL_T, (void (*)(void))fail_all},
-        {MPI_TESTALL_T, (void (*)(void))fail_test_all},
-        {MPI_WAITSOME_T, (void (*)(void))fail_wait_some},
-        {MPI_TESTSOME_T, (void (*)(void))fail_test_some},
-        {MPI_WAITANY_T, (void (*)(void))fail_wait_any},
-        {MPI_TESTANY_T, (void (*)(void))fail_test_any},
-    };
-#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                         \
-    if (rule->does[NUMBER] & RULE_FAILS)                                                           \
-        QMPI_Register_tool_function(rule->tool_id, NUMBER, (void (*)(void))fail_##X);
-    QMPIX_FOR_EACH_FUNCTION(REGISTER)
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (rule->does[own[i].number] & RULE_FAILS)
-            QMPI_Register_tool_function(rule->tool_id, own[i].number, own[i].function);
+    for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
+        const enum QMPI_Functions_enum number = failing[i].number;
+        if (rule->does[number] & RULE_FAILS)
+            QMPI_Register_tool_function(rule->tool_id, number, failing[i].function);
     }
 }
