@@ -10,9 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Set by tool_clock_start. */
-extern bool tool_clock_is_counter;
-extern uint64_t tool_clock_scale; /* nanoseconds of a tick, times 2^32 */
+/* Set by tool_clock_start. Hidden, here too: a call reads them without a look into another table.
+ */
+extern bool tool_clock_is_counter __attribute__((visibility("hidden")));
+extern uint64_t tool_clock_scale /* nanoseconds of a tick, times 2^32 */
+    __attribute__((visibility("hidden")));
 
 /* Chooses the clock and begins to calibrate; again: does nothing. Takes some 20 us. */
 void tool_clock_start(void);

@@ -29,7 +29,8 @@ struct own_thread {
 
 /* This thread's present level; NULL: it has none yet. One pointer fits the room that the loader
  * keeps for such variables. */
-extern _Thread_local struct own_thread *own_thread_level __attribute__((tls_model("initial-exec")));
+extern _Thread_local struct own_thread *own_thread_level
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* To be called in `init`. `left` is given each level that a thread leaves behind; NULL: nothing is
  * to be done. Again: does nothing. */
@@ -38,16 +39,22 @@ void own_thread_start(size_t size, void (*left)(struct own_thread *level));
 /* The level to be used where the present one is busy, or there is none; NULL: memory is out. */
 struct own_thread *own_thread_find(const void *where);
 
-/* Begins the tool's work for a call; NULL: memory is out. What is returned is own_thread_level. */
-static inline struct own_thread *own_thread_enter(void)
+/* Begins the tool's work for a call; NULL: memory is out. What is returned is own_thread_level.
+ * `where`: of the call, on the stack. */
+static inline struct own_thread *own_thread_enter_at(const void *where)
 {
-    const void *where = __builtin_frame_address(0);
     struct own_thread *level = own_thread_level;
     if (__builtin_expect(!level || level->busy, 0) && !(level = own_thread_find(where)))
         return NULL;
     level->busy = where;
     atomic_signal_fence(memory_order_seq_cst);
     return level;
+}
+
+/* The same for whoever has nothing of the call's on the stack at hand. */
+static inline struct own_thread *own_thread_enter(void)
+{
+    return own_thread_enter_at(__builtin_frame_address(0));
 }
 
 /* Ends it. `level` is what own_thread_enter gave, and may be NULL. */

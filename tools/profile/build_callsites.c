@@ -16,7 +16,7 @@ static bool add_thread(struct table *sum, const struct thread *thread, size_t de
         uint64_t *site = table_get(sum, its, 1 + depth);
         if (!site)
             return false;
-        stats_add(site_stats(site, depth), site_stats(its, depth));
+        stats_add(&site_of(site, depth)->stats, &site_of(its, depth)->stats);
     }
     return true;
 }
@@ -31,7 +31,7 @@ static bool add_flights(struct table *sum, const struct flights_seen *flights, s
         uint64_t *site = table_get(sum, site_key(flight->site, depth), 1 + depth);
         if (!site)
             return false;
-        stats_add(site_stats(site, depth), &stats);
+        stats_add(&site_of(site, depth)->stats, &stats);
     }
     return true;
 }
@@ -53,7 +53,7 @@ static bool fill(struct profile_callsite *callsite, uint64_t *site, size_t depth
     callsite->name = strdup(name ? name : "");
     callsite->frames = calloc(depth, sizeof *callsite->frames);
     callsite->ranks = 1;
-    build_calls(&callsite->calls, site_stats(site, depth), tick);
+    build_calls(&callsite->calls, &site_of(site, depth)->stats, tick);
     return callsite->name && callsite->frames &&
            build_frames(callsite->frames, &callsite->frame_count, site, depth);
 }
@@ -99,7 +99,7 @@ bool build_callsites(struct profile_result *result, const struct layer *layer,
     result->callsites = good ? calloc(sum.count + 1, sizeof *result->callsites) : NULL;
     good = result->callsites != NULL;
     for (uint64_t *site; good && (site = table_next(&sum, &place));)
-        good = !site_stats(site, depth)->calls ||
+        good = !site_of(site, depth)->stats.calls ||
                fill(&result->callsites[result->callsite_count++], site, depth, tick);
     if (good)
         join_same(result);

@@ -10,14 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* Each store is seen before the next one, so that who reads a later one sees `since` changed. */
-#define PUT(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
 #define GET(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
-
-struct flight *flights_top(const struct thread *thread)
-{
-    return thread->flight;
-}
 
 /* What lies on the stack where a call was that was left may be anybody's, or gone. A word that is
  * not written before its call has ended tells nothing. */
@@ -47,11 +40,11 @@ static bool was_left(const struct flight *flight, const QMPIX_Word *word)
            is_overwritten(flight, flight->word);
 }
 
-static void pop(struct thread *thread)
+static void pop(struct flights *flights)
 {
-    struct flight *flight = thread->flight;
-    PUT(flight->since, 0);
-    thread->flight = flight->outer;
+    struct flight *flight = flights->top;
+    FLIGHT_PUT(flight->since, 0);
+    flights->top = flight->outer;
 }
 
 static struct flight *make(struct flight *outer)
@@ -59,64 +52,36 @@ static struct flight *make(struct flight *outer)
     struct flight *flight = tool_memory_take(sizeof *flight);
     if (flight) {
         flight->outer = outer;
-        PUT(outer->inner, flight);
+        FLIGHT_PUT(outer->inner, flight);
     }
     return flight;
 }
 
-struct flight *flights_begin(struct thread *thread, const QMPIX_Word *word)
+struct flight *flights_place(struct flights *flights, const QMPIX_Word *word)
 {
-    while (__builtin_expect(thread->flight != NULL, 0) && was_left(thread->flight, word))
-        pop(thread);
-    struct flight *flight = &thread->first_flight;
-    if (__builtin_expect(thread->flight != NULL, 0) && !(flight = thread->flight->inner) &&
-        !(flight = make(thread->flight)))
-        return NULL;
-    PUT(flight->word, word);
-    PUT(flight->wait, 0);
-    flight->receives = NULL;
-    thread->flight = flight;
-    return flight;
+    while (flights->top && was_left(flights->top, word))
+        pop(flights);
+    if (!flights->top)
+        return &flights->first;
+    return flights->top->inner ? flights->top->inner : make(flights->top);
 }
 
-void flights_describe(struct flight *flight, uint64_t number, uint64_t comm, uint64_t file,
-                      struct stats *site)
+struct flight *flights_end_outer(struct flights *flights, const QMPIX_Word *word)
 {
-    PUT(flight->number, number);
-    PUT(flight->comm, comm);
-    PUT(flight->file, file);
-    PUT(flight->site, site);
-}
-
-/* Meanwhile it cannot be seen: what waits for the others and what has waited do not mix. */
-void flights_wait(struct flight *flight, uint64_t ticks)
-{
-    PUT(flight->since, 0);
-    PUT(flight->wait, ticks);
-}
-
-void flights_show(struct flight *flight, enum flight_state state, uint64_t since)
-{
-    PUT(flight->state, state);
-    PUT(flight->since, since);
-}
-
-struct flight *flights_end(struct thread *thread, const QMPIX_Word *word)
-{
-    struct flight *flight = thread->flight;
-    while (__builtin_expect(flight && flight->word != word, 0))
+    struct flight *flight = flights->top;
+    while (flight && flight->word != word)
         flight = flight->outer;
-    while (flight && thread->flight != flight)
-        pop(thread); /* left by a jump */
+    while (flight && flights->top != flight)
+        pop(flights);
     if (flight)
-        pop(thread);
+        pop(flights);
     return flight;
 }
 
-void flights_forget(struct thread *thread)
+void flights_forget(struct flights *flights)
 {
-    while (thread->flight)
-        pop(thread);
+    while (flights->top)
+        pop(flights);
 }
 
 /* ---- Readers ------------------------------------------------------------------------------------
@@ -143,7 +108,7 @@ static size_t count_all(int tool_id)
 {
     size_t count = 0;
     for (const struct thread *thread = threads_first(tool_id); thread; thread = thread->next) {
-        for (const struct flight *flight = &thread->first_flight; flight;
+        for (const struct flight *flight = &thread->flights.first; flight;
              flight = GET(flight->inner))
             count++;
     }
@@ -159,7 +124,7 @@ bool flights_see(struct flights_seen *seen, int tool_id)
     if (!seen->all)
         return false;
     for (const struct thread *thread = threads_first(tool_id); thread; thread = thread->next) {
-        for (const struct flight *flight = &thread->first_flight; flight && seen->count < room;
+        for (const struct flight *flight = &thread->flights.first; flight && seen->count < room;
              flight = GET(flight->inner))
             seen->count += see(&seen->all[seen->count], flight, now);
     }

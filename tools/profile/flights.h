@@ -15,8 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct thread;
-struct stats;
+struct site;
 struct receive;
 
 enum flight_state {
@@ -30,34 +29,78 @@ struct flight {
     uint64_t since; /* tick at which the state began; what QMPIX_Word holds where it runs */
     uint64_t state, number, wait, comm, file; /* handles; where the function has none: 0 */
     const QMPIX_Word *word;
-    struct stats *site;           /* in the thread's table; NULL: memory was out */
+    struct site *site;            /* in the thread's table; NULL: memory was out */
     struct receive *receives;     /* the thread's own: those that the call may complete */
     struct flight *outer, *inner; /* made once, in this order, and used again */
 };
 
-/* The innermost call of a thread; NULL: it is in none. */
-struct flight *flights_top(const struct thread *thread);
+/* Those of one thread. */
+struct flights {
+    struct flight *top;  /* the innermost call; NULL: the thread is in none */
+    struct flight first; /* where the outermost one is noted */
+};
 
-/*
- * A call begins; those that were left by a jump are forgotten. NULL: memory is out.
- */
-struct flight *flights_begin(struct thread *thread, const QMPIX_Word *word);
+/* Each store is seen before the next one, so that who reads a later one sees `since` changed. */
+#define FLIGHT_PUT(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
 
-void flights_describe(struct flight *flight, uint64_t number, uint64_t comm, uint64_t file,
-                      struct stats *site);
+/* Where a call from within another one is noted; those that were left by a jump are forgotten.
+ * NULL: memory is out. */
+struct flight *flights_place(struct flights *flights, const QMPIX_Word *word);
 
-/* It has waited for the others so long. */
-void flights_wait(struct flight *flight, uint64_t ticks);
+/* The call of a word, where that is not the innermost one: those within it were left by a jump.
+ * NULL: it is not known. */
+struct flight *flights_end_outer(struct flights *flights, const QMPIX_Word *word);
+
+/* A call begins. NULL: memory is out. */
+static inline struct flight *flights_begin(struct flights *flights, const QMPIX_Word *word)
+{
+    struct flight *flight = &flights->first;
+    if (__builtin_expect(flights->top != NULL, 0) && !(flight = flights_place(flights, word)))
+        return NULL;
+    FLIGHT_PUT(flight->word, word);
+    FLIGHT_PUT(flight->wait, 0);
+    flights->top = flight;
+    return flight;
+}
+
+static inline void flights_describe(struct flight *flight, uint64_t number, uint64_t comm,
+                                    uint64_t file, struct site *site)
+{
+    FLIGHT_PUT(flight->number, number);
+    FLIGHT_PUT(flight->comm, comm);
+    FLIGHT_PUT(flight->file, file);
+    FLIGHT_PUT(flight->site, site);
+}
+
+/* It has waited for the others so long. Meanwhile it cannot be seen: what waits for the others and
+ * what has waited do not mix. */
+static inline void flights_wait(struct flight *flight, uint64_t ticks)
+{
+    FLIGHT_PUT(flight->since, 0);
+    FLIGHT_PUT(flight->wait, ticks);
+}
 
 /* From now on, or anew, it can be seen, since `since`. Those that do not count never are. */
-void flights_show(struct flight *flight, enum flight_state state, uint64_t since);
+static inline void flights_show(struct flight *flight, enum flight_state state, uint64_t since)
+{
+    FLIGHT_PUT(flight->state, state);
+    FLIGHT_PUT(flight->since, since);
+}
 
 /* The call of a word ends, and can be seen no longer: what it noted is valid until the next one
  * begins. NULL: it is not known. */
-struct flight *flights_end(struct thread *thread, const QMPIX_Word *word);
+static inline struct flight *flights_end(struct flights *flights, const QMPIX_Word *word)
+{
+    struct flight *flight = flights->top;
+    if (__builtin_expect(!flight || flight->word != word, 0))
+        return flights_end_outer(flights, word);
+    FLIGHT_PUT(flight->since, 0);
+    flights->top = flight->outer;
+    return flight;
+}
 
 /* The thread is in no call any more. */
-void flights_forget(struct thread *thread);
+void flights_forget(struct flights *flights);
 
 /* ---- Readers ------------------------------------------------------------------------------------
  */
@@ -66,7 +109,7 @@ void flights_forget(struct thread *thread);
 struct flight_seen {
     const struct flight *flight;
     uint64_t since, state, number, wait, comm, file, time; /* `time`: ticks so far */
-    const struct stats *site;
+    const struct site *site;
     bool outermost;
 };
 

@@ -49,6 +49,12 @@ static bool renew(struct handles *handles)
     return true;
 }
 
+/* After the change: who reads the new number of changes finds what was changed. */
+static void note_change(struct handles *handles)
+{
+    __atomic_store_n(&handles->changes, handles->changes + 1, __ATOMIC_RELEASE);
+}
+
 bool handles_set(struct handles *handles, uint64_t handle, int number)
 {
     struct handle_cell *cell = handles->map ? cell_of(handles->map, handle) : NULL;
@@ -61,12 +67,15 @@ bool handles_set(struct handles *handles, uint64_t handle, int number)
         handles->used++;
     }
     __atomic_store_n(&cell->state, number + (int64_t)HANDLE_FIRST, __ATOMIC_RELEASE);
+    note_change(handles);
     return true;
 }
 
 void handles_remove(struct handles *handles, uint64_t handle)
 {
     struct handle_cell *cell = handles->map ? cell_of(handles->map, handle) : NULL;
-    if (cell && cell->state != HANDLE_FREE)
-        __atomic_store_n(&cell->state, (int64_t)HANDLE_REMOVED, __ATOMIC_RELEASE);
+    if (!cell || cell->state == HANDLE_FREE)
+        return;
+    __atomic_store_n(&cell->state, (int64_t)HANDLE_REMOVED, __ATOMIC_RELEASE);
+    note_change(handles);
 }

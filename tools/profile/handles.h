@@ -27,6 +27,7 @@ struct handle_map {
 struct handles {
     struct handle_map *map; /* NULL: empty */
     size_t used;            /* cells, removed ones too */
+    uint64_t changes;       /* how often a handle got another meaning, or lost it */
 };
 
 /* A handle of any type of up to 64 bits as a word. */
@@ -60,6 +61,12 @@ static inline int handles_find(const struct handles *handles, uint64_t handle)
         if (cell->handle == handle)
             return state == HANDLE_REMOVED ? -1 : (int)(state - HANDLE_FIRST);
     }
+}
+
+/* What was found before is right as long as this is what it was before that. Any thread. */
+static inline uint64_t handles_changes(const struct handles *handles)
+{
+    return __atomic_load_n(&handles->changes, __ATOMIC_ACQUIRE);
 }
 
 /* Lets a handle mean `number` from now on. Under the lock. False: memory is out. */

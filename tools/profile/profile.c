@@ -132,6 +132,8 @@ static void init(int tool_id)
     };
     tool_clock_start();
     facts_find();
+    if (layer->options.sync)
+        facts_let_wait();
     sites_start();
     threads_start();
     modules_program();

@@ -110,8 +110,10 @@ static void publish(struct receive *receive, uint64_t handle)
 void receives_settle(struct receive *receive)
 {
     receive->active = false;
-    if (receive->tally)
+    if (receive->tally && receive->persistent)
         __atomic_fetch_sub(&receive->tally->users, 1, __ATOMIC_ACQ_REL);
+    else if (receive->tally)
+        __atomic_store_n(&receive->tally->users, 0, __ATOMIC_RELEASE);
     receive->tally = NULL;
 }
 
@@ -137,13 +139,13 @@ struct receive *receives_find(const struct receives *receives, uint64_t handle)
 /* ---- Requests that come and go ------------------------------------------------------------------
  */
 
-/* The tally of a receive may still serve others that were started with it before. */
+/* The tally of a receive may still serve others that were started with it before. Where it serves
+ * nobody only who has the receive gives it users. */
 static struct tally *begin_tally(struct receive *receive, uint64_t bytes)
 {
-    uint64_t nobody = 0;
-    if (!__atomic_compare_exchange_n(&receive->own.users, &nobody, 1, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
+    if (__atomic_load_n(&receive->own.users, __ATOMIC_ACQUIRE))
         return NULL;
+    __atomic_store_n(&receive->own.users, 1, __ATOMIC_RELAXED);
     receive->own.bytes = bytes;
     return &receive->own;
 }
@@ -154,12 +156,13 @@ static void post(struct layer *layer, struct thread *thread, struct receive *rec
     receives_settle(receive);
     receive->thread = thread;
     receive->origin = *origin;
+    receive->changes = handles_changes(&layer->comms.handles);
     receive->epoch = __atomic_load_n(&layer->receives.epoch, __ATOMIC_ACQUIRE);
     receive->active = true;
 }
 
-static void start(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                  const struct receives_origin *origin)
+void receives_start(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+                    const struct receives_origin *origin)
 {
     const bool many = call->function->parameter_count == 2;
     const int count = many ? *(const int *)call->arguments[0] : 1;
@@ -187,10 +190,6 @@ static const MPI_Request *request_of(const QMPIX_Call *call)
 void receives_post(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
                    const struct receives_origin *origin)
 {
-    if (receives_role(call->function) == RECEIVES_STARTS) {
-        start(layer, thread, call, origin);
-        return;
-    }
     const uint64_t handle = HANDLE_WORD(*request_of(call));
     struct receive *receive = claim(&layer->receives, handle);
     note_add(&thread->posted, 1);

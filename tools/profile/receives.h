@@ -19,7 +19,8 @@ struct flight;
 struct function_row;
 struct layer;
 struct receive;
-struct stats;
+struct numbered_row;
+struct site;
 struct thread;
 
 struct receives {
@@ -38,20 +39,27 @@ enum receives_role {
 };
 enum receives_role receives_role(const QMPIX_Function *function);
 
+/* Which of the functions that complete requests it is, for facts.h; 0 of others, too. */
+int receives_completion(const QMPIX_Function *function);
+
 /* Where the call that posts was noted, in its thread's tables. */
 struct receives_origin {
     struct function_row *function; /* NULL: memory was out */
-    struct stats *site;            /* likewise */
-    uint64_t comm;                 /* handle */
-    int comm_number;               /* -1: none */
+    struct site *site;             /* likewise */
+    struct numbered_row *comm;     /* NULL: likewise, or there was none */
+    uint64_t comm_handle;          /* its handle */
     uint64_t sent;                 /* by the same call */
 };
 
 bool receives_make(struct receives *receives);
 
-/* After MPI_Irecv and its like, or MPI_Start(all), that succeeded and was noted. */
+/* After MPI_Irecv and its like that succeeded and was noted. */
 void receives_post(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
                    const struct receives_origin *origin);
+
+/* After MPI_Start(all), likewise. */
+void receives_start(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+                    const struct receives_origin *origin);
 
 /* After MPI_Recv_init and its like that succeeded. */
 void receives_add(struct layer *layer, const QMPIX_Call *call);

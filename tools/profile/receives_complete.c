@@ -2,6 +2,7 @@
 /* See receives.h: calls that complete requests, and what came. */
 #include "receives_parts.h"
 
+#include "facts.h"
 #include "layer.h"
 
 /* The arguments of a call that completes; -1: it has none. */
@@ -16,12 +17,18 @@ static const struct completion completions[] = {
     {MPI_WAITSOME_T, 0, 1, -1, -1, 2, 3, -1, 4},  {MPI_TESTSOME_T, 0, 1, -1, -1, 2, 3, -1, 4},
 };
 
-static const struct completion *completion_of(const QMPIX_Call *call)
+int receives_completion(const QMPIX_Function *function)
 {
-    const struct completion *completion = completions;
-    while (completion->number != call->function->number)
-        completion++;
-    return completion;
+    for (size_t i = 0; i < sizeof completions / sizeof *completions; i++) {
+        if (completions[i].number == function->number)
+            return (int)i;
+    }
+    return 0;
+}
+
+static inline const struct completion *completion_of(const QMPIX_Call *call)
+{
+    return &completions[facts_all[call->function->number].completion];
 }
 
 #define ARGUMENT(call, place, type) (*(type const *)(call)->arguments[place])
@@ -39,6 +46,7 @@ void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call 
     const struct completion *completion = completion_of(call);
     const int count = completion->count < 0 ? 1 : ARGUMENT(call, completion->count, int);
     const MPI_Request *requests = requests_of(call, completion);
+    flight->receives = NULL;
     for (int i = 0; requests && i < count; i++) {
         if (requests[i] == MPI_REQUEST_NULL)
             continue;
@@ -57,13 +65,16 @@ void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call 
 
 static uint64_t bytes_of(const struct receive *receive, const MPI_Status *status)
 {
-    int cancelled = 0;
+    int cancelled = 0, count;
     MPI_Count bytes = 0;
     PMPI_Test_cancelled(status, &cancelled);
     if (cancelled)
         return 0;
     if (receive->is_whole)
         return receive->size;
+    /* The same in half as many instructions, but for more than an int holds. */
+    if (PMPI_Get_count(status, MPI_BYTE, &count) == MPI_SUCCESS && count >= 0)
+        return (uint64_t)count;
     const bool good = PMPI_Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS;
     return good && bytes > 0 ? (uint64_t)bytes : 0;
 }
@@ -79,39 +90,59 @@ static void change_bin(struct function_row *row, uint64_t before, uint64_t now)
     }
 }
 
-/* A row of the same key in this thread's table, for each thread writes in its own alone. */
+/* The communicator may be gone, and its number another one's. */
+static bool still_means(const struct handles *handles, const struct receive *receive)
+{
+    return __builtin_expect(receive->changes == handles_changes(handles), 1) ||
+           handles_find(handles, receive->origin.comm_handle) == (int)receive->origin.comm->key;
+}
+
+/* The rows of the same keys in this thread's tables, for each thread writes in its own alone. */
+static struct receives_origin own_rows(struct layer *layer, struct thread *thread,
+                                       const struct receives_origin *origin)
+{
+    const size_t depth = (size_t)layer->options.depth;
+    struct receives_origin own = *origin;
+    uint64_t *site = NULL;
+    if (origin->function)
+        own.function = table_get(&thread->functions, &origin->function->key, 1);
+    if (origin->site)
+        site = table_get(&thread->sites, site_key(origin->site, depth), 1 + depth);
+    own.site = site ? site_of(site, depth) : NULL;
+    if (origin->comm)
+        own.comm = table_get(&thread->comms, &origin->comm->key, 1);
+    return own;
+}
+
+static uint64_t add_to_tally(const struct receive *receive, uint64_t bytes)
+{
+    if (receive->persistent)
+        return __atomic_fetch_add(&receive->tally->bytes, bytes, __ATOMIC_ACQ_REL);
+    const uint64_t before = receive->tally->bytes;
+    receive->tally->bytes = before + bytes;
+    return before;
+}
+
 static void note_bytes(struct layer *layer, struct thread *thread, const struct receive *receive,
                        uint64_t bytes)
 {
-    const struct receives_origin *origin = &receive->origin;
-    const size_t depth = (size_t)layer->options.depth;
-    const bool own = receive->thread == thread;
-    struct function_row *function = origin->function;
-    struct stats *site = origin->site;
-    if (function && !own)
-        function = table_get(&thread->functions, &function->key, 1);
-    if (site && !own) {
-        uint64_t *row = table_get(&thread->sites, site_key(site, depth), 1 + depth);
-        site = row ? site_stats(row, depth) : NULL;
+    struct receives_origin other;
+    const struct receives_origin *rows = &receive->origin;
+    if (__builtin_expect(receive->thread != thread, 0)) {
+        other = own_rows(layer, thread, rows);
+        rows = &other;
     }
-    if (function) {
-        note_add(&function->stats.received, bytes);
+    if (__builtin_expect(rows->function != NULL, 1)) {
+        note_add(&rows->function->stats.received, bytes);
         if (receive->tally) {
-            const uint64_t before =
-                __atomic_fetch_add(&receive->tally->bytes, bytes, __ATOMIC_ACQ_REL);
-            change_bin(function, before, before + bytes);
+            const uint64_t before = add_to_tally(receive, bytes);
+            change_bin(rows->function, before, before + bytes);
         }
     }
-    if (site)
-        note_add(&site->received, bytes);
-    /* The communicator may be gone, and its number another one's. */
-    const uint64_t number = (uint64_t)origin->comm_number;
-    if (origin->comm_number >= 0 &&
-        handles_find(&layer->comms.handles, origin->comm) == origin->comm_number) {
-        struct numbered_row *row = table_get(&thread->comms, &number, 1);
-        if (row)
-            note_add(&row->stats.received, bytes);
-    }
+    if (__builtin_expect(rows->site != NULL, 1))
+        note_add(&rows->site->stats.received, bytes);
+    if (rows->comm && still_means(&layer->comms.handles, receive))
+        note_add(&rows->comm->stats.received, bytes);
 }
 
 /* It has completed; `status` NULL: with an error, and nothing came. Its place is still held. */

@@ -21,7 +21,10 @@ struct receive {
     uint64_t size, epoch;
     struct thread *thread; /* that posted it */
     struct receives_origin origin;
-    struct tally own, *tally;  /* its call's, which is one of them; NULL: none was free */
+    uint64_t changes;          /* handles_changes of communicators when it was posted */
+    struct tally own, *tally;  /* its call's, which is one of them; NULL: none was free. Others have
+                                  a part in it only where they were started by one call: if it is
+                                  not persistent it is its own alone. */
     struct receive *next;      /* in the bucket */
     struct receive *next_held; /* by the same call, by `place` downwards */
     int place;                 /* among the call's requests */

@@ -20,12 +20,12 @@ void sites_start(void)
     start_code_find();
 }
 
-static struct stats *add(struct thread *thread, const uint64_t *key, size_t depth)
+static struct site *add(struct thread *thread, const uint64_t *key, size_t depth)
 {
-    uint64_t *site = table_add(&thread->sites, key);
+    uint64_t *row = table_add(&thread->sites, key);
     for (size_t i = 0; i < depth && key[1 + i]; i++)
         modules_note(key[1 + i]);
-    return site ? site_stats(site, depth) : NULL;
+    return row ? site_of(row, depth) : NULL;
 }
 
 /* Where the caller is among the frames; -1: it is not there. */
@@ -57,21 +57,17 @@ static void unwind(uint64_t *to, void *caller, int depth)
         to[i] = (uint64_t)(uintptr_t)frames[place + i];
 }
 
-struct stats *sites_find(struct thread *thread, const QMPIX_Call *call, int depth)
+struct site *sites_add(struct thread *thread, const uint64_t *key)
 {
-    uint64_t key[1 + PROFILE_DEPTH_MAX];
-    void *caller = NULL;
-    QMPIX_Call_get_caller(call, &caller);
-    key[0] = (uint64_t)call->function->number;
-    key[1] = (uint64_t)(uintptr_t)caller;
-    if (__builtin_expect(depth == 1, 1)) {
-        uint64_t *site = table_find(&thread->sites, key, 2);
-        return __builtin_expect(site != NULL, 1) ? site_stats(site, 1) : add(thread, key, 1);
-    }
-    memset(key + 2, 0, sizeof key - 2 * sizeof *key);
+    return add(thread, key, 1);
+}
+
+struct site *sites_find_deep(struct thread *thread, uint64_t number, void *caller, int depth)
+{
+    uint64_t key[1 + PROFILE_DEPTH_MAX] = {number, (uint64_t)(uintptr_t)caller};
     if (caller)
         unwind(key + 1, caller, depth);
     const size_t words = 1 + (size_t)depth;
-    uint64_t *site = table_find(&thread->sites, key, words);
-    return site ? site_stats(site, words - 1) : add(thread, key, words - 1);
+    uint64_t *row = table_find(&thread->sites, key, words);
+    return row ? site_of(row, words - 1) : add(thread, key, words - 1);
 }

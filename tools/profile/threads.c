@@ -15,7 +15,7 @@ static void forget_calls(struct own_thread *level)
     for (size_t i = 0; i < sizeof row->by_layer / sizeof *row->by_layer; i++) {
         struct thread *thread = row->by_layer[i];
         if (thread) {
-            flights_forget(thread);
+            flights_forget(&thread->flights);
             thread->leaving_count = 0;
         }
     }

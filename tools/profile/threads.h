@@ -28,19 +28,27 @@ struct function_row {
     uint64_t no_bytes, sizes[PROFILE_SIZE_BINS], times[PROFILE_TIME_BINS];
 };
 
-/* Of a call site the key is the function's number and options.depth frames, the caller first; 0: no
- * more. Its numbers lie behind them. */
-#define SITE_SIZE(depth) ((1 + (depth)) * sizeof(uint64_t) + sizeof(struct stats))
+/* A call site, and the communicator of its last call: it most often is the next one's, too. */
+struct site {
+    struct stats stats;
+    uint64_t comm;            /* handle */
+    uint64_t changes;         /* handles_changes when it was looked up */
+    struct numbered_row *row; /* NULL: none yet */
+};
 
-static inline struct stats *site_stats(uint64_t *site, size_t depth)
+/* Of a call site the key is the function's number and options.depth frames, the caller first; 0: no
+ * more. The site lies behind them. */
+#define SITE_SIZE(depth) ((1 + (depth)) * sizeof(uint64_t) + sizeof(struct site))
+
+static inline struct site *site_of(uint64_t *key, size_t depth)
 {
-    return (struct stats *)(void *)(site + 1 + depth);
+    return (struct site *)(void *)(key + 1 + depth);
 }
 
 /* And the key again. */
-static inline const uint64_t *site_key(const struct stats *stats, size_t depth)
+static inline const uint64_t *site_key(const struct site *site, size_t depth)
 {
-    return (const uint64_t *)(const void *)stats - 1 - depth;
+    return (const uint64_t *)(const void *)site - 1 - depth;
 }
 
 /* The bin of a number among `bins`: see profile_function. */
@@ -76,9 +84,8 @@ struct thread {
     struct table functions, cells, comms, files, nodes, sites;
     struct function_row *recent[MPI_LAST_FUNC]; /* where a function was noted last */
     struct node_row *recent_node;
-    struct flight *flight;      /* the innermost call under way; NULL: there is none */
-    struct flight first_flight; /* where the outermost one is noted */
-    uint64_t posted, arrived;   /* receives that calls posted, and that were seen to complete */
+    struct flights flights;   /* the calls under way */
+    uint64_t posted, arrived; /* receives that calls posted, and that were seen to complete */
     struct leaving leaving[LEAVING_MAX];
     int leaving_count;
     struct thread *next; /* of the same layer */
@@ -99,12 +106,18 @@ void threads_out_of_memory(int tool_id);
 /* Makes the present level's notes for a layer; NULL: memory is out, which is said once. */
 struct thread *threads_add(int tool_id, int depth);
 
+/* The notes of the present level, which own_thread_enter gave. */
+static inline struct thread *threads_at(const struct own_thread *level, int tool_id, int depth)
+{
+    const struct thread_row *row = (const struct thread_row *)level;
+    struct thread *thread = row ? row->by_layer[tool_id] : NULL;
+    return __builtin_expect(thread != NULL, 1) ? thread : threads_add(tool_id, depth);
+}
+
 /* Between own_thread_enter and own_thread_leave. */
 static inline struct thread *threads_self(int tool_id, int depth)
 {
-    const struct thread_row *row = (const struct thread_row *)own_thread_level;
-    struct thread *thread = row ? row->by_layer[tool_id] : NULL;
-    return __builtin_expect(thread != NULL, 1) ? thread : threads_add(tool_id, depth);
+    return threads_at(own_thread_level, tool_id, depth);
 }
 
 /* All threads' notes for a layer; follow `next`. Any thread, without a lock. */
@@ -119,11 +132,12 @@ static inline void note_add(uint64_t *word, uint64_t more)
 
 static inline void note_call(struct stats *stats, uint64_t time)
 {
-    if (time < stats->shortest || !stats->calls)
+    const uint64_t calls = stats->calls;
+    if (__builtin_expect(time < stats->shortest || !calls, 0))
         __atomic_store_n(&stats->shortest, time, __ATOMIC_RELAXED);
-    if (time > stats->longest)
+    if (__builtin_expect(time > stats->longest, 0))
         __atomic_store_n(&stats->longest, time, __ATOMIC_RELAXED);
-    note_add(&stats->calls, 1);
+    __atomic_store_n(&stats->calls, calls + 1, __ATOMIC_RELEASE);
     note_add(&stats->time, time);
 }
 
