@@ -5,14 +5,14 @@
 
 #include "dispatch/chain.h"
 #include "registry/layer.h"
+#include "util/lock.h"
 
 #include <qmpi/mpit.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 /* Recursive: a publisher may use MPI_T itself. */
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+QMPI_LOCK_RECURSIVE(lock);
 static void (*publishers[QMPI_LAYERS_MAX + 1])(int tool_id); /* NULL: none, or it has published */
 static atomic_bool demanded;
 

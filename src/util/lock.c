@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* See lock.h. */
+#define _GNU_SOURCE
 #include "util/lock.h"
 
-/* What the linker makes of the section; nothing where a program has no such locks. */
+/* What the linker makes of the sections; nothing where a program has no such locks. */
 extern pthread_mutex_t *const locks_begin[] __asm__("__start_qmpi_locks")
     __attribute__((visibility("hidden"), weak));
 extern pthread_mutex_t *const locks_end[] __asm__("__stop_qmpi_locks")
+    __attribute__((visibility("hidden"), weak));
+
+extern pthread_mutex_t *const recursive_begin[] __asm__("__start_qmpi_recursive_locks")
+    __attribute__((visibility("hidden"), weak));
+extern pthread_mutex_t *const recursive_end[] __asm__("__stop_qmpi_recursive_locks")
     __attribute__((visibility("hidden"), weak));
 
 static void make_new(void)
 {
     for (pthread_mutex_t *const *lock = locks_begin; lock != locks_end; lock++)
         **lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    for (pthread_mutex_t *const *lock = recursive_begin; lock != recursive_end; lock++)
+        **lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
 void qmpi_lock_start(void)

@@ -10,9 +10,15 @@
 #include <pthread.h>
 
 /* Defines a lock of one file. */
-#define QMPI_LOCK(name)                                                                            \
-    static pthread_mutex_t name = PTHREAD_MUTEX_INITIALIZER;                                       \
-    static pthread_mutex_t *const name##_listed __attribute__((section("qmpi_locks"), used)) = &name
+#define QMPI_LOCK(name) QMPI_LOCK_LIKE(name, PTHREAD_MUTEX_INITIALIZER, "qmpi_locks")
+
+/* One that a thread may take again that has it. Its file needs _GNU_SOURCE. */
+#define QMPI_LOCK_RECURSIVE(name)                                                                  \
+    QMPI_LOCK_LIKE(name, PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, "qmpi_recursive_locks")
+
+#define QMPI_LOCK_LIKE(name, initial, list)                                                        \
+    static pthread_mutex_t name = initial;                                                         \
+    static pthread_mutex_t *const name##_listed __attribute__((section(list), used)) = &name
 
 /* Once, before the process makes threads of ours: forked children have free locks from then on. */
 void qmpi_lock_start(void);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Forks while another thread has a tool, which is in this program, publish its MPI_T variables. The
+ * child initializes MPI_T. Prints whether it could.
+ */
+#define _GNU_SOURCE
+#include <qmpi/mpit.h>
+#include <qmpi/qmpi.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SECONDS = 10 };
+
+static int begun[2], go_on[2]; /* pipes: the publisher has begun; it may end */
+
+static void publish(int tool_id)
+{
+    char byte = (char)tool_id;
+    if (write(begun[1], &byte, 1) == 1 && read(go_on[0], &byte, 1) != 1)
+        fprintf(stderr, "forks_mpit: nobody let the publisher end\n");
+}
+
+static void init(int tool_id)
+{
+    QMPIX_Register_publisher(tool_id, publish);
+}
+
+__attribute__((constructor)) static void announce(void)
+{
+    QMPI_Register_tool_name("waiting", init);
+}
+
+static void *initialize(void *unused)
+{
+    int provided;
+    MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
+    return unused;
+}
+
+static int be_child(void)
+{
+    int provided;
+    alarm(SECONDS); /* who hangs is killed */
+    return MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    int provided, status = -1;
+    char byte = 0;
+    pthread_t thread;
+    if (pipe(begun) || pipe(go_on))
+        return 1;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    pthread_create(&thread, NULL, initialize, NULL);
+    if (read(begun[0], &byte, 1) != 1)
+        return 1;
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(be_child());
+    waitpid(child, &status, 0);
+    if (write(go_on[1], &byte, 1) != 1)
+        return 1;
+    pthread_join(thread, NULL);
+    printf("the child %s\n", status == 0 ? "initialized MPI_T" : "could not initialize MPI_T");
+    MPI_T_finalize();
+    MPI_Finalize();
+    return 0;
+}
