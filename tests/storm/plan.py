@@ -21,7 +21,8 @@ class Plan:
         names = list(themes)
         self.theme = self.random.choices(names, [THEMES[name].weight for name in names])[0]
         chosen = THEMES[self.theme]
-        self.layers = stack.random_stack(self.random, mpi, chosen.layers(self.random), self.linked)
+        self.layers = stack.random_stack(self.random, mpi, chosen.layers(self.random), self.linked,
+                                         chosen.without(self.random))
         chosen.fill(self)
 
     # ---- what themes and steps use

@@ -60,8 +60,9 @@ def environment(plan, place, folder, bare):
     preload += [text.format(tools=storm) for text in plan.preload]
     if place.mpi == "openmpi":
         kept |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                 "OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_pmix": "isolated",
                  "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        if plan.ranks == 1:  # without a daemon; a launcher dies of these
+            kept |= {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_pmix": "isolated"}
     if preload:
         kept["LD_PRELOAD"] = ":".join(map(str, preload))
     return kept

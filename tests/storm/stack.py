@@ -96,15 +96,22 @@ def random_entry(random, mpi):
     return random.choice(kinds)(random)
 
 
-def random_stack(random, mpi, wanted=(), linked=False):
-    """1 to 8 layers, among them those of the kinds that are wanted."""
-    entries = [make(random) for make in wanted]
+def random_stack(random, mpi, wanted=(), linked=False, without=()):
+    """1 to 8 layers, among them those of the kinds that are wanted, and no hosted tools of those named
+    in `without`."""
+    def draw(make):
+        entry = make(random)
+        while entry.kind.removeprefix("hosted ") in without:
+            entry = make(random)
+        return entry
+
+    entries = [draw(make) for make in wanted]
     count = max(random.choice([1, 2, 2, 3, 3, 4, 5, 6, 8]), len(entries))
     while len(entries) < count:
         if entries and random.random() < 0.2:  # the same again
             entries.append(random.choice(entries))
         else:
-            entries.append(random_entry(random, mpi))
+            entries.append(draw(lambda random: random_entry(random, mpi)))
     random.shuffle(entries)
     if random.random() < 0.1:
         entries += preloaded(random, entries, linked)

@@ -11,9 +11,18 @@
 #define TYPE(f) MPI_Type_f2c(f)
 #define OP(f) MPI_Op_f2c(f)
 #else
-#define COMM(f) PMPI_Comm_f2c(f)
-#define TYPE(f) PMPI_Type_f2c(f)
-#define OP(f) PMPI_Op_f2c(f)
+/* Functions, which the layers below see. */
+#define CONVERSION(X, HANDLE, NAME)                                                                \
+    static HANDLE NAME(MPI_Fint handle)                                                            \
+    {                                                                                              \
+        const struct storm_own_call own = storm_hosted_own_call(STORM_##X##_f2c);                  \
+        const HANDLE converted = PMPI_##X##_f2c(handle);                                           \
+        storm_own_call_end(&own);                                                                  \
+        return converted;                                                                          \
+    }
+CONVERSION(Comm, MPI_Comm, COMM)
+CONVERSION(Type, MPI_Datatype, TYPE)
+CONVERSION(Op, MPI_Op, OP)
 #endif
 
 static void *fortran_in_place;

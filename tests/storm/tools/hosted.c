@@ -48,12 +48,17 @@ static void close_what_was_opened(int function)
 #endif
 }
 
+struct storm_own_call storm_hosted_own_call(int function)
+{
+    storm_add(&ledger->layer[layer].down[function], 1);
+    return storm_own_call_begin();
+}
+
 static void talk(void)
 {
 #ifdef TALKS
-    const struct storm_own_call own = storm_own_call_begin();
+    const struct storm_own_call own = storm_hosted_own_call(STORM_Initialized);
     int flag = -1;
-    storm_add(&ledger->layer[layer].down[STORM_Initialized], 1);
     PMPI_Initialized(&flag);
     storm_own_call_end(&own);
 #endif

@@ -9,4 +9,7 @@
 
 #include "storm_hosted.h"
 
+/* Before a call of the layer's own to those below it, which is booked. */
+__attribute__((visibility("hidden"))) struct storm_own_call storm_hosted_own_call(int function);
+
 #endif
