@@ -14,11 +14,6 @@
 
 #include "dispatch/chain.h"
 #include "functions/functions.h"
-#include "pmpi/pmpi.h"
-#include "redirect/binding.h"
-#include "redirect/caller.h"
-
-#include <string.h>
 
 QMPI_API int QMPIX_Get_function(int tool_id, enum QMPI_Functions_enum fn, void (**fp)(void),
                                 QMPI_Context *next);
@@ -39,17 +34,6 @@ int QMPI_Context_get_storage(QMPI_Context context, int tool_id, void **storage)
 int QMPIX_Context_get_tool_id(QMPI_Context context, int *tool_id)
 {
     return inline_get_tool_id(context, tool_id);
-}
-
-int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *address)
-{
-    if (!context || !address || tool_id < 1 || tool_id > QMPIX_stack.layers)
-        return MPI_ERR_ARG;
-    void *caller = qmpi_caller_of_layers();
-    if (qmpi_binding_any || qmpi_host_is_used)
-        caller = qmpi_caller_of_program(caller);
-    memcpy(address, &caller, sizeof caller);
-    return MPI_SUCCESS;
 }
 
 const char *QMPIX_Function_name(enum QMPI_Functions_enum fn)

@@ -4,9 +4,8 @@
 
 #include "dispatch/arch/frame.h"
 #include "dispatch/arch/node.h"
-#include "mpich/mpich.h"
-#include "mpit/merge.h"
-#include "startup/singleton.h"
+#include "dispatch/mpich_convention.h"
+#include "util/lock.h"
 #include "util/message.h"
 #include "util/permanent.h"
 
@@ -24,6 +23,8 @@ qmpi_function *qmpi_pmpi_ways[QMPI_FUNCTION_COUNT];
 
 /* Default visibility: the inline functions of <qmpi/qmpi.h> read it from inside tools. */
 struct QMPIX_Stack QMPIX_stack;
+
+QMPI_LOCK(lock); /* of who switches layers, or must not have it happen */
 
 static QMPI_Context base_row[QMPI_FUNCTION_COUNT];
 const QMPI_Context *qmpi_chain_rows[QMPI_LAYERS_MAX + 2];
@@ -76,10 +77,6 @@ void qmpi_chain_start(int count)
 {
     memcpy(qmpi_lasts, qmpi_bases, sizeof qmpi_lasts);
     memcpy(qmpi_pmpi_ways, qmpi_bases, sizeof qmpi_pmpi_ways);
-    if (count) {
-        qmpi_mpit_merge(qmpi_lasts, qmpi_pmpi_ways);
-        qmpi_lone_watch(qmpi_lasts);
-    }
     struct qmpi_node *nodes = qmpi_keep(QMPI_FUNCTION_COUNT, sizeof *nodes);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!qmpi_ends[number].base)
@@ -260,4 +257,14 @@ void qmpi_chain_publish(void)
     }
     __atomic_store_n(&qmpi_chain_nexts[0], qmpi_chain_rows[1], __ATOMIC_RELEASE);
     __atomic_store_n(&published, true, __ATOMIC_RELEASE);
+}
+
+void qmpi_chain_hold(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void qmpi_chain_release(void)
+{
+    pthread_mutex_unlock(&lock);
 }

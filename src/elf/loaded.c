@@ -142,3 +142,17 @@ bool qmpi_elf_loaded_holder(const void *address, struct qmpi_elf_loaded *object)
     dl_iterate_phdr(look_for_holder, &holder);
     return holder.found;
 }
+
+static int count_loaded(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    *(unsigned long long *)data = info->dlpi_adds;
+    return 1;
+}
+
+unsigned long long qmpi_elf_loads(void)
+{
+    unsigned long long loaded = 0;
+    dl_iterate_phdr(count_loaded, &loaded);
+    return loaded;
+}

@@ -42,4 +42,7 @@ bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *
  * symbols. */
 bool qmpi_elf_loaded_holder(const void *address, struct qmpi_elf_loaded *object);
 
+/* How many objects have been loaded so far, also those that are gone. */
+unsigned long long qmpi_elf_loads(void);
+
 #endif

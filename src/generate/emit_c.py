@@ -144,7 +144,7 @@ def enter(source: Source) -> str:
 
 def static_base(source: Source) -> str:
     """In libqmpi.a the base is linked, not found."""
-    text = f"/* {LICENCE} */\n/* {GENERATED} */\n#include \"dispatch/chain.h\"\n\n#include \"process/mpi_library.h\"\n\n"
+    text = f"/* {LICENCE} */\n/* {GENERATED} */\n#include \"process/mpi_library.h\"\n\n"
     text += "qmpi_function *const qmpi_static_bases[QMPI_FUNCTION_COUNT] = {\n"
     for function in source.functions:
         text += f"    [{function.constant}] = (qmpi_function *)P{function.name},\n"

@@ -108,12 +108,12 @@ def base_function(function: Function) -> str:
 def functions(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * Around layers of MPICH's dialect, see mpich.h.\n"
+        " * Around layers of MPICH's dialect, see mpich/mpich.h.\n"
         " * dialect_enter_X: MPI_X where such a layer is on top. dialect_into_X: the function of such a\n"
         " * layer's node. dialect_near_N_X: what such a layer calls to come to a node of another kind,\n"
         " * of the layer that N others stand below. dialect_through_X: of any layer, found by its tool_id.\n"
         " * dialect_base_X: to come to the base. */\n"
-        '#include "mpich/mpich.h"\n\n#include "dispatch/arch/frame.h"\n\n'
+        '#include "dispatch/mpich_convention.h"\n\n#include "dispatch/arch/frame.h"\n\n'
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n\n'
     )
     text += f'_Static_assert(QMPI_CHAIN_NEAR == {NEAR}, "other places than generated");\n\n'

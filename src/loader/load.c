@@ -5,7 +5,6 @@
 
 #include "elf/loadable.h"
 #include "process/mpi_library.h"
-#include "redirect/redirect.h"
 #include "util/message.h"
 
 #include <dlfcn.h>
@@ -42,7 +41,7 @@ static char *choose(struct qmpi_layer *layer, struct qmpi_tool *only, int count)
     return problem;
 }
 
-char *qmpi_load_native(struct qmpi_layer *layer)
+char *qmpi_load_native(struct qmpi_layer *layer, bool passed_by)
 {
     static int loads;
     if (!layer->tool) {
@@ -50,7 +49,7 @@ char *qmpi_load_native(struct qmpi_layer *layer)
         /* Where the MPI library comes before us, its own QMPI_ functions must not be the tool's.
          * Else not: what the program copied of the library's data the tool must find there. */
         const bool has_own = qmpi_base_symbol("QMPI_Register_tool_name") != NULL;
-        const int deep = has_own && qmpi_reach_is_passed_by() ? RTLD_DEEPBIND : 0;
+        const int deep = has_own && passed_by ? RTLD_DEEPBIND : 0;
         void *handle = dlopen(layer->path, RTLD_NOW | RTLD_LOCAL | deep);
         if (!handle)
             return qmpi_loadable_explain(layer->path, dlerror(), "install or link what it needs");

@@ -6,6 +6,6 @@
 #include "registry/layer.h"
 
 /* Gives `layer` its tool, loading the library if need be. NULL, or what is wrong (to be freed). */
-char *qmpi_load_native(struct qmpi_layer *layer);
+char *qmpi_load_native(struct qmpi_layer *layer, bool passed_by);
 
 #endif

@@ -3,33 +3,14 @@
 #define _GNU_SOURCE
 #include "loader/plan.h"
 
-#include "elf/loaded.h"
 #include "loader/find.h"
 #include "loader/report.h"
+#include "process/installation.h"
 #include "process/mpi_library.h"
 #include "util/message.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *qmpi_plan_installed_folder(void)
-{
-    static char *folder;
-    struct qmpi_elf_loaded own;      /* not by dladdr, which looks at all symbols there are */
-    if (QMPI_TOOLS_FOLDER[0] == '/') /* libqmpi.a: there is no library beside which it could be */
-        return QMPI_TOOLS_FOLDER;
-    if (!folder) {
-        const char *self = qmpi_elf_loaded_holder(qmpi_ends, &own) ? own.name : "";
-        char *real = realpath(self, NULL);
-        self = real ? real : self;
-        const char *slash = strrchr(self, '/');
-        folder = slash ? qmpi_format("%.*s/" QMPI_TOOLS_FOLDER, (int)(slash - self), self)
-                       : qmpi_copy(QMPI_TOOLS_FOLDER);
-        free(real);
-    }
-    return folder;
-}
 
 /* A resident tool becomes one layer; listed again it is loaded from a copy. */
 static void plan_resident(struct qmpi_plan *plan, struct qmpi_resident *resident)
@@ -68,8 +49,7 @@ static char *plan_entry(struct qmpi_plan *listed, int count, const struct qmpi_e
     struct qmpi_resident *resident = qmpi_resident_by_name(entry->name);
     if (!resident) {
         char *announced = qmpi_announce_list();
-        plan->path =
-            qmpi_find_library(entry->name, qmpi_plan_installed_folder(), announced, &problem);
+        plan->path = qmpi_find_library(entry->name, qmpi_installed_folder(), announced, &problem);
         free(announced);
         if (plan->path)
             problem = qmpi_kind_read(plan->path, qmpi_base_soname(), &plan->kind);

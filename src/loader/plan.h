@@ -25,7 +25,4 @@ struct qmpi_plan {
  */
 struct qmpi_plan *qmpi_plan_make(const struct qmpi_tool_list *list, int *count);
 
-/* The folder of the installed tools, beside libqmpi. */
-const char *qmpi_plan_installed_folder(void);
-
 #endif

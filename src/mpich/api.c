@@ -6,8 +6,8 @@
  * success.
  */
 #include "mpich/mpich.h"
-#include "pmpi/pmpi.h"
-#include "redirect/binding.h"
+#include "pmpi/owner.h"
+#include "process/bindings.h"
 #include "redirect/caller.h"
 #include "registry/layer.h"
 

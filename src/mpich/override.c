@@ -7,15 +7,20 @@
  */
 #define _GNU_SOURCE
 #include "elf/define.h"
+#include "elf/held.h"
 #include "elf/reloc.h"
 #include "mpich/mpich.h"
 #include "pmpi/dlsym.h"
-#include "redirect/redirect.h"
+#include "process/classify.h"
+#include "util/lock.h"
 #include "util/message.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+
+QMPI_LOCK(lock);
+static unsigned long long seen; /* how many objects had been loaded when they were looked at */
 
 static const char *const names[] = {"QMPI_Register_tool_name", "QMPI_Register_tool_storage",
                                     "QMPI_Register_function",  "QMPI_Get_function",
@@ -27,7 +32,7 @@ static void *targets[COUNT]; /* ours, whatever the loader finds */
 static void find_ours(void)
 {
     struct qmpi_elf_loaded object;
-    if (!qmpi_elf_loaded_holder(qmpi_ends, &object))
+    if (!qmpi_self_read(&object))
         return;
     for (int i = 0; i < COUNT; i++)
         targets[i] = qmpi_elf_loaded_find(&object, names[i]);
@@ -49,37 +54,46 @@ static void *rewrite(void *data, const char *name, enum qmpi_binding binding)
     return target_of(name);
 }
 
-static bool is_mpi_library(const struct qmpi_elf_loaded *object)
-{
-    return qmpi_elf_loaded_find(object, "PMPI_Get_library_version") != NULL;
-}
-
-bool qmpi_dialect_is_hidden(void)
+static bool is_hidden(void)
 {
     /* Not our own dlsym, as in redirect/redirect.c. */
     void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
     const void *found = QMPI_DIALECT_COUNT ? look_up(RTLD_DEFAULT, names[0]) : NULL;
-    const bool hidden = found && qmpi_reach_is_mpi_library(found);
+    const bool hidden = found && qmpi_is_in_mpi_library(found);
     if (hidden && !targets[0])
         find_ours();
     return hidden;
 }
 
-bool qmpi_dialect_concerns(const struct qmpi_elf_loaded *object)
+static bool is_concerned(void *data, const struct qmpi_elf_loaded *object)
 {
-    return !qmpi_elf_loaded_contains(object, qmpi_ends) &&
-           (is_mpi_library(object) || qmpi_elf_refers(object, rewrite, NULL));
+    (void)data;
+    return !qmpi_is_self(object) &&
+           (qmpi_is_mpi_library(object) || qmpi_elf_refers(object, rewrite, NULL));
 }
 
-void qmpi_dialect_claim(const struct qmpi_elf_loaded *object)
+static void override(const struct qmpi_elf_loaded *object)
 {
     static bool said;
-    if (!qmpi_dialect_concerns(object))
-        return;
-    char *problem = is_mpi_library(object) ? qmpi_elf_redefine(object, target_of)
-                                           : qmpi_elf_rewrite(object, rewrite, NULL);
+    char *problem = qmpi_is_mpi_library(object) ? qmpi_elf_redefine(object, target_of)
+                                                : qmpi_elf_rewrite(object, rewrite, NULL);
     if (problem && !said && qmpi_speaks())
         qmpi_sayf("tools of MPICH's QMPI dialect may not be heard: %-s", problem);
     said |= problem != NULL;
     free(problem);
+}
+
+void qmpi_dialect_override(void)
+{
+    const unsigned long long loaded = qmpi_elf_loads();
+    int count = 0;
+    if (__atomic_load_n(&seen, __ATOMIC_ACQUIRE) == loaded)
+        return;
+    struct qmpi_elf_held *held = is_hidden() ? qmpi_elf_hold(is_concerned, NULL, &count) : NULL;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < count; i++)
+        override(&held[i].object);
+    __atomic_store_n(&seen, loaded, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+    qmpi_elf_let_go(held, count);
 }

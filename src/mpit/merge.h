@@ -17,9 +17,6 @@
  */
 void qmpi_mpit_merge(qmpi_function **lasts, qmpi_function **pmpi);
 
-/* Once all layers are there: publishes what the dispatcher says of them. */
-void qmpi_mpit_publish_stack(void);
-
 /* A layer has no place in the stack after all: what it published goes out of sight. */
 void qmpi_mpit_leave_out(int tool_id);
 

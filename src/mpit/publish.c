@@ -7,7 +7,6 @@
 
 #include "mpit/labels.h"
 #include "mpit/library.h"
-#include "mpit/stack_vars.h"
 #include "registry/layer.h"
 #include "util/lock.h"
 #include "util/message.h"
@@ -126,6 +125,13 @@ static struct qmpi_mpit_category *make_own(int tool_id)
     return category;
 }
 
+static void (*publish_layer)(int tool_id, struct qmpi_mpit_category *category);
+
+void qmpi_mpit_when_layer_appears(void (*publish)(int tool_id, struct qmpi_mpit_category *category))
+{
+    publish_layer = publish;
+}
+
 static struct qmpi_mpit_category *own_category(int tool_id)
 {
     if (tool_id && !qmpi_mpit_label(tool_id))
@@ -138,7 +144,7 @@ static struct qmpi_mpit_category *own_category(int tool_id)
         own[tool_id] = make_own(tool_id);
     pthread_mutex_unlock(&lock);
     if (is_new)
-        qmpi_mpit_publish_layer(tool_id, own[tool_id]);
+        publish_layer(tool_id, own[tool_id]);
     return tool_id ? own[tool_id] : root;
 }
 

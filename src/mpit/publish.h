@@ -24,6 +24,10 @@ bool qmpi_mpit_is_name(const char *name);
  */
 struct qmpi_mpit_category *qmpi_mpit_category_for(int tool_id, const char *name);
 
+/* What is to be published in each layer's new category. Before all else. */
+void qmpi_mpit_when_layer_appears(void (*publish)(int tool_id,
+                                                  struct qmpi_mpit_category *category));
+
 /* A new category that is not published yet. */
 struct qmpi_mpit_category *qmpi_mpit_new_category(int tool_id);
 

@@ -3,7 +3,6 @@
 #include "mpit/stack_vars.h"
 
 #include "mpit/labels.h"
-#include "mpit/merge.h"
 #include "mpit/publish.h"
 #include "mpit/variable.h"
 #include "registry/layer.h"
@@ -16,6 +15,9 @@
 /* The least that the stack's name is said to hold. Clients that write to every variable and read it
  * again take strings of their own size for such as hold what they write (MPICH's tests do). */
 enum { STACK_COUNT = 512 };
+
+static bool (*is_enabled)(int tool_id);
+static int (*set_enabled)(int tool_id, bool enabled);
 
 static void publish_cvar(int tool_id, struct qmpi_mpit_category *category, const QMPIX_Cvar *cvar)
 {
@@ -36,7 +38,7 @@ static _Atomic int on_values[QMPI_LAYERS_MAX + 1];
 static int read_enabled(void *user, const void *object, void *buffer, int count)
 {
     const int on = atomic_load(&on_values[layer_of(user)]);
-    const int enabled = !qmpi_chain_is_enabled(layer_of(user)) ? 0 : on ? on : 1;
+    const int enabled = !is_enabled(layer_of(user)) ? 0 : on ? on : 1;
     (void)object;
     (void)count;
     memcpy(buffer, &enabled, sizeof enabled);
@@ -49,7 +51,7 @@ static int write_enabled(void *user, const void *object, const void *buffer, int
     (void)object;
     (void)count;
     memcpy(&enabled, buffer, sizeof enabled);
-    const int result = qmpi_chain_set_enabled(layer_of(user), enabled != 0);
+    const int result = set_enabled(layer_of(user), enabled != 0);
     if (result == MPI_SUCCESS) {
         atomic_store(&on_values[layer_of(user)], enabled);
         return MPI_SUCCESS;
@@ -57,7 +59,7 @@ static int write_enabled(void *user, const void *object, const void *buffer, int
     return result == MPI_ERR_OTHER ? MPI_T_ERR_CVAR_SET_NOT_NOW : MPI_T_ERR_CVAR_SET_NEVER;
 }
 
-void qmpi_mpit_publish_layer(int tool_id, struct qmpi_mpit_category *category)
+static void publish_layer(int tool_id, struct qmpi_mpit_category *category)
 {
     const QMPIX_Cvar enabled = {.size = sizeof enabled,
                                 .name = "enabled",
@@ -93,6 +95,13 @@ static int read_stack(void *user, const void *object, void *buffer, int count)
     (void)count;
     memcpy(buffer, user, strlen(user) + 1);
     return MPI_SUCCESS;
+}
+
+void qmpi_mpit_use_switch(bool (*ask)(int tool_id), int (*set)(int tool_id, bool enabled))
+{
+    is_enabled = ask;
+    set_enabled = set;
+    qmpi_mpit_when_layer_appears(publish_layer);
 }
 
 void qmpi_mpit_publish_stack(void)

@@ -3,9 +3,14 @@
 #ifndef QMPI_MPIT_STACK_H
 #define QMPI_MPIT_STACK_H
 
-#include "mpit/index.h"
+#include <stdbool.h>
 
-/* Publishes what the dispatcher says of a layer, into its new category. */
-void qmpi_mpit_publish_layer(int tool_id, struct qmpi_mpit_category *category);
+/* How a layer is asked whether it is on, and switched: see QMPIX_Tool_set_enabled. Before all else.
+ */
+void qmpi_mpit_use_switch(bool (*is_enabled)(int tool_id),
+                          int (*set_enabled)(int tool_id, bool enabled));
+
+/* Once all layers are there: publishes what the dispatcher says of them. */
+void qmpi_mpit_publish_stack(void);
 
 #endif

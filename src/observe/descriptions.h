@@ -6,7 +6,7 @@
 #ifndef QMPI_DESCRIBE_H
 #define QMPI_DESCRIBE_H
 
-#include "observe/observe.h"
+#include "observe/record.h"
 
 struct qmpi_packed_parameter {
     unsigned short name, type; /* places in qmpi_description_strings */

@@ -6,7 +6,7 @@
 #ifndef QMPI_MESSAGES_H
 #define QMPI_MESSAGES_H
 
-#include "observe/observe.h"
+#include "observe/record.h"
 
 /* After MPI_Mprobe or MPI_Improbe. */
 void qmpi_messages_note(const QMPIX_Call *call);

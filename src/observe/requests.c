@@ -2,6 +2,7 @@
 /* See requests.h; and the requests that a call started or completed. */
 #include "observe/requests.h"
 
+#include "observe/observe.h"
 #include "observe/semantics.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef QMPI_REQUESTS_H
 #define QMPI_REQUESTS_H
 
-#include "observe/observe.h"
+#include "observe/record.h"
 
 struct qmpi_kept {
     MPI_Request few[16];

@@ -7,7 +7,7 @@
 #define QMPI_MEANING_H
 
 #include "generate/shapes.h"
-#include "observe/observe.h"
+#include "observe/record.h"
 
 /* Each role is the place of its argument + 1; 0: the function has no such argument. */
 struct qmpi_meaning {

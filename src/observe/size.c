@@ -2,8 +2,6 @@
 /* See size.h. */
 #include "observe/size.h"
 
-#include "observe/persistent.h"
-
 static int size_of(MPI_Datatype type, MPI_Count *size)
 {
     if (type == MPI_DATATYPE_NULL) /* an error of the program's call, not of ours */
@@ -123,25 +121,4 @@ int qmpi_amount_check(const QMPIX_Call *call, bool *moves)
     *moves = meaning->shape != QMPI_SHAPE_NONE && meaning->shape != QMPI_SHAPE_COMPLETE &&
              !meaning->persistent && (!call->result || qmpi_meaning_succeeded(call));
     return *moves && !qmpi_meaning_can_ask(call) ? MPI_ERR_OTHER : MPI_SUCCESS;
-}
-
-int QMPIX_Call_get_bytes(const QMPIX_Call *call, MPI_Count *sent, MPI_Count *received)
-{
-    struct qmpi_amount amount = {0, 0};
-    bool moves;
-    if (!call)
-        return MPI_ERR_ARG;
-    int result = qmpi_amount_check(call, &moves);
-    if (result == MPI_SUCCESS && moves) {
-        result = qmpi_meaning_of(call)->shape == QMPI_SHAPE_START
-                     ? qmpi_persistent_amount(call, &amount)
-                     : qmpi_amount_of(call, &amount);
-    }
-    if (result != MPI_SUCCESS)
-        return result;
-    if (sent)
-        *sent = amount.sent;
-    if (received)
-        *received = amount.received;
-    return MPI_SUCCESS;
 }

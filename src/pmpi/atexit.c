@@ -4,7 +4,7 @@
 #include "pmpi/atexit.h"
 
 #include "dispatch/chain.h"
-#include "pmpi/pmpi.h"
+#include "pmpi/owner.h"
 #include "util/lock.h"
 #include "util/message.h"
 

@@ -3,11 +3,11 @@
 #define _GNU_SOURCE
 #include "pmpi/closure.h"
 
-#include "pmpi/library_copy.h"
+#include "pmpi/copies_made.h"
+#include "process/classify.h"
 #include "process/mpi_symbols.h"
 #include "process/preloaded.h"
 #include "process/runtime_libraries.h"
-#include "redirect/binding.h"
 #include "registry/objects.h"
 #include "util/message.h"
 
@@ -165,7 +165,7 @@ static void mark(struct qmpi_closure *closure, int first,
 static void describe(struct qmpi_closure_object *object, const char *path)
 {
     const struct qmpi_elf_loaded *loaded = &object->object;
-    object->mpi = qmpi_group_is_mpi(loaded);
+    object->mpi = qmpi_is_mpi(loaded);
     object->runtime = qmpi_runtime_is(file_part(loaded->name));
     object->tool = (path && !strcmp(loaded->name, path)) || qmpi_group_leads(loaded) ||
                    qmpi_resident_holds(loaded->image.dynamic);
@@ -218,7 +218,7 @@ static void mark_all(struct qmpi_closure *closure, const char *path)
         const bool program = !*object->object.name;
         /* What nobody needs was preloaded, or opened by the program. */
         const bool opened = !needed[i] && !object->tool && !object->owned && !object->mpi;
-        if (object->mpi && !qmpi_binding_is(&object->object))
+        if (object->mpi && !qmpi_is_binding(&object->object))
             mark(closure, i, visit_base);
         if (program || opened)
             mark(closure, i, visit_programs);

@@ -6,6 +6,7 @@
 #include "elf/file.h"
 #include "elf/library_search.h"
 #include "pmpi/closure.h"
+#include "pmpi/copies_made.h"
 #include "process/mpi_symbols.h"
 #include "process/runtime_libraries.h"
 #include "registry/layer.h"
@@ -54,7 +55,7 @@ static struct qmpi_library *add_library(struct plan *plan, const char *path,
     return library;
 }
 
-/* As qmpi_group_is_mpi has it of an object that is loaded. */
+/* As qmpi_is_mpi has it of an object that is loaded. */
 static bool is_mpi_file(const struct qmpi_elf_image *image)
 {
     static const char *const marks[] = {"PMPI_Get_library_version",

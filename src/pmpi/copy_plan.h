@@ -12,10 +12,20 @@
 #ifndef QMPI_COPY_PLAN_H
 #define QMPI_COPY_PLAN_H
 
-#include "pmpi/library_copy.h"
-
 #include <stdbool.h>
 #include <sys/types.h>
+
+struct qmpi_layer;
+
+/* What is to be opened for a layer. */
+struct qmpi_copies {
+    const struct qmpi_layer *layer;
+    const char *path;
+    bool opened; /* by the tool; else it is the tool's library itself */
+    /* To be set. */
+    bool shares; /* dependencies are copied */
+    bool needed; /* others have the originals; else these serve as well, until others come */
+};
 
 struct qmpi_library {
     char *path;

@@ -4,8 +4,10 @@
 #include "pmpi/dlopen.h"
 
 #include "elf/library_search.h"
+#include "pmpi/copies_made.h"
 #include "pmpi/library_copy.h"
 #include "pmpi/opening.h"
+#include "pmpi/owner.h"
 #include "pmpi/pmpi.h"
 #include "registry/objects.h"
 #include "util/message.h"

@@ -10,9 +10,6 @@
 
 struct qmpi_layer;
 
-/* Our dlopen, whatever the loader finds under that name. */
-void *qmpi_dlopen(const char *file, int mode) __attribute__((visibility("hidden")));
-
 /* The C library's dlopen; NULL until it is first needed. */
 extern void *(*qmpi_real_dlopen)(const char *file, int mode) __attribute__((visibility("hidden")));
 

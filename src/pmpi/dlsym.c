@@ -10,8 +10,8 @@
 #include "functions/functions.h"
 #include "pmpi/deferred.h"
 #include "pmpi/next.h"
-#include "pmpi/pmpi.h"
-#include "redirect/redirect.h"
+#include "pmpi/owner.h"
+#include "process/classify.h"
 #include "registry/objects.h"
 
 #include <dlfcn.h>
@@ -84,8 +84,8 @@ static void *answer_program(void *handle, const char *name, int number)
         return NULL;
     void *plain = qmpi_real_dlsym(handle, name);
     /* Known once the base is; before, the slow way tells. */
-    const bool mpi = plain && (plain == (void *)(uintptr_t)qmpi_bases[number] ||
-                               qmpi_reach_is_mpi_library(plain));
+    const bool mpi =
+        plain && (plain == (void *)(uintptr_t)qmpi_bases[number] || qmpi_is_in_mpi_library(plain));
     return mpi ? (void *)(uintptr_t)qmpi_entries[number] : NULL;
 }
 

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "pmpi/environ.h"
 
-#include "pmpi/pmpi.h"
+#include "pmpi/owner.h"
 #include "util/message.h"
 
 #include <stdlib.h>

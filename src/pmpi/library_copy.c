@@ -4,85 +4,20 @@
 #include "pmpi/library_copy.h"
 
 #include "elf/copy.h"
-#include "pmpi/copy_plan.h"
+#include "pmpi/copies_made.h"
 #include "pmpi/tmpdir.h"
 #include "registry/layer.h"
-#include "registry/objects.h"
 #include "util/lock.h"
 #include "util/message.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-/* A copy that was made, for the run. */
-struct made {
-    char *copy, *original;
-    char *soname; /* the original's; NULL: it has none */
-    dev_t device;
-    ino_t file;
-    struct made *next;
-};
-
-static struct made *all_made; /* grows only */
 
 static const char *file_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
-}
-
-static const struct made *find_made(const char *copy)
-{
-    const struct made *made = __atomic_load_n(&all_made, __ATOMIC_ACQUIRE);
-    while (made && strcmp(made->copy, copy) != 0)
-        made = made->next;
-    return made;
-}
-
-const char *qmpi_copies_original(const char *path)
-{
-    const struct made *made = find_made(path);
-    return made ? made->original : path;
-}
-
-static bool answers(const struct made *made, const char *name, const struct stat *status)
-{
-    if (!strchr(name, '/'))
-        return !strcmp(name, file_part(made->original)) ||
-               (made->soname && !strcmp(name, made->soname));
-    return !strcmp(name, made->copy) ||
-           (status->st_dev == made->device && status->st_ino == made->file);
-}
-
-const char *qmpi_copies_find(const struct qmpi_layer *layer, const char *name)
-{
-    struct stat status = {.st_ino = 0};
-    if (strchr(name, '/'))
-        stat(name, &status);
-    for (const struct qmpi_group *group = qmpi_group_first(); group; group = group->next) {
-        for (int i = 0; group->layer == layer && i < group->count; i++) {
-            const struct made *made = find_made(group->objects[i].name);
-            if (made && answers(made, name, &status))
-                return made->copy;
-        }
-    }
-    return NULL;
-}
-
-/* Under the lock. */
-static void note_made(const struct qmpi_library *library, const struct qmpi_elf_file *file)
-{
-    const char *soname = qmpi_elf_soname(&file->image);
-    struct made *made = qmpi_allocate(1, sizeof *made);
-    *made = (struct made){.copy = qmpi_copy(library->copy),
-                          .original = qmpi_copy(library->path),
-                          .soname = soname ? qmpi_copy(soname) : NULL,
-                          .device = library->device,
-                          .file = library->file,
-                          .next = all_made};
-    __atomic_store_n(&all_made, made, __ATOMIC_RELEASE);
 }
 
 static const char *other_name(void *data, const char *name)
@@ -121,7 +56,8 @@ static char *write_copy(const struct qmpi_library *library, int descriptor)
                                        .symbolic = library->loaded};
     reason = qmpi_elf_copy_write(&file, descriptor, &copy);
     if (!reason)
-        note_made(library, &file);
+        qmpi_copies_add(library->copy, library->path, library->device, library->file,
+                        qmpi_elf_soname(&file.image));
     free(origin);
     qmpi_elf_file_close(&file);
     return reason ? qmpi_message("%s cannot be written: %s\nhint: set TMPDIR to a folder with room",

@@ -8,11 +8,13 @@
 #include "elf/interposition.h"
 #include "elf/loadable.h"
 #include "functions/functions.h"
+#include "pmpi/copies_made.h"
 #include "pmpi/deferred.h"
 #include "pmpi/environ.h"
 #include "pmpi/library_copy.h"
 #include "pmpi/next.h"
 #include "pmpi/opening.h"
+#include "pmpi/owner.h"
 #include "pmpi/relocate.h"
 #include "pmpi/relocations.h"
 #include "pmpi/sharing.h"
@@ -23,36 +25,6 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool qmpi_host_is_used;
-
-struct qmpi_layer *qmpi_host_layer_of(const void *address)
-{
-    const struct qmpi_group *group = qmpi_opening_group_of(address);
-    return group ? group->layer : NULL;
-}
-
-qmpi_function *qmpi_host_way(int number, const void *caller, bool pmpi)
-{
-    struct qmpi_layer *layer = qmpi_host_layer_of(caller);
-    struct qmpi_elf_loaded object;
-    if (!layer)
-        return NULL;
-    const void *own = !pmpi && qmpi_elf_loaded_holder(caller, &object)
-                          ? qmpi_elf_loaded_find(&object, qmpi_names[number].name)
-                          : NULL;
-    return own ? (qmpi_function *)(uintptr_t)own : qmpi_below(layer, number);
-}
-
-char *qmpi_host_tool_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    if (!strncmp(name, "lib", 3) && strlen(name) > 3)
-        name += 3;
-    const char *end = strstr(name, ".so");
-    return qmpi_copy_part(name, end && end != name ? (size_t)(end - name) : strlen(name));
-}
 
 static char *check_options(const struct qmpi_layer *layer)
 {
@@ -151,7 +123,7 @@ static void find_functions(struct qmpi_layer *layer)
 static struct qmpi_tool *describe(const char *path)
 {
     struct qmpi_tool *tool = qmpi_allocate(1, sizeof *tool);
-    tool->name = qmpi_host_tool_name(path);
+    tool->name = qmpi_resident_tool_name(path);
     tool->path = qmpi_copy(path);
     return tool;
 }

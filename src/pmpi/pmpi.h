@@ -19,24 +19,8 @@
  */
 char *qmpi_host_load(struct qmpi_layer *layer);
 
-/* Whether any layer is hosted: a quick answer for those who are asked often. */
-extern bool qmpi_host_is_used __attribute__((visibility("hidden")));
-
-/* The hosted layer whose code holds `address`; also while that layer is being loaded. NULL: none.
- */
-struct qmpi_layer *qmpi_host_layer_of(const void *address);
-
 /* Binds what a tool has opened itself to the layer below. `shares`: copies are among it. */
 struct qmpi_group;
 void qmpi_host_add(struct qmpi_group *group, bool shares);
-
-/*
- * Where a call of MPI_X, or PMPI_X, leads that hosted code makes before its references are
- * rewritten: from a constructor. NULL: the caller is no hosted layer's.
- */
-qmpi_function *qmpi_host_way(int number, const void *caller, bool pmpi);
-
-/* The name of the tool that a PMPI tool's library is: its file name without `lib` and `.so…`. */
-char *qmpi_host_tool_name(const char *path);
 
 #endif

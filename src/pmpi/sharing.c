@@ -4,7 +4,7 @@
 #include "pmpi/sharing.h"
 
 #include "pmpi/closure.h"
-#include "pmpi/library_copy.h"
+#include "pmpi/copies_made.h"
 #include "util/message.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include "pmpi/tmpdir.h"
 
-#include "loader/plan.h"
+#include "process/installation.h"
 #include "util/directory.h"
 #include "util/message.h"
 #include "util/spawn.h"
@@ -59,7 +59,7 @@ static int end_of_this_process(void)
 static void start_cleanup(void)
 {
     const int end = end_of_this_process();
-    char *program = qmpi_format("%s/qmpi-cleanup", qmpi_plan_installed_folder());
+    char *program = qmpi_format("%s/qmpi-cleanup", qmpi_installed_folder());
     char *device = qmpi_format("%llu", (unsigned long long)folder.device);
     char *inode = qmpi_format("%llu", (unsigned long long)folder.inode);
     char *const arguments[] = {program, folder.path, device, inode, NULL};

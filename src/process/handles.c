@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "process/handles.h"
 
-#include "dispatch/chain.h"
 #include "elf/reloc.h"
+#include "process/classify.h"
 #include "util/message.h"
 
 #include <link.h>
@@ -22,7 +22,7 @@ static int bind_own(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct qmpi_elf_loaded object;
     (void)size;
-    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_contains(&object, qmpi_ends))
+    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_is_self(&object))
         return 0;
     char *problem = qmpi_elf_rewrite(&object, target_of, data);
     if (problem)

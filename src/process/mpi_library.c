@@ -5,6 +5,7 @@
 
 #include "elf/loaded.h"
 #include "functions/functions.h"
+#include "process/classify.h"
 #include "process/handles.h"
 #include "util/message.h"
 
@@ -46,7 +47,7 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
     struct qmpi_elf_loaded object;
     (void)size;
     if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_find(&object, "PMPI_Init") ||
-        qmpi_elf_loaded_contains(&object, qmpi_ends))
+        qmpi_is_self(&object))
         return 0;
     qmpi_function *found[QMPI_FUNCTION_COUNT] = {NULL};
     const int functions = find_functions(&object, found);

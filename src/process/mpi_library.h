@@ -6,9 +6,15 @@
 #ifndef QMPI_BASE_H
 #define QMPI_BASE_H
 
-#include "dispatch/chain.h"
+#include "functions/types.h"
 
 #include <stdbool.h>
+
+/* The MPI library's own PMPI functions. */
+extern qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* One of them, with its type: QMPI_PMPI(Comm_rank, COMM_RANK)(comm, &rank). */
+#define QMPI_PMPI(X, NUMBER) ((__typeof__(&MPI_##X))qmpi_bases[MPI_##NUMBER##_T])
 
 /*
  * Finds the MPI library and fills qmpi_bases; once, whichever thread comes first. Ends the process

@@ -3,10 +3,7 @@
 #define _GNU_SOURCE
 #include "process/preloaded.h"
 
-#include "pmpi/pmpi.h"
-#include "process/mpi_library.h"
-#include "process/mpi_symbols.h"
-#include "redirect/binding.h"
+#include "process/classify.h"
 #include "util/message.h"
 
 #include <pthread.h>
@@ -18,31 +15,21 @@
 static struct qmpi_resident *residents; /* all are found before anybody looks */
 static int resident_count;
 
-static bool refers_to(const struct qmpi_elf_image *image, const char *name)
-{
-    const size_t count = qmpi_elf_symbol_count(image);
-    for (size_t i = 0; i < count; i++) {
-        if (!strcmp(qmpi_elf_string(image, image->symbols[i].st_name), name))
-            return true;
-    }
-    return false;
-}
-
-/* An object with MPI functions that is no MPI library, no language binding, and not our own. */
-static bool is_pmpi_tool(const struct qmpi_elf_loaded *object)
-{
-    const struct qmpi_elf_image *image = &object->image;
-    if (qmpi_elf_loaded_contains(object, qmpi_ends) || qmpi_binding_is(object) ||
-        qmpi_elf_loaded_find(object, "PMPI_Get_library_version"))
-        return false;
-    return qmpi_mpi_symbols_defined(image) && !refers_to(image, "QMPI_Register_tool_name");
-}
-
 static char *program_path(void)
 {
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     return qmpi_copy_part(length > 0 ? path : "program", length > 0 ? (size_t)length : 7);
+}
+
+char *qmpi_resident_tool_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    if (!strncmp(name, "lib", 3) && strlen(name) > 3)
+        name += 3;
+    const char *end = strstr(name, ".so");
+    return qmpi_copy_part(name, end && end != name ? (size_t)(end - name) : strlen(name));
 }
 
 static int consider(struct dl_phdr_info *info, size_t size, void *data)
@@ -52,9 +39,9 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
     (void)size;
     if (!qmpi_elf_loaded_read(info, &object))
         return 0;
-    if (qmpi_elf_loaded_contains(&object, qmpi_ends))
+    if (qmpi_is_self(&object))
         *behind = true;
-    if (!is_pmpi_tool(&object))
+    if (!qmpi_is_pmpi_tool(&object))
         return 0;
     residents = qmpi_grow(residents, resident_count, sizeof *residents);
     struct qmpi_resident *resident = &residents[resident_count++];
@@ -64,7 +51,7 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
                                .in_front = !*behind,
                                .path = *object.name ? qmpi_copy(object.name) : program_path()};
     resident->object.name = resident->path;
-    resident->name = qmpi_host_tool_name(resident->path);
+    resident->name = qmpi_resident_tool_name(resident->path);
     qmpi_debug(QMPI_TOPIC_LOAD, "%s is a PMPI tool, %s libqmpi", resident->path,
                *behind ? "behind" : "in front of");
     return 0;

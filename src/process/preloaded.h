@@ -26,6 +26,9 @@ struct qmpi_resident {
     struct qmpi_late *late;   /* what it found by dlsym before; NULL: nothing */
 };
 
+/* The name of the tool that a PMPI tool's library is: its file name without `lib` and `.so…`. */
+char *qmpi_resident_tool_name(const char *path);
+
 /* Finds them; once. */
 void qmpi_resident_find(void);
 

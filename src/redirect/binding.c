@@ -6,6 +6,7 @@
 #include "dispatch/chain.h"
 #include "elf/reloc.h"
 #include "functions/functions.h"
+#include "process/bindings.h"
 #include "redirect/attributes.h"
 #include "util/message.h"
 
@@ -13,62 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-/* In the order in which they were found; any thread may go through them, and none is taken away. */
-struct binding {
-    struct qmpi_elf_loaded object;
-    struct binding *next;
-};
-static struct binding *bindings;
-bool qmpi_binding_any;
-
-static struct binding *first_binding(void)
-{
-    return __atomic_load_n(&bindings, __ATOMIC_ACQUIRE);
-}
-
-static struct binding *next_binding(const struct binding *binding)
-{
-    return __atomic_load_n(&binding->next, __ATOMIC_ACQUIRE);
-}
-
-bool qmpi_binding_is(const struct qmpi_elf_loaded *object)
-{
-    static const char *const marks[] = {"pmpi_init_", "pmpi_init__",    "pmpi_init",
-                                        "PMPI_INIT",  "pmpi_init_f08_", "mpi_init_f08_"};
-    if (qmpi_elf_loaded_find(object, "MPI_Init"))
-        return false; /* a static MPI library, or a tool with wrappers for Fortran */
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if (qmpi_elf_loaded_find(object, marks[i]))
-            return true;
-    }
-    return false;
-}
-
-bool qmpi_binding_is_known(const struct qmpi_elf_loaded *object)
-{
-    const struct binding *binding = first_binding();
-    while (binding && binding->object.base != object->base)
-        binding = next_binding(binding);
-    return binding != NULL;
-}
-
-void *qmpi_binding_find(const char *name)
-{
-    void *procedure = NULL;
-    const struct binding *binding = first_binding();
-    for (; !procedure && binding; binding = next_binding(binding))
-        procedure = qmpi_elf_loaded_find(&binding->object, name);
-    return procedure;
-}
-
-bool qmpi_binding_holds(const void *address)
-{
-    const struct binding *binding = first_binding();
-    while (binding && !qmpi_elf_loaded_contains(&binding->object, address))
-        binding = next_binding(binding);
-    return binding != NULL;
-}
 
 /* ---- Functions that procedures of another name call for their own needs -------------------------
  */
@@ -209,14 +154,8 @@ static void *target_of(void *data, const char *name, enum qmpi_binding binding)
 void qmpi_binding_redirect(struct qmpi_elf_held *held)
 {
     const struct qmpi_elf_loaded *object = &held->object;
-    struct binding *binding = qmpi_allocate(1, sizeof *binding), **last = &bindings;
-    binding->object = *object;
-    binding->object.name = qmpi_copy(object->name);
     held->handle = NULL; /* a program may close it, but we go on looking into it */
-    while (*last)
-        last = &(*last)->next;
-    __atomic_store_n(last, binding, __ATOMIC_RELEASE);
-    __atomic_store_n(&qmpi_binding_any, true, __ATOMIC_RELEASE);
+    qmpi_binding_add(object);
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
         note_own_ranges(object, &helpers[i]);
     char *problem = qmpi_elf_rewrite(object, target_of, NULL);

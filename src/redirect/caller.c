@@ -4,10 +4,10 @@
 #define _GNU_SOURCE
 #include "redirect/caller.h"
 
-#include "pmpi/pmpi.h"
+#include "pmpi/owner.h"
+#include "process/bindings.h"
+#include "process/classify.h"
 #include "redirect/attributes.h"
-#include "redirect/binding.h"
-#include "redirect/redirect.h"
 #include "util/unwind.h"
 
 #include <stdint.h>
@@ -29,7 +29,7 @@ static int find_program(void *const *frames, int count, const void *caller)
     int i = 0;
     while (i < count && frames[i] != caller)
         i++;
-    while (i < count && (is_between(frames[i]) || qmpi_reach_is_ours(frames[i])))
+    while (i < count && (is_between(frames[i]) || qmpi_is_in_self(frames[i])))
         i++;
     return i < count ? i : -1;
 }

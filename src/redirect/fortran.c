@@ -4,12 +4,13 @@
 #include "redirect/fortran.h"
 
 #include "elf/reloc.h"
+#include "process/bindings.h"
+#include "process/classify.h"
+#include "process/fortran_names.h"
 #include "process/preloaded.h"
-#include "redirect/binding.h"
 #include "redirect/fortran_inits.h"
 #include "redirect/procedures.h"
 #include "registry/layer.h"
-#include "startup/startup.h"
 #include "util/lock.h"
 #include "util/message.h"
 
@@ -34,6 +35,7 @@ enum { INITS = sizeof inits / sizeof *inits };
 extern qmpi_function *const qmpi_fortran_deferred[INITS] QMPI_HIDDEN;
 
 QMPI_LOCK(lock);
+static void (*build_stack)(void); /* if nobody has */
 
 /* The hosted tool on top of the stack, if it has Fortran wrappers. Under the lock. */
 static const struct qmpi_group *top;
@@ -90,7 +92,7 @@ static void *any_target(void *data, const char *name, enum qmpi_binding binding)
 static bool is_caller(void *data, const struct qmpi_elf_loaded *object)
 {
     (void)data;
-    return !qmpi_procedures_of_tool(object->base) && !qmpi_group_is_mpi(object) &&
+    return !qmpi_procedures_of_tool(object->base) && !qmpi_is_mpi(object) &&
            !qmpi_group_of(object->image.dynamic) &&
            qmpi_elf_refers(object, any_target, (void *)(uintptr_t)object);
 }
@@ -130,8 +132,9 @@ bool qmpi_fortran_has_wrappers(const struct qmpi_group *group)
     return false;
 }
 
-void qmpi_fortran_begin(void)
+void qmpi_fortran_begin(void (*start)(void))
 {
+    build_stack = start;
     if (!qmpi_binding_any)
         return;
     qmpi_procedures_find();
@@ -160,7 +163,7 @@ void qmpi_fortran_lead_to(const struct qmpi_group *group,
 qmpi_function *qmpi_fortran_first(int number, const void *caller)
 {
     (void)caller;
-    qmpi_start();
+    build_stack();
     const char *name = inits[number].name;
     struct qmpi_fortran_callers callers = qmpi_fortran_hold();
     pthread_mutex_lock(&lock);

@@ -17,8 +17,8 @@
 #include "registry/objects.h"
 
 /* Before the program begins: leads it past the Fortran wrappers of tools that are in the process,
- * and its initialisation to the stack. */
-void qmpi_fortran_begin(void);
+ * and its initialisation to the stack, which `start` builds if nobody has. */
+void qmpi_fortran_begin(void (*start)(void));
 
 /* The program's objects with references to Fortran's procedures, held for those who are to lead
  * them; to be taken before any lock (see elf/held.h). */

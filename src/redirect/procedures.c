@@ -3,18 +3,15 @@
 #define _GNU_SOURCE
 #include "redirect/procedures.h"
 
-#include "functions/functions.h"
 #include "pmpi/closure.h"
+#include "process/classify.h"
+#include "process/fortran_names.h"
 #include "process/preloaded.h"
-#include "redirect/binding.h"
 #include "registry/objects.h"
 #include "util/message.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 enum kind { FOREIGN, TOOL, BINDING };
 
@@ -29,43 +26,6 @@ struct definers {
 };
 
 static struct definers definers; /* in the loader's order; all tools, whatever they define */
-
-static size_t without_ending(char *name, size_t length, const char *ending)
-{
-    const size_t own = strlen(ending);
-    if (length > own && !strcmp(name + length - own, ending))
-        name[length -= own] = '\0';
-    return length;
-}
-
-bool qmpi_procedures_named(const char *name)
-{
-    char function[80];
-    size_t length = strlen(name);
-    if (tolower((unsigned char)name[0]) != 'm' || strncasecmp(name, "mpi_", 4) != 0 ||
-        length >= sizeof function || qmpi_name_find(name) >= 0)
-        return false;
-    for (size_t i = 0; i <= length; i++) {
-        const int letter = (unsigned char)name[i];
-        function[i] = (char)(i < 3 || i == 4 ? toupper(letter) : tolower(letter));
-    }
-    while (length > 4 && function[length - 1] == '_')
-        function[--length] = '\0';
-    length = without_ending(function, length, "_f08");
-    without_ending(function, length, "_f08ts");
-    return qmpi_name_find(function) >= 0;
-}
-
-bool qmpi_procedures_defined(const struct qmpi_elf_image *image)
-{
-    const size_t count = qmpi_elf_symbol_count(image);
-    for (size_t i = 0; i < count; i++) {
-        if (qmpi_elf_defines(&image->symbols[i]) &&
-            qmpi_procedures_named(qmpi_elf_string(image, image->symbols[i].st_name)))
-            return true;
-    }
-    return false;
-}
 
 static void add(struct definers *list, const struct qmpi_elf_loaded *object, enum kind kind)
 {
@@ -115,9 +75,9 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
         return 0;
     if (has_tool(tools, object.base))
         add(&definers, &object, TOOL);
-    else if (qmpi_binding_is(&object))
+    else if (qmpi_is_binding(&object))
         add(&definers, &object, BINDING);
-    else if (!qmpi_group_is_mpi(&object) && qmpi_procedures_defined(&object.image))
+    else if (!qmpi_is_mpi(&object) && qmpi_procedures_defined(&object.image))
         add(&definers, &object, FOREIGN);
     return 0;
 }

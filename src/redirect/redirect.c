@@ -9,13 +9,13 @@
 #include "elf/held.h"
 #include "elf/reloc.h"
 #include "functions/functions.h"
-#include "mpich/mpich.h"
 #include "pmpi/dlsym.h"
-#include "pmpi/pmpi.h"
+#include "pmpi/owner.h"
+#include "process/bindings.h"
+#include "process/classify.h"
 #include "process/preloaded.h"
 #include "redirect/attributes.h"
 #include "redirect/binding.h"
-#include "redirect/fortran.h"
 #include "util/lock.h"
 #include "util/message.h"
 
@@ -25,8 +25,6 @@
 
 QMPI_LOCK(lock);
 static unsigned long long seen; /* how many objects had been loaded when they were looked at */
-static bool idle;
-static struct qmpi_elf_loaded ours; /* the object that we are in */
 
 static int number_of(const char *name)
 {
@@ -76,37 +74,6 @@ static void *program_target(void *data, const char *name, enum qmpi_binding bind
     return entry_of(name);
 }
 
-static bool is_mpi_library(const struct qmpi_elf_loaded *object)
-{
-    return qmpi_elf_loaded_find(object, "PMPI_Get_library_version") != NULL;
-}
-
-struct question {
-    const void *address;
-    bool answer;
-};
-
-static int ask(struct dl_phdr_info *info, size_t size, void *data)
-{
-    struct question *question = data;
-    struct qmpi_elf_loaded object = {
-        .base = info->dlpi_addr, .segments = info->dlpi_phdr, .segment_count = info->dlpi_phnum};
-    (void)size;
-    if (!qmpi_elf_loaded_contains(&object, question->address))
-        return 0;
-    question->answer = qmpi_elf_loaded_read(info, &object) && is_mpi_library(&object) &&
-                       !qmpi_elf_loaded_contains(&object, qmpi_ends);
-    return 1;
-}
-
-bool qmpi_reach_is_mpi_library(const void *address)
-{
-    struct question question = {address, false};
-    if (!idle)
-        dl_iterate_phdr(ask, &question);
-    return question.answer;
-}
-
 /* What the loader finds in a scope under the name of one of our entries. */
 static const void *find_in_scope(void *scope)
 {
@@ -139,7 +106,6 @@ static bool may_pass_by(void)
 struct finding {
     bool behind; /* something with MPI's functions comes before us */
     bool unsafe; /* or may, for those to come */
-    bool dialect;
 };
 
 static bool is_led_past(const struct finding *finding, const struct qmpi_elf_loaded *object)
@@ -152,23 +118,21 @@ static bool is_led_past(const struct finding *finding, const struct qmpi_elf_loa
 static bool is_concerned(void *data, const struct qmpi_elf_loaded *object)
 {
     const struct finding *finding = data;
-    if (qmpi_elf_loaded_contains(object, qmpi_ends))
+    if (qmpi_is_self(object))
         return false;
-    return is_mpi_library(object) ||
-           (qmpi_binding_is(object) ? !qmpi_binding_is_known(object)
-                                    : is_led_past(finding, object)) ||
-           (finding->dialect && qmpi_dialect_concerns(object));
+    return qmpi_is_mpi_library(object) || (qmpi_is_binding(object) ? !qmpi_binding_is_known(object)
+                                                                   : is_led_past(finding, object));
 }
 
 static void redirect(struct qmpi_elf_held *held, const struct finding *finding)
 {
     const struct qmpi_elf_loaded *object = &held->object;
     char *problem = NULL;
-    if (is_mpi_library(object)) {
+    if (qmpi_is_mpi_library(object)) {
         problem = redirect_internal(object);
         if (!problem && finding->unsafe)
             problem = qmpi_elf_redefine(object, entry_of);
-    } else if (qmpi_binding_is(object)) {
+    } else if (qmpi_is_binding(object)) {
         if (!qmpi_binding_is_known(object))
             qmpi_binding_redirect(held);
     } else if (is_led_past(finding, object)) {
@@ -177,30 +141,20 @@ static void redirect(struct qmpi_elf_held *held, const struct finding *finding)
     if (problem && qmpi_speaks())
         qmpi_sayf("some MPI calls may pass by the tools, or be seen twice: %-s", problem);
     free(problem);
-    if (finding->dialect)
-        qmpi_dialect_claim(object);
-}
-
-static int count_loaded(struct dl_phdr_info *info, size_t size, void *data)
-{
-    (void)size;
-    *(unsigned long long *)data = info->dlpi_adds;
-    return 1;
 }
 
 void qmpi_reach_redirect(void)
 {
-    unsigned long long loaded = 0;
+    const unsigned long long loaded = qmpi_elf_loads();
     struct qmpi_elf_held *held = NULL;
     int count = 0;
-    struct finding finding = {false, false, false};
-    dl_iterate_phdr(count_loaded, &loaded);
+    struct finding finding = {false, false};
     const bool news = __atomic_load_n(&seen, __ATOMIC_ACQUIRE) != loaded;
     if (news) {
         const void *found = find_in_scope(RTLD_DEFAULT);
         const void *in_front = found == entry_of("MPI_Init") ? NULL : found;
-        finding = (struct finding){in_front != NULL, may_pass_by(), qmpi_dialect_is_hidden()};
-        if (in_front && qmpi_reach_is_mpi_library(in_front))
+        finding = (struct finding){in_front != NULL, may_pass_by()};
+        if (in_front && qmpi_is_in_mpi_library(in_front))
             __atomic_store_n(&passed_by, true, __ATOMIC_RELAXED);
         if (in_front)
             qmpi_resident_find();
@@ -217,37 +171,9 @@ void qmpi_reach_redirect(void)
     qmpi_elf_let_go(held, count);
 }
 
-/* A program that holds libqmpi.a has its stack there; a tool that needs libqmpi.so brings us along.
- */
-static bool is_idle(void)
-{
-    const void *found = dlsym(RTLD_DEFAULT, "QMPIX_Get_function");
-    struct qmpi_elf_loaded mine; /* not by dladdr, which looks at all symbols there are */
-    return found && qmpi_elf_loaded_holder(qmpi_ends, &mine) &&
-           !qmpi_elf_loaded_contains(&mine, found);
-}
-
-/* Before the program's first call: a binding's may be of PMPI_Init. */
-__attribute__((constructor)) static void begin(void)
-{
-    idle = is_idle();
-    if (idle)
-        return;
-#ifndef QMPI_STATIC /* there it is the program itself, whose frames are looked for */
-    qmpi_elf_loaded_holder(qmpi_ends, &ours);
-#endif
-    qmpi_reach_redirect();
-    qmpi_fortran_begin();
-}
-
 bool qmpi_reach_is_binding(const void *address)
 {
     if (!qmpi_binding_holds(address))
         qmpi_reach_redirect();
     return qmpi_binding_holds(address);
-}
-
-bool qmpi_reach_is_ours(const void *address)
-{
-    return qmpi_elf_loaded_contains(&ours, address);
 }

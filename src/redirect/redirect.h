@@ -17,13 +17,7 @@ void qmpi_reach_redirect(void);
 /* Whether an address lies in a language binding; one that is new is redirected. */
 bool qmpi_reach_is_binding(const void *address);
 
-/* Whether an address lies in an MPI library whose calls are ours to see. */
-bool qmpi_reach_is_mpi_library(const void *address);
-
 /* Whether the loader finds the MPI library's functions before ours, as in a program linked so. */
 bool qmpi_reach_is_passed_by(void);
-
-/* Whether an address lies in libqmpi.so; a static libqmpi is a part of the program. */
-bool qmpi_reach_is_ours(const void *address);
 
 #endif

@@ -3,55 +3,11 @@
 #define _GNU_SOURCE
 #include "registry/objects.h"
 
-#include "redirect/binding.h"
 #include "util/message.h"
 
 #include <stdlib.h>
 
 static struct qmpi_group *groups; /* grows only */
-
-bool qmpi_group_snapshot_has(const struct qmpi_group_snapshot *snapshot, ElfW(Addr) base)
-{
-    for (int i = 0; i < snapshot->count; i++) {
-        if (snapshot->bases[i] == base)
-            return true;
-    }
-    return false;
-}
-
-static int note_base(struct dl_phdr_info *info, size_t size, void *data)
-{
-    struct qmpi_group_snapshot *snapshot = data;
-    (void)size;
-    if (snapshot->count % 64 == 0) {
-        ElfW(Addr) *more = qmpi_allocate((size_t)snapshot->count + 64, sizeof *snapshot->bases);
-        for (int i = 0; i < snapshot->count; i++)
-            more[i] = snapshot->bases[i];
-        free(snapshot->bases);
-        snapshot->bases = more;
-    }
-    snapshot->bases[snapshot->count++] = info->dlpi_addr;
-    return 0;
-}
-
-void qmpi_group_snapshot_take(struct qmpi_group_snapshot *snapshot)
-{
-    *snapshot = (struct qmpi_group_snapshot){NULL, 0};
-    dl_iterate_phdr(note_base, snapshot);
-}
-
-void qmpi_group_snapshot_free(struct qmpi_group_snapshot *snapshot)
-{
-    free(snapshot->bases);
-    *snapshot = (struct qmpi_group_snapshot){NULL, 0};
-}
-
-/* A tool may be the one that brings the MPI library, or our own: they are not its parts. */
-bool qmpi_group_is_mpi(const struct qmpi_elf_loaded *object)
-{
-    return qmpi_elf_loaded_find(object, "PMPI_Get_library_version") ||
-           qmpi_elf_loaded_find(object, "QMPIX_Get_function") || qmpi_binding_is(object);
-}
 
 struct qmpi_group *qmpi_group_make(struct qmpi_layer *layer, const struct qmpi_elf_loaded *objects,
                                    int count)

@@ -21,19 +21,6 @@ struct qmpi_group {
     struct qmpi_group *next;
 };
 
-/* The set of objects loaded at one moment. */
-struct qmpi_group_snapshot {
-    ElfW(Addr) * bases;
-    int count;
-};
-
-/* Notes what is loaded now. */
-void qmpi_group_snapshot_take(struct qmpi_group_snapshot *snapshot);
-void qmpi_group_snapshot_free(struct qmpi_group_snapshot *snapshot);
-
-/* Whether the object that is loaded at `base` is among them. */
-bool qmpi_group_snapshot_has(const struct qmpi_group_snapshot *snapshot, ElfW(Addr) base);
-
 /* Makes a group of these objects, that which is opened first, and publishes it. Any thread. */
 struct qmpi_group *qmpi_group_make(struct qmpi_layer *layer, const struct qmpi_elf_loaded *objects,
                                    int count);
@@ -43,9 +30,6 @@ struct qmpi_group *qmpi_group_of(const void *address);
 
 /* The address of a function that the group defines itself; NULL: it does not. */
 void *qmpi_group_find(const struct qmpi_group *group, const char *name);
-
-/* Whether an object is an MPI library, a binding of one, or libqmpi. */
-bool qmpi_group_is_mpi(const struct qmpi_elf_loaded *object);
 
 /* Whether an object is the first in some group: a tool's library itself, or one that it opened. */
 bool qmpi_group_leads(const struct qmpi_elf_loaded *object);

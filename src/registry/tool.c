@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "registry/tool.h"
 
-#include "mpich/mpich.h"
+#include "registry/tool_filter.h"
 #include "util/lock.h"
 #include "util/message.h"
 

@@ -5,9 +5,10 @@
  * not be called. Ours learn that by not being initialised, so here it must be seen who announces.
  */
 #define _GNU_SOURCE
+#include "registry/tool_filter.h"
+
 #include "config/file.h"
 #include "elf/reloc.h"
-#include "mpich/mpich.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -14,14 +14,19 @@
 #include "loader/signal_guard.h"
 #include "mpich/mpich.h"
 #include "mpit/merge.h"
+#include "mpit/stack_vars.h"
 #include "observe/observe.h"
 #include "pmpi/next.h"
+#include "pmpi/owner.h"
 #include "pmpi/pmpi.h"
+#include "process/classify.h"
 #include "process/mpi_library.h"
 #include "redirect/fortran.h"
 #include "redirect/redirect.h"
 #include "registry/layer.h"
 #include "startup/constructor.h"
+#include "startup/singleton.h"
+#include "startup/switch.h"
 #include "util/lock.h"
 #include "util/message.h"
 #include "util/unwind.h"
@@ -66,7 +71,8 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     const bool hosted = plan->kind == QMPI_KIND_PMPI;
     qmpi_guard_entry(plan->entry);
     qmpi_chain_show(layer->tool_id);
-    char *problem = hosted ? qmpi_host_load(layer) : qmpi_load_native(layer);
+    char *problem =
+        hosted ? qmpi_host_load(layer) : qmpi_load_native(layer, qmpi_reach_is_passed_by());
     if (!problem && !hosted)
         problem = qmpi_layer_init(layer);
     if (problem) {
@@ -83,13 +89,20 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
                                                .hosted = hosted});
 }
 
+/* Makes all that has been loaded since it last did lead to the entries. */
+static void redirect(void)
+{
+    qmpi_reach_redirect();
+    qmpi_dialect_override();
+}
+
 static void start(void)
 {
     qmpi_debug_start(qmpi_setting("QMPI_DEBUG"));
     qmpi_problem_start();
     qmpi_problem_report_config();
     qmpi_base_find();
-    qmpi_reach_redirect();
+    redirect();
     qmpi_stack_read(&list, &source);
     qmpi_problem_name_list(source);
     qmpi_debug(QMPI_TOPIC_PARSE, "%s has %d entries", source, list.count);
@@ -103,6 +116,11 @@ static void start(void)
     check_height(&count);
     qmpi_layer_start(count);
     qmpi_chain_start(count);
+    if (count) { /* what ends the chains is never changed once a layer stands on it */
+        qmpi_mpit_use_switch(qmpi_chain_is_enabled, qmpi_chain_set_enabled);
+        qmpi_mpit_merge(qmpi_lasts, qmpi_pmpi_ways);
+        qmpi_lone_watch(qmpi_lasts);
+    }
     for (int tool_id = 1; tool_id <= count; tool_id++)
         plan_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
     if (count) {
@@ -233,4 +251,13 @@ qmpi_function *qmpi_start_base(int number, const void *caller)
             return qmpi_below(front->layer, number);
     }
     return qmpi_pmpi_ways[number] ? qmpi_pmpi_ways[number] : qmpi_bases[number];
+}
+
+/* Before the program's first call: a binding's may be of PMPI_Init. */
+__attribute__((constructor)) static void begin(void)
+{
+    if (qmpi_self_is_idle())
+        return;
+    redirect();
+    qmpi_fortran_begin(qmpi_start);
 }

@@ -6,21 +6,22 @@
  * downwards only, before and after, it comes to the base once whichever it meets.
  */
 #define _GNU_SOURCE
+#include "startup/switch.h"
+
 #include "dispatch/chain.h"
 #include "pmpi/deferred.h"
 #include "pmpi/dlsym.h"
 #include "pmpi/pmpi.h"
 #include "pmpi/relocations.h"
-#include "redirect/binding.h"
+#include "process/bindings.h"
 #include "redirect/fortran.h"
 #include "registry/layer.h"
-#include "util/lock.h"
 #include "util/message.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
-QMPI_LOCK(lock);
-static bool off[QMPI_LAYERS_MAX + 1];   /* [tool_id]; written under the lock */
+static bool off[QMPI_LAYERS_MAX + 1]; /* [tool_id]; written between qmpi_chain_hold and _release */
 static bool *kept[QMPI_LAYERS_MAX + 1]; /* [tool_id][number]: called also while it is off */
 static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
 
@@ -31,16 +32,6 @@ typedef QMPI_Context row[QMPI_FUNCTION_COUNT];
 bool qmpi_chain_is_enabled(int tool_id)
 {
     return qmpi_layer_get(tool_id) && !__atomic_load_n(&off[tool_id], __ATOMIC_ACQUIRE);
-}
-
-void qmpi_chain_hold(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-void qmpi_chain_release(void)
-{
-    pthread_mutex_unlock(&lock);
 }
 
 static bool keeps(int tool_id, int number)
@@ -212,10 +203,10 @@ int qmpi_chain_set_enabled(int tool_id, bool enabled)
     struct qmpi_fortran_callers callers = {NULL, 0};
     if (qmpi_binding_any && any_fortran_wrappers())
         callers = qmpi_fortran_hold();
-    pthread_mutex_lock(&lock);
+    qmpi_chain_hold();
     const bool same = off[tool_id] == !enabled && !interrupted;
     const bool good = same || change(tool_id, enabled, &callers);
-    pthread_mutex_unlock(&lock);
+    qmpi_chain_release();
     qmpi_fortran_let_go(&callers);
     if (good && !same)
         call_back();

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "choose.h"
 
-#include "rule.h"
 #include "util/message.h"
 
 #include <qmpi/observer.h>

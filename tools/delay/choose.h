@@ -7,6 +7,14 @@
 
 #include <stdbool.h>
 
+/* What a rule may do to a function: bits. */
+enum {
+    RULE_ACTS = 1 << 0,  /* the call is counted, delayed, failed */
+    RULE_FAILS = 1 << 1, /* the call can be failed */
+    RULE_NAMED = 1 << 2, /* functions= has its name in full */
+    RULE_MAKES = 1 << 3  /* it makes a request or a message of a communicator, window or file */
+};
+
 /*
  * Fills `does` (bits RULE_…) from a list of names, patterns and groups with `;` between them; NULL:
  * all functions. The answer is NULL, else the message for QMPIX_Tool_fail, which the caller frees.

@@ -2,7 +2,6 @@
 /* See rule.h. */
 #include "rule.h"
 
-#include "choose.h"
 #include "util/message.h"
 
 #include <errno.h>

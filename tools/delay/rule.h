@@ -6,20 +6,13 @@
 #ifndef QMPI_DELAY_RULE_H
 #define QMPI_DELAY_RULE_H
 
+#include "choose.h"
 #include "span.h"
 
 #include <qmpi/qmpi.h>
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* What a rule may do to a function: bits. */
-enum {
-    RULE_ACTS = 1 << 0,  /* the call is counted, delayed, failed */
-    RULE_FAILS = 1 << 1, /* the call can be failed */
-    RULE_NAMED = 1 << 2, /* functions= has its name in full */
-    RULE_MAKES = 1 << 3  /* it makes a request or a message of a communicator, window or file */
-};
 
 struct rule {
     int tool_id;

@@ -110,24 +110,24 @@ static bool read_span(const char *text, struct span *span)
     return !*text && span->first <= span->last;
 }
 
-char *choose_ranks(const char *list, struct options *options)
+char *choose_ranks(const char *list, struct ranks *ranks)
 {
     char *item;
-    options->ranks = qmpi_allocate(strlen(list) + 1, sizeof *options->ranks);
+    ranks->spans = qmpi_allocate(strlen(list) + 1, sizeof *ranks->spans);
     while ((item = next_item(&list))) {
-        if (!read_span(item, &options->ranks[options->rank_count]))
+        if (!read_span(item, &ranks->spans[ranks->count]))
             return item;
-        options->rank_count++;
+        ranks->count++;
         free(item);
     }
-    return options->rank_count ? NULL : qmpi_copy("");
+    return ranks->count ? NULL : qmpi_copy("");
 }
 
-bool choose_rank(const struct options *options, int rank)
+bool choose_rank(const struct ranks *ranks, int rank)
 {
-    for (int i = 0; i < options->rank_count; i++) {
-        if (rank >= options->ranks[i].first && rank <= options->ranks[i].last)
+    for (int i = 0; i < ranks->count; i++) {
+        if (rank >= ranks->spans[i].first && rank <= ranks->spans[i].last)
             return true;
     }
-    return options->rank_count == 0;
+    return ranks->count == 0;
 }

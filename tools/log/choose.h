@@ -3,7 +3,19 @@
 #ifndef QMPI_LOG_CHOOSE_H
 #define QMPI_LOG_CHOOSE_H
 
-#include "options.h"
+#include <qmpi/qmpi.h>
+
+#include <stdbool.h>
+
+/* From rank `first` to rank `last`. */
+struct span {
+    int first, last;
+};
+
+struct ranks {
+    struct span *spans;
+    int count; /* 0: every rank */
+};
 
 /*
  * "MPI_Send;MPI_I*;collective;!MPI_Barrier": each item adds functions or takes them away again;
@@ -13,9 +25,9 @@
 char *choose_functions(const char *list, bool chosen[MPI_LAST_FUNC]);
 
 /* "0;4-7". NULL, or the item that is no rank, to be freed. */
-char *choose_ranks(const char *list, struct options *options);
+char *choose_ranks(const char *list, struct ranks *ranks);
 
-/* Whether the layer shows calls of this rank. */
-bool choose_rank(const struct options *options, int rank);
+/* Whether a rank is among them. */
+bool choose_rank(const struct ranks *ranks, int rank);
 
 #endif

@@ -77,7 +77,7 @@ bool course_concerns(const QMPIX_Function *function)
 static void set_rank(struct layer *layer, int rank)
 {
     atomic_store(&layer->rank, rank);
-    atomic_store(&layer->is_quiet, !choose_rank(&layer->options, rank));
+    atomic_store(&layer->is_quiet, !choose_rank(&layer->options.ranks, rank));
 }
 
 static void begin(struct layer *layer, bool has_world)

@@ -196,8 +196,8 @@ static void init(int tool_id)
     layer->knows_requests = requests_are_known(&layer->options);
     atomic_store(&layer->rank, rank < 0 ? 0 : rank);
     /* `qmpi check` only builds the stack. */
-    atomic_store(&layer->is_quiet,
-                 !choose_rank(&layer->options, rank < 0 ? 0 : rank) || qmpi_getenv("QMPI_CHECK"));
+    atomic_store(&layer->is_quiet, !choose_rank(&layer->options.ranks, rank < 0 ? 0 : rank) ||
+                                       qmpi_getenv("QMPI_CHECK"));
     start_clock();
     frames_start();
     if (layer->options.caller && !qmpi_getenv("QMPI_CHECK"))

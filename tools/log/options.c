@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "options.h"
 
-#include "choose.h"
 #include "toolkit/output_name.h"
 #include "util/message.h"
 
@@ -153,7 +152,7 @@ static bool read_ranks(int tool_id, struct options *options)
     const char *value;
     char *wrong;
     if (QMPIX_Tool_get_option(tool_id, "ranks", &value) != MPI_SUCCESS ||
-        !(wrong = choose_ranks(value, options)))
+        !(wrong = choose_ranks(value, &options->ranks)))
         return true;
     return fail_item(tool_id, "ranks", wrong, "no rank", "give ranks as in 0;2;4-7");
 }

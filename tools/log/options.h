@@ -3,6 +3,8 @@
 #ifndef QMPI_LOG_OPTIONS_H
 #define QMPI_LOG_OPTIONS_H
 
+#include "choose.h"
+
 #include <qmpi/qmpi.h>
 
 #include <stdbool.h>
@@ -10,16 +12,10 @@
 
 enum when { WHEN_OFFSET, WHEN_CLOCK, WHEN_NONE };
 
-/* From rank `first` to rank `last`. */
-struct span {
-    int first, last;
-};
-
 struct options {
     const char *output;         /* pattern of the file's name; NULL: stderr */
     bool chosen[MPI_LAST_FUNC]; /* the functions that are shown */
-    struct span *ranks;
-    int rank_count;              /* 0: every rank */
+    struct ranks ranks;
     uint64_t min_size, max_size; /* bytes */
     uint64_t min_time;           /* nanoseconds */
     uint64_t stuck;              /* nanoseconds; 0: no */

@@ -7,23 +7,8 @@
 #define QMPI_MPIT_TOOL_CATALOGUE_H
 
 #include "early.h"
-#include "value.h"
+#include "variable.h"
 #include "watch.h"
-
-struct variable {
-    int index;
-    char *name, *description;
-    const struct value_type *type; /* NULL: one that MPI_T does not have */
-    MPI_T_enum enumtype;
-    char *label; /* what the enumeration calls the value; NULL: nothing */
-    int verbosity, bind;
-    int scope;                                   /* cvars */
-    int var_class, readonly, continuous, atomic; /* pvars */
-    int count;                                   /* of elements in `data` */
-    void *data;                                  /* NULL: there is no value */
-    const char *reason;                          /* why there is none */
-    bool early;                                  /* the value is one from before MPI_Init */
-};
 
 /* Indices into the catalogue's arrays, which are those of MPI_T. */
 struct members {
@@ -52,10 +37,5 @@ struct catalogue {
 struct catalogue *catalogue_read(int tool_id, const struct watch *watch, const struct early *early,
                                  const char *show, bool has_world);
 void catalogue_free(struct catalogue *catalogue);
-
-/* One control variable without its value: what settings.c looks at. False: no such index. */
-bool catalogue_read_cvar_info(int tool_id, int index, struct variable *variable);
-bool catalogue_read_pvar_info(int tool_id, int index, struct variable *variable);
-void catalogue_clear(struct variable *variable);
 
 #endif

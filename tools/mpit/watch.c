@@ -3,8 +3,8 @@
 #include "watch.h"
 
 #include "below.h"
-#include "catalogue.h"
 #include "util/message.h"
+#include "variable.h"
 
 #include <stdlib.h>
 

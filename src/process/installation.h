@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* Where libqmpi is installed. */
+#ifndef QMPI_INSTALLATION_H
+#define QMPI_INSTALLATION_H
+
+/* The folder of the installed tools, beside libqmpi. */
+const char *qmpi_installed_folder(void);
+
+#endif

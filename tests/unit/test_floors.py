@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""The order of the folders: what a file includes lies in its own folder or on a lower floor.
+
+The floors are those of the table in docs/how-it-works.md. Nor may files include each other in a
+circle, within a folder either.
+"""
+import os
+import re
+from pathlib import Path
+
+SOURCE = Path(os.environ["QMPI_SOURCE_ROOT"])
+ROOTS = ["src", "lib"]  # where the compiler looks for what is included
+
+# Includes that are known to break the order: (file, what it includes) and why. One that is not
+# needed any more makes the test fail, too.
+EXCEPTIONS = {}
+
+# Circles of files that are known, by one of their files, and why. One that is gone makes the test
+# fail, too.
+CIRCLES = {
+    "tools/profile/layer": "the tables are parts of the layer, and ask it whether it is on",
+    "tools/profile/steer": "what MPI_Pcontrol steers is saved and built by what it steers",
+    "tools/profile/threads": "a thread's calls under way are part of its notes",
+}
+
+
+def floors():
+    """{folder: floor}, of which tools/NAME stands for every tool."""
+    text = (SOURCE / "docs/how-it-works.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| `([^`]+)/` \|", text, re.MULTILINE)
+    assert len(rows) == len({folder for _, folder in rows})
+    return {folder: int(floor) for floor, folder in rows}
+
+
+FLOORS = floors()
+
+
+def folder_of(path):
+    """The folder of the table in which a file lies; a tool's own for files of tools."""
+    parts = path.split("/")
+    return "/".join(parts[:2]) if "/".join(parts[:2]) in FLOORS or parts[0] == "tools" else None
+
+
+def floor_of(folder):
+    return FLOORS["tools/NAME"] if folder.startswith("tools/") else FLOORS[folder]
+
+
+def files():
+    suffixes = {".c", ".h", ".S", ".inc"}
+    found = []
+    for root in ["src", "lib", "tools"]:
+        for path in sorted((SOURCE / root).rglob("*")):
+            if path.suffix in suffixes and not {"templates", "generate"} & set(path.parts):
+                found.append(str(path.relative_to(SOURCE)))
+    return found
+
+
+def find(path, name):
+    """The file that `path` means by an include of `name`; None: one that the build generates."""
+    if name.startswith("generate/"):
+        return None
+    places = [f"{root}/{name}" for root in ROOTS]
+    if path.startswith("tools/"):
+        places.append(os.path.normpath(f"{os.path.dirname(path)}/{name}"))
+    for place in places:
+        if (SOURCE / place).exists():
+            return place
+    raise AssertionError(f"{path} includes {name}, which is not named by its folder")
+
+
+def read_includes():
+    """[(file, what it includes)] for all files."""
+    pattern = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+    found = []
+    for path in files():
+        for name in pattern.findall((SOURCE / path).read_text(encoding="utf-8")):
+            target = find(path, name)
+            if target:
+                found.append((path, target))
+    return found
+
+
+INCLUDES = read_includes()
+
+
+def is_allowed(path, target):
+    own, other = folder_of(path), folder_of(target)
+    return own == other or floor_of(other) < floor_of(own)
+
+
+def circles(arrows):
+    """The sets of more than one that can be reached from each other."""
+    def reach(start, arrows):
+        seen, todo = set(), [start]
+        while todo:
+            for target in arrows.get(todo.pop(), ()):
+                if target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+        return seen
+
+    reached = {start: reach(start, arrows) for start in arrows}
+    found = []
+    for start in sorted(arrows):
+        circle = {other for other in reached[start] if start in reached.get(other, ())}
+        if circle and circle not in found:
+            found.append(circle)
+    return found
+
+
+def in_modules():
+    """{module: modules that it includes}: a source and its header are one."""
+    arrows = {}
+    for path, target in INCLUDES:
+        one, other = os.path.splitext(path)[0], os.path.splitext(target)[0]
+        if one != other:
+            arrows.setdefault(one, set()).add(other)
+    return arrows
+
+
+def test_every_file_is_in_a_folder_of_the_table():
+    assert not [path for path in files() if not folder_of(path)]
+    for folder in FLOORS:
+        assert folder == "tools/NAME" or (SOURCE / folder).is_dir(), folder
+
+
+def test_a_folder_includes_only_what_is_below_it():
+    broken = {arrow for arrow in INCLUDES if not is_allowed(*arrow)} - set(EXCEPTIONS)
+    assert not broken, f"{len(broken)}:\n" + "\n".join(f"{a} -> {b}" for a, b in sorted(broken))
+
+
+def test_each_exception_is_needed():
+    assert not {arrow for arrow in EXCEPTIONS if arrow not in INCLUDES or is_allowed(*arrow)}
+
+
+def test_no_files_include_each_other_in_a_circle():
+    found = [circle for circle in circles(in_modules()) if not circle & set(CIRCLES)]
+    assert not found, f"{len(found)}:\n" + "\n".join(" ".join(sorted(circle)) for circle in found)
+
+
+def test_each_known_circle_is_there():
+    known = set().union(*circles(in_modules()))
+    assert not set(CIRCLES) - known
