@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* README.md: "Your first tool". Counts barriers, for each layer, and says at the end how many. */
+/* docs/write/README.md: "The smallest tool". Counts barriers, for each layer. */
 #include <qmpi/qmpi.h>
 #include <stdio.h>
 

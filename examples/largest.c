@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* docs/observers.md: the largest message of this process, and where the program sent it from. */
+/* docs/write/observers.md: the largest message of this process, and where it was sent from. */
 #include <qmpi/observer.h>
 #include <stdio.h>
 

@@ -23,7 +23,7 @@
  * Errors (MPI error classes; nothing calls an error handler): MPI_ERR_ARG where an argument or a
  * field is not as described, where there is no such layer, where what the name becomes is taken (of
  * performance variables within their class, as in the standard), or where there are a million of
- * that sort; MPI_ERR_NO_MEM where QMPIX_Enum_create finds no room. docs/mpi_t.md has a whole
+ * that sort; MPI_ERR_NO_MEM where QMPIX_Enum_create finds no room. docs/write/mpi_t.md has a whole
  * example.
  */
 #ifndef QMPI_MPIT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A result as CSV: one file for all tables. Every row has the same columns, the first one names the
- * table that the row belongs to, and columns that mean nothing there are empty; docs/profile.md has
- * the list. Quoting as in RFC 4180; lines end with a line feed.
+ * table that the row belongs to, and columns that mean nothing there are empty; docs/run/profile.md
+ * has the list. Quoting as in RFC 4180; lines end with a line feed.
  */
 #ifndef QMPI_PROFILE_CSV_H
 #define QMPI_PROFILE_CSV_H

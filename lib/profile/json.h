@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A result as JSON, schema `qmpi-profile/2` (docs/profile.md, docs/qmpi-profile-2.schema.json). The
+ * A result as JSON, schema `qmpi-profile/2`: docs/run/profile.md, and the schema beside it. The
  * tool writes it, at the end of a run; `qmpi report` reads it back. What is written and read again
  * is the same result: times keep 15 digits.
  */

@@ -3,7 +3,7 @@
  * What a tool keeps for each thread, and for each level of it.
  *
  * A signal may strike a thread while a tool is at work for a call, and its handler may call MPI
- * (docs/mpi_t.md tells what it may): the tool is then called again, in the same thread, with its
+ * (see docs/write/mpi_t.md): the tool is then called again, in the same thread, with its
  * own work half done. So a thread has levels. A call that finds a level busy uses the next one: it
  * touches nothing that the interrupted work is at, waits for none of its locks, and nothing that it
  * notes is lost. Levels are made of tool_memory_take, so that even a thread's first call may come

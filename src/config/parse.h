@@ -2,7 +2,7 @@
 /*
  * The grammar of a configuration file: a tool a line in stack order, its options as `key = value`
  * on indented lines below it, settings as `key = value` at the margin, comments from `#` on. Pure
- * text: no files, no environment, no MPI. docs/config.md describes it.
+ * text: no files, no environment, no MPI. qmpi.conf(5) describes it.
  */
 #ifndef QMPI_CONFIG_H
 #define QMPI_CONFIG_H

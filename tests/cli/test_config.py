@@ -103,7 +103,7 @@ def test_an_empty_name_or_file_is_no_configuration(path):
 
 
 def test_the_file_in_the_documents_is_read_as_they_say(tmp_path):
-    text = (SOURCE / "docs/config.md").read_text().split("```")[1]
+    text = (SOURCE / "docs/man/qmpi.conf.5.md").read_text().split("```")[1]
     (tmp_path / "qmpi.conf").write_text(text)
     result = qmpi("check", "-c", "qmpi.conf", cwd=tmp_path)
     assert result.returncode == 0

@@ -87,6 +87,21 @@ def test_the_installed_headers_stand_in_one_folder_per_mpi(prefix):
             f"qmpi/{MPI_NAME}/wrappers.h"} <= headers
 
 
+def test_documents_examples_and_schema_are_installed_and_their_links_hold(prefix):
+    documents = prefix / "share" / "doc" / "qmpi"
+    for name in ("README.md", "examples/heat.c", "docs/run/qmpi-profile-2.schema.json",
+                 "tools/profile/README.md"):
+        assert (documents / name).is_file(), name
+    assert not [path for path in documents.rglob("*") if path.name in ("meson.build", "pages.py")]
+    for page in documents.rglob("*.md"):
+        text = re.sub(r"(?ms)^```.*?^```", "", page.read_text())
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+            # What leads into the sources is of use to those who have them.
+            missing = os.path.normpath(page.parent / target)
+            if not re.match(r"[a-z]+:", target) and not os.path.exists(missing):
+                assert os.path.relpath(missing, documents).split("/")[0] in ("src", "tests", "include"), target
+
+
 def test_a_build_without_tests_has_what_is_installed_and_no_more(tmp_path):
     setup = run_command(["meson", "setup", tmp_path / "build", SOURCE, f"-Dmpi={MPI_NAME}", "-Dtests=false"],
                         {**clean_environment(), "PATH": os.environ["PATH"]}, timeout=300)
@@ -99,8 +114,8 @@ def test_a_build_without_tests_has_what_is_installed_and_no_more(tmp_path):
 
 
 @pytest.mark.parametrize("page, name, report", [
-    ("README.md", "barriers", "layer 1: 2 barriers"),
-    ("docs/observers.md", "largest", "largest: 0 bytes, MPI_Init, called from 0x"),
+    ("docs/write/README.md", "barriers", "layer 1: 2 barriers"),
+    ("docs/write/observers.md", "largest", "largest: 0 bytes, MPI_Init, called from 0x"),
 ])
 def test_the_tool_in_the_documents_is_the_example_and_works(page, name, report):
     code = re.search(r"```c\n(.*?)```", (SOURCE / page).read_text(), re.S).group(1)

@@ -15,7 +15,7 @@ import pytest
 from support import QMPI, SOURCE, clean_environment, run_command
 
 REPORTS = SOURCE / "tests" / "cli" / "reports"
-SCHEMA = json.loads((SOURCE / "docs" / "qmpi-profile-2.schema.json").read_text())
+SCHEMA = json.loads((SOURCE / "docs" / "run" / "qmpi-profile-2.schema.json").read_text())
 FILES = sorted(REPORTS.glob("*.json"))
 CRASHED = [f"crash.{rank}.json" for rank in range(3)]
 
@@ -352,10 +352,10 @@ def test_no_mpi_library_is_needed(tmp_path):
 # ---- the documentation
 
 def test_every_example_of_the_documentation_is_what_the_command_prints(tmp_path):
-    """Lines `$ qmpi report …` in docs/profile.md, and what follows them; `...` stands for some lines."""
+    """Lines `$ qmpi report …` in docs/run/profile.md, and what follows them; `...` stands for some lines."""
     for file in FILES:
         shutil.copy(file, tmp_path)
-    text = (SOURCE / "docs" / "profile.md").read_text()
+    text = (SOURCE / "docs" / "run" / "profile.md").read_text()
     examples = re.findall(r"(?m)^\$ qmpi (report .*)\n((?:(?!\$ |```).*\n)*)", text)
     assert len(examples) >= 5
     for command, wanted in examples:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The layer of docs/mpi_t.md is built as it stands there, and publishes what the page says."""
+"""The layer of docs/write/mpi_t.md is built as it stands there, and publishes what the page says."""
 import re
 import shutil
 
@@ -8,7 +8,7 @@ from support import BUILD, MPICC, SOURCE, clean_environment, run_command, run_mp
 
 
 def test_the_layer_of_the_page_publishes_its_counter(tmp_path):
-    page = (SOURCE / "docs" / "mpi_t.md").read_text(encoding="utf-8")
+    page = (SOURCE / "docs" / "write" / "mpi_t.md").read_text(encoding="utf-8")
     source = tmp_path / "barriers.c"
     source.write_text(re.search(r"```c\n(.*?)```", page, re.S)[1], encoding="utf-8")
     library = tmp_path / "barriers.so"

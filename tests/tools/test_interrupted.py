@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A signal strikes behind every instruction of what a tool does for a call, and its handler makes the
-calls that docs/mpi_t.md allows: nothing hangs, and every call is counted."""
+calls that docs/write/mpi_t.md allows: nothing hangs, and every call is counted."""
 import json
 import platform
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls MPI while a signal strikes behind every single instruction (the processor's trap flag), and
- * reads a variable that a layer publishes from the signal's handler, as docs/mpi_t.md allows. So
- * whatever a tool does for a call is interrupted at every place that it has, in malloc and under
+ * reads a variable that a layer publishes from the signal's handler, as docs/write/mpi_t.md allows.
+ * So whatever a tool does for a call is interrupted at every place that it has, in malloc and under
  * its locks, too.
  *
  *     every_step VARIABLE STEP...
