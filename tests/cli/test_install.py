@@ -99,7 +99,7 @@ def test_documents_examples_and_schema_are_installed_and_their_links_hold(prefix
             # What leads into the sources is of use to those who have them.
             missing = os.path.normpath(page.parent / target)
             if not re.match(r"[a-z]+:", target) and not os.path.exists(missing):
-                assert os.path.relpath(missing, documents).split("/")[0] in ("src", "tests", "include"), target
+                assert os.path.relpath(missing, documents).split("/")[0] in ("src", "lib", "tests", "include"), target
 
 
 def test_a_build_without_tests_has_what_is_installed_and_no_more(tmp_path):

@@ -14,7 +14,7 @@ def test_the_layer_of_the_page_publishes_its_counter(tmp_path):
     library = tmp_path / "barriers.so"
     built = run_command(
         [MPICC, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
-         f"-I{SOURCE / 'include'}", f"-I{BUILD / 'src' / 'dispatch' / 'include'}",
+         f"-I{SOURCE / 'include'}", f"-I{BUILD / 'src' / 'generate' / 'include'}",
          source, "-o", library], clean_environment())
     assert built.returncode == 0
     result = run_mpi(MPIT_PROGRAMS / "names", ranks=1, tools=str(library))
