@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """MPICH's QMPI dialect: its function numbers, and what leads into and out of its layers."""
-from emit_c import GENERATED, LICENCE, Source, arguments, attribute, collect, parameters
+from emit_c import GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
 from mpi_header import Function, constant_name
 
 CONTEXT = "struct qmpi_dialect_context"
 NEAR = 2  # as QMPI_CHAIN_NEAR in chain.h
+KINDS = ["enter", "into", "through", "base"] + [f"near_{place}" for place in range(NEAR)]
 
 
 def covered(source: Source) -> dict[str, Function]:
@@ -35,7 +36,7 @@ def pointer(function: Function) -> str:
 
 def enter_function(function: Function) -> str:
     return (
-        f"{attribute(function)}QMPI_TRAMPOLINE static {function.result} dialect_enter_{function.name}"
+        f"{attribute(function)}QMPI_TRAMPOLINE {function.result} dialect_enter_{function.name}"
         f"({parameters(function)})\n"
         "{\n"
         f"{collect(function)}"
@@ -51,7 +52,7 @@ def enter_function(function: Function) -> str:
 
 def into_function(function: Function) -> str:
     return (
-        f"{attribute(function)}static {function.result} dialect_into_{function.name}"
+        f"{attribute(function)}{function.result} dialect_into_{function.name}"
         f"({parameters(function, 'QMPI_Context qmpi_node')})\n"
         "{\n"
         f"{collect(function)}"
@@ -63,7 +64,7 @@ def into_function(function: Function) -> str:
 
 def through_function(function: Function) -> str:
     return (
-        f"{attribute(function)}static {function.result} dialect_through_{function.name}"
+        f"{attribute(function)}{function.result} dialect_through_{function.name}"
         f"({signature(function)})\n"
         "{\n"
         "    (void)qmpi_context;\n"
@@ -78,7 +79,7 @@ def through_function(function: Function) -> str:
 def near_function(function: Function, place: int) -> str:
     """As through_function, without looking for the row."""
     return (
-        f"{attribute(function)}static {function.result} dialect_near_{place}_{function.name}"
+        f"{attribute(function)}{function.result} dialect_near_{place}_{function.name}"
         f"({signature(function)})\n"
         "{\n"
         "    (void)qmpi_context;\n"
@@ -93,7 +94,7 @@ def near_function(function: Function, place: int) -> str:
 
 def base_function(function: Function) -> str:
     return (
-        f"{attribute(function)}static {function.result} dialect_base_{function.name}"
+        f"{attribute(function)}{function.result} dialect_base_{function.name}"
         f"({signature(function)})\n"
         "{\n"
         "    (void)qmpi_context;\n"
@@ -105,7 +106,7 @@ def base_function(function: Function) -> str:
     )
 
 
-def functions(source: Source) -> str:
+def functions(source: Source, part: int) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * Around layers of MPICH's dialect, see mpich/mpich.h.\n"
@@ -114,22 +115,32 @@ def functions(source: Source) -> str:
         " * of the layer that N others stand below. dialect_through_X: of any layer, found by its tool_id.\n"
         " * dialect_base_X: to come to the base. */\n"
         '#include "dispatch/mpich_convention.h"\n\n#include "dispatch/arch/frame.h"\n\n'
-        '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n\n'
+        '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
+        '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n\n'
     )
     text += f'_Static_assert(QMPI_CHAIN_NEAR == {NEAR}, "other places than generated");\n\n'
-    found = covered(source)
-    for function in found.values():
+    for function in part_of(list(covered(source).values()), part):
         text += enter_function(function) + "\n" + into_function(function) + "\n"
         text += through_function(function) + "\n" + base_function(function) + "\n"
         text += "".join(near_function(function, place) + "\n" for place in range(NEAR))
-    text += "const struct qmpi_dialect_ends qmpi_dialect_ends[QMPI_FUNCTION_COUNT] = {\n"
+    return text
+
+
+def ends(source: Source) -> str:
+    text = f"/* {LICENCE} */\n/* {GENERATED} */\n"
+    text += '#include "dispatch/mpich_convention.h"\n\n#include <stddef.h>\n\n'
+    found = covered(source)
+    for function in found.values():
+        for kind in KINDS:
+            text += f"extern qmpi_function dialect_{kind}_{function.name} QMPI_HIDDEN;\n"
+    text += "\nconst struct qmpi_dialect_ends qmpi_dialect_ends[QMPI_FUNCTION_COUNT] = {\n"
     for function in found.values():
         name = function.name
-        near = ", ".join(f"(qmpi_function *)dialect_near_{place}_{name}" for place in range(NEAR))
+        near = ", ".join(f"dialect_near_{place}_{name}" for place in range(NEAR))
         text += (
-            f"    [{function.constant}] = {{(qmpi_function *)dialect_enter_{name}, "
-            f"(qmpi_function *)dialect_into_{name},\n"
-            f"        (qmpi_function *)dialect_through_{name}, (qmpi_function *)dialect_base_{name},\n"
+            f"    [{function.constant}] = {{dialect_enter_{name}, "
+            f"dialect_into_{name},\n"
+            f"        dialect_through_{name}, dialect_base_{name},\n"
             f"        {{{near}}}}},\n"
         )
     text += "    [QMPI_FUNCTION_COUNT - 1] = {.base = NULL},\n" if not found else ""

@@ -2,7 +2,7 @@
 """Observers: one wrapper for each function, and what each function and its parameters are."""
 import re
 
-from emit_c import GENERATED, LICENCE, Source, arguments, attribute, collect, parameters
+from emit_c import GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
 from groups import group_of
 from semantics import SHAPES, gets_status, meaning_of
 from mpi_header import Function, Parameter
@@ -48,7 +48,7 @@ def observe_function(function: Function) -> str:
     places = [f"&{parameter.name}" for parameter in function.parameters]
     places += ["&qmpi_words"] if function.variadic else []
     lines = [
-        f"{attribute(function)}static {function.result} observe_{function.name}"
+        f"{attribute(function)}{function.result} observe_{function.name}"
         f"({parameters(function, 'QMPI_Context qmpi_context')})",
         "{",
         "    const QMPIX_Observer *const qmpi_observer = qmpi_observer_of(qmpi_context);",
@@ -125,23 +125,32 @@ def observe_function(function: Function) -> str:
     return "\n".join(lines)
 
 
-def observe(source: Source) -> str:
+def observe(source: Source, part: int) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * observe_X: the interceptor of a layer that observes MPI_X; see observe.h. */\n"
         '#include "observe/messages.h"\n#include "observe/observe.h"\n#include "observe/persistent.h"\n#include "observe/requests.h"\n\n'
         "#include <string.h>\n\n"
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
+        '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n'
         "/* Packing pairs of pointers into vector registers costs more than it saves here. */\n"
         "#ifndef __clang__\n"
         '#pragma GCC optimize("no-tree-slp-vectorize")\n'
         "#endif\n\n"
     )
-    for function in source.functions:
+    for function in part_of(source.functions, part):
         text += observe_function(function) + "\n"
-    text += "qmpi_function *const qmpi_observing[QMPI_FUNCTION_COUNT] = {\n"
+    return text
+
+
+def observing(source: Source) -> str:
+    text = f"/* {LICENCE} */\n/* {GENERATED} */\n"
+    text += '#include "observe/record.h"\n\n'
     for function in source.functions:
-        text += f"    [{function.constant}] = (qmpi_function *)observe_{function.name},\n"
+        text += f"extern qmpi_function observe_{function.name} QMPI_HIDDEN;\n"
+    text += "\nqmpi_function *const qmpi_observing[QMPI_FUNCTION_COUNT] = {\n"
+    for function in source.functions:
+        text += f"    [{function.constant}] = observe_{function.name},\n"
     return text + "};\n"
 
 

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Writes everything that follows from the MPI library's mpi.h and its exported functions.
 
-    main.py WHAT --numbers FILE [--header PREPROCESSED --library LIBRARY] [--mpi NAME] -o FILE
+    main.py --numbers FILE --header PREPROCESSED --library LIBRARY --mpi NAME WHAT=FILE...
 
 WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that clash with mpi.h
       wrappers <qmpi/MPI/wrappers.h>: QMPIX_FOR_EACH_FUNCTION
       entries  the public symbols, in assembler
-      enter    for each function: the way into a chain, and the base at its end
+      enter_N  for each function: the way into a chain, and the base at its end, in four parts
+      ends     the table of these
       static_base  the base of a program that is linked with libqmpi.a
       names    number -> name, and whether this MPI has it
-      observe  for each function: the wrapper of a layer that observes it
+      observe_N  for each function: the wrapper of a layer that observes it, in four parts
+      observing  the table of these
       description  what each function and its parameters are, and what they mean
       shapes   the kinds of calls that the descriptions tell apart
       handles  weak references to the MPI library's predefined handles
-      dialect  MPICH's QMPI dialect: what leads into its layers and on from them
+      dialect_N  MPICH's QMPI dialect: what leads into its layers and on from them, in four parts
+      dialect_ends  the table of these
       dialect_numbers  how many functions it numbers
       check    every entry called with distinctive arguments (tests)
       dialect_check  the same under layers of MPICH's dialect (tests)
@@ -22,6 +25,7 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
 """
 import argparse
 import sys
+from functools import partial
 
 import emit_c
 import emit_dialect
@@ -34,30 +38,33 @@ EMITTERS = {
     "header": emit_header.header,
     "wrappers": emit_header.wrappers,
     "entries": emit_c.entries,
-    "enter": emit_c.enter,
+    "ends": emit_c.ends,
     "names": emit_c.names,
-    "observe": emit_observe.observe,
+    "observing": emit_observe.observing,
     "description": emit_observe.description,
     "shapes": emit_observe.shapes,
     "handles": emit_c.handles,
     "static_base": emit_c.static_base,
-    "dialect": emit_dialect.functions,
+    "dialect_ends": emit_dialect.ends,
     "dialect_numbers": emit_dialect.numbers,
     "check": emit_test.check,
     "dialect_check": emit_test.dialect_check,
     "exists": emit_test.exists,
     "echo": emit_test.echo,
 }
+for part in range(emit_c.PARTS):
+    EMITTERS[f"enter_{part}"] = partial(emit_c.enter, part=part)
+    EMITTERS[f"observe_{part}"] = partial(emit_observe.observe, part=part)
+    EMITTERS[f"dialect_{part}"] = partial(emit_dialect.functions, part=part)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=EMITTERS)
+    parser.add_argument("outputs", nargs="+", metavar="WHAT=FILE")
     parser.add_argument("--numbers", required=True, help="the committed list of functions")
     parser.add_argument("--header", required=True, help="mpi.h, preprocessed")
     parser.add_argument("--library", required=True, help="the MPI library")
     parser.add_argument("--mpi", required=True, help="short name of this MPI: mpich, openmpi")
-    parser.add_argument("-o", "--output", required=True)
     options = parser.parse_args()
 
     numbers = mpi_header.read_numbers(options.numbers)
@@ -80,8 +87,10 @@ def main() -> None:
                 f"{function.number} holds for this build alone",
                 file=sys.stderr,
             )
-    with open(options.output, "w", encoding="utf-8") as output:
-        output.write(EMITTERS[options.what](source))
+    for each in options.outputs:
+        what, path = each.split("=", 1)
+        with open(path, "w", encoding="utf-8") as output:
+            output.write(EMITTERS[what](source))
 
 
 if __name__ == "__main__":
