@@ -27,7 +27,7 @@ static void init(int tool_id) /* once for each layer */
     QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))my_Finalize);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("barriers", init);
 }

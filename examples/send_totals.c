@@ -58,7 +58,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))my_Finalize);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("send_totals", init);
 }

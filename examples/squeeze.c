@@ -198,7 +198,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))my_Finalize);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_option options[] = {
         {"from", "4096", "broadcasts of so many bytes and more are compressed"}, {0}};

@@ -81,7 +81,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_INIT_THREAD_T, (void (*)(void))my_Init_thread);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_option options[] = {
         {"function", "MPI_Send", "the function whose way through the stack is shown"}, {0}};

@@ -4,7 +4,7 @@
 
 #include <qmpi/qmpi.h>
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name(BENCH_TOOL_NAME, bench_init);
 }

@@ -6,8 +6,8 @@
  * whatever the application's locale, and a pipe that nobody reads is an error here, not a signal
  * for the application.
  */
-#ifndef QMPI_PROFILE_OUTPUT_H
-#define QMPI_PROFILE_OUTPUT_H
+#ifndef QMPI_PROFILE_ATOMIC_FILE_H
+#define QMPI_PROFILE_ATOMIC_FILE_H
 
 #include "toolkit/locale_numbers.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct columns_row {
-    char *cells[COLUMNS_MOST]; /* a note: only the first one */
+    char *fields[COLUMNS_MOST]; /* a note: only the first one */
     int filled;
     bool is_note;
 };
@@ -34,27 +34,27 @@ static struct columns_row *add_row(struct columns *columns)
 {
     if (columns->row_count == columns->row_space) {
         const size_t space = columns->row_space ? 2 * columns->row_space : 32;
-        void *rows = realloc(columns->rows, space * sizeof *columns->rows);
-        if (!rows) {
+        void *records = realloc(columns->records, space * sizeof *columns->records);
+        if (!records) {
             columns->good = false;
             return NULL;
         }
-        columns->rows = rows;
+        columns->records = records;
         columns->row_space = space;
     }
-    struct columns_row *row = &columns->rows[columns->row_count++];
+    struct columns_row *row = &columns->records[columns->row_count++];
     memset(row, 0, sizeof *row);
     return row;
 }
 
 static struct columns_row *current_row(struct columns *columns)
 {
-    struct columns_row *row = columns->row_count ? &columns->rows[columns->row_count - 1] : NULL;
+    struct columns_row *row = columns->row_count ? &columns->records[columns->row_count - 1] : NULL;
     return row && !row->is_note && row->filled < columns->count ? row : add_row(columns);
 }
 
-static void set_cell(struct columns *columns, struct columns_row *row, const char *format,
-                     va_list list)
+static void set_field(struct columns *columns, struct columns_row *row, const char *format,
+                      va_list list)
 {
     char *text;
     if (!row)
@@ -65,14 +65,14 @@ static void set_cell(struct columns *columns, struct columns_row *row, const cha
     } else {
         make_printable(text);
     }
-    row->cells[row->filled++] = text;
+    row->fields[row->filled++] = text;
 }
 
 void columns_add(struct columns *columns, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    set_cell(columns, current_row(columns), format, list);
+    set_field(columns, current_row(columns), format, list);
     va_end(list);
 }
 
@@ -89,7 +89,7 @@ void columns_note(struct columns *columns, const char *format, ...)
     if (row)
         row->is_note = true;
     va_start(list, format);
-    set_cell(columns, row, format, list);
+    set_field(columns, row, format, list);
     va_end(list);
 }
 
@@ -108,9 +108,9 @@ static int measure(const struct columns *columns, int widths[COLUMNS_MOST])
     int total = columns->count - 1;
     memset(widths, 0, COLUMNS_MOST * sizeof *widths);
     for (size_t i = 0; i < columns->row_count; i++) {
-        const struct columns_row *row = &columns->rows[i];
+        const struct columns_row *row = &columns->records[i];
         for (int column = 0; column < row->filled && !row->is_note; column++) {
-            const int needed = width(row->cells[column]);
+            const int needed = width(row->fields[column]);
             widths[column] = needed > widths[column] ? needed : widths[column];
         }
     }
@@ -129,7 +129,7 @@ static void print_row(const struct columns *columns, const struct columns_row *r
 {
     int blanks = 0; /* written only in front of a text: no line ends in them */
     for (int column = 0; column < row->filled; column++) {
-        const char *text = row->cells[column];
+        const char *text = row->fields[column];
         const int free = widths[column] - width(text);
         const int before = columns->align[column] == 'r' && free > 0 ? free : 0;
         if (*text) {
@@ -153,9 +153,9 @@ bool columns_print(struct columns *columns, FILE *stream)
     int widths[COLUMNS_MOST];
     const int gap = good ? measure(columns, widths) : 0;
     for (size_t i = 0; i < columns->row_count && good; i++) {
-        const struct columns_row *row = &columns->rows[i];
+        const struct columns_row *row = &columns->records[i];
         if (row->is_note)
-            fprintf(stream, "%s\n", row->cells[0]);
+            fprintf(stream, "%s\n", row->fields[0]);
         else
             print_row(columns, row, widths, gap, stream);
     }
@@ -166,10 +166,10 @@ bool columns_print(struct columns *columns, FILE *stream)
 void columns_drop(struct columns *columns)
 {
     for (size_t i = 0; i < columns->row_count; i++) {
-        for (int column = 0; column < columns->rows[i].filled; column++)
-            free(columns->rows[i].cells[column]);
+        for (int column = 0; column < columns->records[i].filled; column++)
+            free(columns->records[i].fields[column]);
     }
-    free(columns->rows);
-    columns->rows = NULL;
+    free(columns->records);
+    columns->records = NULL;
     columns->row_count = columns->row_space = 0;
 }

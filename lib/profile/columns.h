@@ -16,7 +16,7 @@ enum { COLUMNS_WIDTH = 94, COLUMNS_MOST = 16 };
 struct columns {
     int count;
     const char *align; /* for each column 'l' or 'r' */
-    struct columns_row *rows;
+    struct columns_row *records;
     size_t row_count, row_space;
     bool good; /* memory was never out */
 };

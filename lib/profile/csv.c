@@ -135,8 +135,8 @@ static void put_head(struct row *row, const struct profile_result *result)
     put_run_number(row, "ranks", result->ranks);
     if (result->rank >= 0)
         put_run_number(row, "rank", result->rank);
-    if (result->ending)
-        put_run(row, "ending", result->ending);
+    if (result->termination)
+        put_run(row, "ending", result->termination);
     if (result->schema != 1) {
         char unfinished[32];
         snprintf(unfinished, sizeof unfinished, "%llu",
@@ -259,8 +259,8 @@ static void put_flights(struct row *row, const struct profile_result *result)
 
 static void put_matrix(struct row *row, const struct profile_result *result)
 {
-    for (size_t i = 0; i < result->cell_count; i++) {
-        const struct profile_cell *cell = &result->matrix[i];
+    for (size_t i = 0; i < result->matrix_entry_count; i++) {
+        const struct profile_matrix_entry *cell = &result->matrix[i];
         set_number(row, COLUMN_from, cell->from);
         set_number(row, COLUMN_to, cell->to);
         set_whole(row, COLUMN_messages, cell->messages);

@@ -25,10 +25,10 @@ static bool read_time(const char *text, time_t *seconds)
     return end != NULL;
 }
 
-bool profile_join_fits(const struct profile_result *result, const struct profile_result *other)
+bool profile_combine_fits(const struct profile_result *result, const struct profile_result *other)
 {
     time_t its, mine;
-    if (other->rank < 0 || (result->rank < 0 && !result->ending) ||
+    if (other->rank < 0 || (result->rank < 0 && !result->termination) ||
         result->tool_id != other->tool_id || strcmp(result->program, other->program) != 0 ||
         strcmp(result->mpi, other->mpi) != 0)
         return false;
@@ -47,23 +47,23 @@ bool profile_join_fits(const struct profile_result *result, const struct profile
 /* ---- Joining ------------------------------------------------------------------------------------
  */
 
-static bool names_ending(const char *endings, const char *its)
+static bool names_termination(const char *terminations, const char *its)
 {
     const size_t length = strlen(its);
-    for (const char *at = endings; (at = strstr(at, its)); at += length) {
-        if ((at == endings || at[-1] == ' ') && (!at[length] || at[length] == ','))
+    for (const char *at = terminations; (at = strstr(at, its)); at += length) {
+        if ((at == terminations || at[-1] == ' ') && (!at[length] || at[length] == ','))
             return true;
     }
     return false;
 }
 
 /* Each different ending once, in the order in which they came. NULL: memory is out. */
-static char *join_endings(const char *mine, const char *its)
+static char *combine_terminations(const char *mine, const char *its)
 {
     char *both;
     mine = mine ? mine : "unknown";
     its = its ? its : "unknown";
-    if (names_ending(mine, its))
+    if (names_termination(mine, its))
         return strdup(mine);
     return asprintf(&both, "%s, %s", mine, its) < 0 ? NULL : both;
 }
@@ -74,19 +74,19 @@ static void replace(char **text, char *other)
     *text = other;
 }
 
-bool profile_join(struct profile_result *result, struct profile_result *other)
+bool profile_combine(struct profile_result *result, struct profile_result *other)
 {
     const bool earlier = strcmp(other->begin, result->begin) < 0;
-    char *ending = join_endings(result->ending, other->ending);
+    char *termination = combine_terminations(result->termination, other->termination);
     char *begin = strdup(earlier ? other->begin : result->begin);
-    if (!ending || !begin) {
+    if (!termination || !begin) {
         profile_result_free(other);
     } else if (profile_merge(result, other)) {
-        replace(&result->ending, ending);
+        replace(&result->termination, termination);
         replace(&result->begin, begin);
         return true;
     }
-    free(ending);
+    free(termination);
     free(begin);
     return false;
 }

@@ -13,7 +13,7 @@
  * joined of some: the same program, MPI library and layer, begun less than a minute apart, and a
  * rank that is not there yet.
  */
-bool profile_join_fits(const struct profile_result *result, const struct profile_result *other);
+bool profile_combine_fits(const struct profile_result *result, const struct profile_result *other);
 
 /*
  * Adds `other` to `result`; `other` is taken over. The result is then of all ranks that were joined
@@ -21,6 +21,6 @@ bool profile_join_fits(const struct profile_result *result, const struct profile
  * with 0, as in a result of all ranks. False: memory is out, `result` is as it was and what was in
  * `other` is lost.
  */
-bool profile_join(struct profile_result *result, struct profile_result *other);
+bool profile_combine(struct profile_result *result, struct profile_result *other);
 
 #endif

@@ -110,9 +110,9 @@ static void read_flight(const struct source *source, void *element)
     it->frame_count = (int)count;
 }
 
-static void read_cell(const struct source *source, void *element)
+static void read_matrix_entry(const struct source *source, void *element)
 {
-    struct profile_cell *it = element;
+    struct profile_matrix_entry *it = element;
     it->from = source_int(source, "from", 0);
     it->to = source_int(source, "to", 0);
     it->messages = source_whole(source, "messages");
@@ -169,7 +169,7 @@ static void read_result(const struct source *root, struct profile_result *result
     result->tool_id = source_int(root, "layer", 0);
     result->ranks = source_int(root, "ranks", 1);
     result->rank = source_member(root, "rank") ? source_int(root, "rank", 0) : -1;
-    result->ending = source_optional_string(root, "ending");
+    result->termination = source_optional_string(root, "ending");
     read_spread(root, "application", &result->application);
     read_spread(root, "time", &result->time);
     if (result->schema >= 2) {
@@ -182,7 +182,7 @@ static void read_result(const struct source *root, struct profile_result *result
     READ("processes", processes, process_count, process);
     READ("functions", functions, function_count, function);
     READ("callsites", callsites, callsite_count, callsite);
-    READ("matrix", matrix, cell_count, cell);
+    READ("matrix", matrix, matrix_entry_count, matrix_entry);
     READ("communicators", communicators, communicator_count, communicator);
     READ("files", files, file_count, file);
     READ("regions", regions, region_count, region);
@@ -259,12 +259,12 @@ static json_t *load(const char *path, char **problem)
 
 static int read_schema(const struct source *root)
 {
-    static const char family[] = "qmpi-profile/";
+    static const char dependencies[] = "qmpi-profile/";
     struct reader *reader = root->reader;
     char *schema = source_string(root, "schema"), *end = NULL;
-    const bool ours = schema && !strncmp(schema, family, strlen(family));
-    const unsigned long version = ours ? strtoul(schema + strlen(family), &end, 10) : 0;
-    const bool is_number = ours && end != schema + strlen(family) && !*end;
+    const bool ours = schema && !strncmp(schema, dependencies, strlen(dependencies));
+    const unsigned long version = ours ? strtoul(schema + strlen(dependencies), &end, 10) : 0;
+    const bool is_number = ours && end != schema + strlen(dependencies) && !*end;
     const bool known = is_number && version >= 1 && version <= PROFILE_SCHEMA;
     if (schema && !known) {
         char *shown = qmpi_shorten(schema);

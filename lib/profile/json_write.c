@@ -147,7 +147,7 @@ static json_t *flight(const void *element)
 
 static json_t *cell(const void *element)
 {
-    const struct profile_cell *it = element;
+    const struct profile_matrix_entry *it = element;
     return json_pack("{s:i, s:i, s:o, s:o}", "from", it->from, "to", it->to, "messages",
                      whole(it->messages), "bytes", whole(it->bytes));
 }
@@ -239,8 +239,8 @@ static bool put_head(FILE *stream, const struct profile_result *result)
                 put_member(stream, "ranks", json_integer(result->ranks));
     if (result->rank >= 0)
         good = good && put_member(stream, "rank", json_integer(result->rank));
-    if (result->ending)
-        good = good && put_member(stream, "ending", string(result->ending));
+    if (result->termination)
+        good = good && put_member(stream, "ending", string(result->termination));
     good = good && put_member(stream, "application", spread(&result->application)) &&
            put_member(stream, "time", spread(&result->time));
     if (schema_of(result) >= 2)
@@ -259,7 +259,7 @@ bool profile_print_json(FILE *stream, const struct profile_result *result)
         put_head(stream, result) && PUT("processes", processes, process_count, process) &&
         PUT("functions", functions, function_count, function) &&
         PUT("callsites", callsites, callsite_count, callsite) &&
-        PUT("matrix", matrix, cell_count, cell) &&
+        PUT("matrix", matrix, matrix_entry_count, cell) &&
         PUT("communicators", communicators, communicator_count, communicator) &&
         PUT("files", files, file_count, file) && PUT("regions", regions, region_count, region);
 #undef PUT

@@ -80,7 +80,7 @@ size_t merge_arrays(const struct kind *kind, void *mine, size_t count, const voi
     static const union {
         struct profile_function function;
         struct profile_callsite callsite;
-        struct profile_cell cell;
+        struct profile_matrix_entry cell;
         struct profile_communicator communicator;
         struct profile_file file;
         struct profile_region region;
@@ -119,7 +119,7 @@ size_t merge_arrays(const struct kind *kind, void *mine, size_t count, const voi
 #define FOR_EACH_ARRAY(X)                                                                          \
     X(functions, function_count)                                                                   \
     X(callsites, callsite_count)                                                                   \
-    X(matrix, cell_count)                                                                          \
+    X(matrix, matrix_entry_count)                                                                  \
     X(communicators, communicator_count)                                                           \
     X(files, file_count)                                                                           \
     X(regions, region_count)                                                                       \

@@ -4,8 +4,8 @@
  * does so at MPI_Finalize, rank after rank; `qmpi report` (join.h) with the files that single
  * processes left. Where a function, call site, … is missing in one of them its ranks count as 0.
  */
-#ifndef QMPI_PROFILE_PROFILE_MERGE_H
-#define QMPI_PROFILE_PROFILE_MERGE_H
+#ifndef QMPI_PROFILE_MERGE_H
+#define QMPI_PROFILE_MERGE_H
 
 #include "profile/result.h"
 

@@ -100,24 +100,25 @@ const struct kind merge_callsites = {sizeof(struct profile_callsite), compare_ca
 /* ---- The matrix ---------------------------------------------------------------------------------
  */
 
-static int compare_cells(const void *mine, const void *its)
+static int compare_matrix_entries(const void *mine, const void *its)
 {
-    const struct profile_cell *a = mine, *b = its;
+    const struct profile_matrix_entry *a = mine, *b = its;
     const int order = compare_ints(a->from, b->from);
     return order ? order : compare_ints(a->to, b->to);
 }
 
 /* A rank's own sends and another one's reads from its window meet in one cell. */
-static void add_cell(void *mine, const void *its, struct sides ranks)
+static void add_matrix_entry(void *mine, const void *its, struct sides ranks)
 {
-    struct profile_cell *a = mine;
-    const struct profile_cell *b = its;
+    struct profile_matrix_entry *a = mine;
+    const struct profile_matrix_entry *b = its;
     (void)ranks;
     a->messages += b->messages;
     a->bytes += b->bytes;
 }
 
-const struct kind merge_matrix = {sizeof(struct profile_cell), compare_cells, NULL, add_cell};
+const struct kind merge_matrix = {sizeof(struct profile_matrix_entry), compare_matrix_entries, NULL,
+                                  add_matrix_entry};
 
 /* ---- Communicators, files -----------------------------------------------------------------------
  */

@@ -71,7 +71,7 @@ void profile_result_free(struct profile_result *result)
     free(result->program);
     free(result->mpi);
     free(result->begin);
-    free(result->ending);
+    free(result->termination);
     free(result);
 }
 

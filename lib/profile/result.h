@@ -59,7 +59,7 @@ struct profile_callsite {
 };
 
 /* Messages and one-sided accesses from one rank of MPI_COMM_WORLD to another. */
-struct profile_cell {
+struct profile_matrix_entry {
     int from, to;
     uint64_t messages, bytes;
 };
@@ -125,8 +125,8 @@ struct profile_result {
     int tool_id;
     int ranks; /* how many processes there are in it */
     /* Only in the file of one process that could not join the others, or of a checkpoint: */
-    int rank;     /* that process's; -1: it is of all ranks */
-    char *ending; /* "exit", "MPI_Abort", "signal SIGTERM", "checkpoint", "MPI_Pcontrol",
+    int rank;          /* that process's; -1: it is of all ranks */
+    char *termination; /* "exit", "MPI_Abort", "signal SIGTERM", "checkpoint", "MPI_Pcontrol",
                      PROFILE_SESSIONS_ENDED; NULL: MPI_Finalize */
     struct profile_spread application, time; /* per rank; `time` is in MPI */
     /* Receives that were posted (MPI_Irecv, MPI_Start) and not seen to complete: freed, or pending.
@@ -140,8 +140,8 @@ struct profile_result {
     size_t function_count;
     struct profile_callsite *callsites; /* most time first */
     size_t callsite_count;
-    struct profile_cell *matrix; /* by from, then to */
-    size_t cell_count;
+    struct profile_matrix_entry *matrix; /* by from, then to */
+    size_t matrix_entry_count;
     struct profile_communicator *communicators;
     size_t communicator_count;
     struct profile_file *files;

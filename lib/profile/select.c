@@ -10,42 +10,42 @@ static bool matches(const char *name, const char *pattern)
     return fnmatch(pattern, name, FNM_CASEFOLD) == 0;
 }
 
-static size_t select_functions(struct profile_function *functions, size_t count,
+static size_t filter_functions(struct profile_function *functions, size_t count,
                                const char *pattern)
 {
-    size_t kept = 0;
+    size_t saved = 0;
     for (size_t i = 0; i < count; i++) {
         if (matches(functions[i].name, pattern)) {
-            functions[kept++] = functions[i];
+            functions[saved++] = functions[i];
             continue;
         }
         profile_function_clear(&functions[i]);
     }
-    return kept;
+    return saved;
 }
 
-static size_t select_callsites(struct profile_callsite *callsites, size_t count,
+static size_t filter_callsites(struct profile_callsite *callsites, size_t count,
                                const char *pattern)
 {
-    size_t kept = 0;
+    size_t saved = 0;
     for (size_t i = 0; i < count; i++) {
         if (matches(callsites[i].name, pattern)) {
-            callsites[kept++] = callsites[i];
+            callsites[saved++] = callsites[i];
             continue;
         }
         profile_callsite_clear(&callsites[i]);
     }
-    return kept;
+    return saved;
 }
 
-size_t profile_select(struct profile_result *result, const char *pattern)
+size_t profile_filter(struct profile_result *result, const char *pattern)
 {
-    result->function_count = select_functions(result->functions, result->function_count, pattern);
-    result->callsite_count = select_callsites(result->callsites, result->callsite_count, pattern);
+    result->function_count = filter_functions(result->functions, result->function_count, pattern);
+    result->callsite_count = filter_callsites(result->callsites, result->callsite_count, pattern);
     for (size_t i = 0; i < result->region_count; i++) {
         struct profile_region *region = &result->regions[i];
         region->function_count =
-            select_functions(region->functions, region->function_count, pattern);
+            filter_functions(region->functions, region->function_count, pattern);
     }
     return result->function_count;
 }

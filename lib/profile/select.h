@@ -10,6 +10,6 @@
  * (fnmatch, upper and lower case alike) and drops the others. What is not told by function
  * (matrix, communicators, files, processes, totals) stays as it is. How many functions are left.
  */
-size_t profile_select(struct profile_result *result, const char *pattern);
+size_t profile_filter(struct profile_result *result, const char *pattern);
 
 #endif

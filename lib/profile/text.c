@@ -28,15 +28,15 @@ void text_rest(FILE *stream, size_t count, int top, const char *what)
  */
 
 /* How it came that these are not the figures of all ranks. */
-static const char *describe_ending(const struct profile_result *result)
+static const char *describe_termination(const struct profile_result *result)
 {
-    if (!strcmp(result->ending, PROFILE_SESSIONS_ENDED))
+    if (!strcmp(result->termination, PROFILE_SESSIONS_ENDED))
         return result->rank >= 0 ? ", which reported for itself: "
                                  : " that reported each for itself: ";
     if (result->rank < 0)
         return " that did not come to MPI_Finalize: ";
-    return strcmp(result->ending, "checkpoint") ? ", which ended without MPI_Finalize: "
-                                                : ", which was still running: a ";
+    return strcmp(result->termination, "checkpoint") ? ", which ended without MPI_Finalize: "
+                                                     : ", which was still running: a ";
 }
 
 /* Whose figures these are. */
@@ -44,14 +44,14 @@ static bool print_subject(FILE *stream, const struct profile_result *result)
 {
     struct columns lines;
     columns_start(&lines, "l");
-    const char *ending = result->ending ? result->ending : "";
-    const char *described = result->ending ? describe_ending(result) : "";
+    const char *termination = result->termination ? result->termination : "";
+    const char *described = result->termination ? describe_termination(result) : "";
     if (result->rank >= 0)
         columns_note(&lines, "profile (layer %d): rank %d alone%s%s", result->tool_id, result->rank,
-                     described, ending);
+                     described, termination);
     else
         columns_note(&lines, "profile (layer %d): %d rank%s%s%s", result->tool_id, result->ranks,
-                     result->ranks == 1 ? "" : "s", described, ending);
+                     result->ranks == 1 ? "" : "s", described, termination);
     columns_note(&lines, "program  %s", result->program ? result->program : "");
     columns_note(&lines, "begun    %s", result->begin ? result->begin : "");
     columns_note(&lines, "MPI      %s", result->mpi ? result->mpi : "");
@@ -212,7 +212,7 @@ static bool say(const struct profile_result *result, int top)
     if (stream && fclose(stream) != 0)
         good = false;
     if (good)
-        qmpi_say(text);
+        qmpi_print(text);
     if (numbers) {
         uselocale(before);
         freelocale(numbers);

@@ -4,8 +4,8 @@
  * Tables that would be empty are left out. Rows stand in the order of the result
  * (profile_result_sort in result.h), figures have three digits and a unit.
  */
-#ifndef QMPI_PROFILE_PROFILE_TEXT_H
-#define QMPI_PROFILE_PROFILE_TEXT_H
+#ifndef QMPI_PROFILE_TEXT_H
+#define QMPI_PROFILE_TEXT_H
 
 #include "profile/result.h"
 
@@ -27,7 +27,7 @@ enum profile_section {
 
 /*
  * Writes all tables to a file (as profile_write_json), or, where `path` is NULL, to stderr through
- * qmpi_say. `top` is how many rows a table has at most; 0: all.
+ * qmpi_print. `top` is how many rows a table has at most; 0: all.
  */
 bool profile_write_text(const struct profile_result *result, const char *path, int top,
                         char **problem);

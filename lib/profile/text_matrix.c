@@ -111,7 +111,7 @@ static void scale_map(struct map *map, const struct profile_result *result)
 {
     int most = 0;
     map->least = 64;
-    for (size_t i = 0; i < result->cell_count; i++) {
+    for (size_t i = 0; i < result->matrix_entry_count; i++) {
         if (!result->matrix[i].bytes)
             continue;
         const int value = exponent(result->matrix[i].bytes);
@@ -124,8 +124,8 @@ static void scale_map(struct map *map, const struct profile_result *result)
 static void fill_map(struct map *map, const struct profile_result *result)
 {
     memset(map->marks, ' ', sizeof map->marks);
-    for (size_t i = 0; i < result->cell_count; i++) {
-        const struct profile_cell *cell = &result->matrix[i];
+    for (size_t i = 0; i < result->matrix_entry_count; i++) {
+        const struct profile_matrix_entry *cell = &result->matrix[i];
         map->marks[cell->from][cell->to] =
             cell->bytes ? level_marks[(exponent(cell->bytes) - map->least) / map->step] : 'o';
     }
@@ -172,10 +172,10 @@ static void print_map(FILE *stream, const struct map *map)
 /* ---- Pairs --------------------------------------------------------------------------------------
  */
 
-static int compare_cells(const void *a, const void *b)
+static int compare_matrix_entries(const void *a, const void *b)
 {
-    const struct profile_cell *mine = *(const struct profile_cell *const *)a;
-    const struct profile_cell *its = *(const struct profile_cell *const *)b;
+    const struct profile_matrix_entry *mine = *(const struct profile_matrix_entry *const *)a;
+    const struct profile_matrix_entry *its = *(const struct profile_matrix_entry *const *)b;
     if (mine->bytes != its->bytes)
         return mine->bytes < its->bytes ? 1 : -1;
     if (mine->messages != its->messages)
@@ -186,17 +186,17 @@ static int compare_cells(const void *a, const void *b)
 static bool print_pairs(FILE *stream, const struct profile_result *result, int top)
 {
     static const char *const headings[] = {"from", "to", "messages", "bytes", "per message", NULL};
-    const struct profile_cell **order = malloc(result->cell_count * sizeof *order);
+    const struct profile_matrix_entry **order = malloc(result->matrix_entry_count * sizeof *order);
     struct columns columns;
     if (!order)
         return false;
-    for (size_t i = 0; i < result->cell_count; i++)
+    for (size_t i = 0; i < result->matrix_entry_count; i++)
         order[i] = &result->matrix[i];
-    qsort(order, result->cell_count, sizeof *order, compare_cells);
+    qsort(order, result->matrix_entry_count, sizeof *order, compare_matrix_entries);
     columns_start(&columns, "rrrrr");
     columns_add_all(&columns, headings);
-    for (size_t i = 0; i < text_shown(result->cell_count, top); i++) {
-        const struct profile_cell *cell = order[i];
+    for (size_t i = 0; i < text_shown(result->matrix_entry_count, top); i++) {
+        const struct profile_matrix_entry *cell = order[i];
         columns_add(&columns, "%d", cell->from);
         columns_add(&columns, "%d", cell->to);
         columns_add(&columns, "%llu", (unsigned long long)cell->messages);
@@ -206,16 +206,16 @@ static bool print_pairs(FILE *stream, const struct profile_result *result, int t
     }
     free(order);
     const bool good = columns_print(&columns, stream);
-    text_rest(stream, result->cell_count, top, "pairs");
+    text_rest(stream, result->matrix_entry_count, top, "pairs");
     return good;
 }
 
 /* A file of some processes names ranks beyond its own; a map shows all that are named. */
 static int map_ranks(const struct profile_result *result)
 {
-    int ranks = result->ending ? 1 : result->ranks;
-    for (size_t i = 0; i < result->cell_count; i++) {
-        const struct profile_cell *cell = &result->matrix[i];
+    int ranks = result->termination ? 1 : result->ranks;
+    for (size_t i = 0; i < result->matrix_entry_count; i++) {
+        const struct profile_matrix_entry *cell = &result->matrix[i];
         const int last = cell->from > cell->to ? cell->from : cell->to;
         ranks = last >= ranks && last < MAP_RANKS ? last + 1 : ranks;
         if (cell->from < 0 || cell->to < 0 || last >= MAP_RANKS)
@@ -227,7 +227,7 @@ static int map_ranks(const struct profile_result *result)
 bool text_matrix(FILE *stream, const struct profile_result *result, int top)
 {
     struct map map = {.ranks = map_ranks(result)};
-    if (!result->cell_count)
+    if (!result->matrix_entry_count)
         return true;
     fprintf(stream, "\nCommunication between ranks, by bytes\n");
     if (result->rank < 0 && map.ranks > 1 && map.ranks <= MAP_RANKS) {

@@ -54,10 +54,10 @@ static int try(char *path, GElf_Word checksum, char **found)
     return -1;
 }
 
-static char *join(const char *folder, const char *below, const char *name)
+static char *make_path(const char *folder, const char *subdirectory, const char *name)
 {
     char *path;
-    return asprintf(&path, "%s%s/%s", folder, below, name) < 0 ? NULL : path;
+    return asprintf(&path, "%s%s/%s", folder, subdirectory, name) < 0 ? NULL : path;
 }
 
 /* Beside `file`; where that is a symbolic link, its target has been tried before. */
@@ -68,16 +68,16 @@ static int find_beside(const char *file, const char *link, GElf_Word checksum, c
     int descriptor = -1;
     if (!folder)
         return -1;
-    char *beside = join(folder, "", link);
+    char *beside = make_path(folder, "", link);
     /* A link to the file itself is none: a debug file may keep the section of its module. */
     if (beside && strcmp(beside, file) != 0)
         descriptor = try(beside, checksum, found);
     else
         free(beside);
     if (descriptor < 0)
-        descriptor = try(join(folder, "/.debug", link), checksum, found);
+        descriptor = try(make_path(folder, "/.debug", link), checksum, found);
     if (descriptor < 0 && *folder == '/')
-        descriptor = try(join(debug_folder, folder, link), checksum, found);
+        descriptor = try(make_path(debug_folder, folder, link), checksum, found);
     free(folder);
     return descriptor;
 }

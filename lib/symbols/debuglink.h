@@ -4,8 +4,8 @@
  * .gnu_debugaltlink beside the module, in .debug beside it and below the debug folders. What
  * libdwfl's own search does, but for its last step: asking a debuginfod server.
  */
-#ifndef QMPI_PROFILE_DEBUG_FILE_H
-#define QMPI_PROFILE_DEBUG_FILE_H
+#ifndef QMPI_SYMBOLS_DEBUGLINK_H
+#define QMPI_SYMBOLS_DEBUGLINK_H
 
 #include <elfutils/libdwfl.h>
 

@@ -71,7 +71,7 @@ static struct module *known(uint64_t address)
 }
 
 /* The program may go to another folder before the path is asked for. */
-static const char *keep_name(const char *name)
+static const char *intern_name(const char *name)
 {
     const size_t length = strlen(name) + 1, room = *name == '/' ? 0 : PATH_MAX;
     char *copy = tool_memory_take(room + length);
@@ -103,7 +103,7 @@ void modules_note(uint64_t address)
     const struct module *seen = known(address);
     if (seen && is_same(seen, &found, name))
         return;
-    if (!(module = tool_memory_take(sizeof *module)) || !(name = keep_name(name)))
+    if (!(module = tool_memory_take(sizeof *module)) || !(name = intern_name(name)))
         return;
     module->begin = found.begin;
     module->end = found.end;

@@ -3,8 +3,8 @@
  * The files that callers lie in: an address as module and offset, which is the same in all ranks.
  * Noted when a call site is first seen, for the module may be unloaded before the end.
  */
-#ifndef QMPI_PROFILE_MODULES_H
-#define QMPI_PROFILE_MODULES_H
+#ifndef QMPI_SYMBOLS_MODULES_H
+#define QMPI_SYMBOLS_MODULES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -36,21 +36,21 @@ static char *demangle(const char *name)
         memcpy(&function, &found, sizeof function);
     }
     int status = 0;
-    char *readable = function ? function(name, NULL, NULL, &status) : NULL;
-    char *clone = readable ? strstr(readable, " [clone ") : NULL;
+    char *demangled = function ? function(name, NULL, NULL, &status) : NULL;
+    char *clone = demangled ? strstr(demangled, " [clone ") : NULL;
     if (clone) /* of no interest: what the compiler made of it */
         *clone = '\0';
-    return readable;
+    return demangled;
 }
 
 static void set_function(struct profile_frame *frame, const char *name)
 {
-    char *readable = name ? demangle(name) : NULL;
-    if (!readable && name)
-        readable = strdup(name);
-    if (readable) {
+    char *demangled = name ? demangle(name) : NULL;
+    if (!demangled && name)
+        demangled = strdup(name);
+    if (demangled) {
         free(frame->function);
-        frame->function = readable;
+        frame->function = demangled;
     }
 }
 

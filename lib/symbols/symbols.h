@@ -5,8 +5,8 @@
  * module's symbol table. C++ names are demangled where a C++ runtime is there. Reads files only on
  * this machine: no debuginfod server is ever asked.
  */
-#ifndef QMPI_PROFILE_SYMBOLS_H
-#define QMPI_PROFILE_SYMBOLS_H
+#ifndef QMPI_SYMBOLS_SYMBOLS_H
+#define QMPI_SYMBOLS_SYMBOLS_H
 
 #include "profile/result.h"
 

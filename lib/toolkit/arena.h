@@ -4,8 +4,8 @@
  * signal may have struck the program in malloc, and its handler may call MPI. It is zero, aligned
  * to a cache line, and never given back.
  */
-#ifndef QMPI_TOOL_MEMORY_H
-#define QMPI_TOOL_MEMORY_H
+#ifndef QMPI_TOOLKIT_ARENA_H
+#define QMPI_TOOLKIT_ARENA_H
 
 #include <stddef.h>
 

@@ -50,28 +50,28 @@ static uintptr_t read_number(struct reader *reader, int *end)
     }
 }
 
-static struct own_stack find(struct reader *reader, uintptr_t anchor, bool grows)
+static struct thread_stack find(struct reader *reader, uintptr_t anchor, bool grows)
 {
-    uintptr_t below = 0;
+    uintptr_t lowest = 0;
     for (int c = 0; c >= 0;) {
         const uintptr_t begin = read_number(reader, &c), end = c < 0 ? 0 : read_number(reader, &c);
         if (anchor >= begin && anchor < end)
-            return (struct own_stack){grows ? below : begin, end};
-        below = end;
+            return (struct thread_stack){grows ? lowest : begin, end};
+        lowest = end;
         while (c >= 0 && c != '\n')
             c = next_char(reader);
     }
-    return (struct own_stack){0, 0};
+    return (struct thread_stack){0, 0};
 }
 
-struct own_stack own_stack_find(void)
+struct thread_stack thread_stack_find(void)
 {
     const bool is_first = syscall(SYS_gettid) == getpid();
     const uintptr_t anchor = is_first ? (uintptr_t)__libc_stack_end : (uintptr_t)&local;
     struct reader reader = {.descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
     if (reader.descriptor < 0)
-        return (struct own_stack){0, 0};
-    const struct own_stack stack = find(&reader, anchor, is_first);
+        return (struct thread_stack){0, 0};
+    const struct thread_stack stack = find(&reader, anchor, is_first);
     close(reader.descriptor);
     return stack;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Where this thread's stack is: what the C library knows of it, it tells with the help of malloc.
  */
-#ifndef QMPI_OWN_STACK_H
-#define QMPI_OWN_STACK_H
+#ifndef QMPI_TOOLKIT_CALL_STACK_H
+#define QMPI_TOOLKIT_CALL_STACK_H
 
 #include <stdint.h>
 
-struct own_stack {
+struct thread_stack {
     uintptr_t begin, end; /* both 0: it cannot be told */
 };
 
 /* Reads it from /proc/self/maps. In a signal handler too. Some ten microseconds. */
-struct own_stack own_stack_find(void);
+struct thread_stack thread_stack_find(void);
 
 #endif

@@ -4,8 +4,8 @@
  * cores whatever they do, else CLOCK_MONOTONIC. Readings are in ticks; how long a tick is comes out
  * at the end, from the whole run, so that calibrating delays no program.
  */
-#ifndef QMPI_CLOCK_H
-#define QMPI_CLOCK_H
+#ifndef QMPI_TOOLKIT_CLOCK_H
+#define QMPI_TOOLKIT_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers with a decimal point, read and written, whatever locale the application chose. */
-#ifndef QMPI_TOOL_NUMBERS_H
-#define QMPI_TOOL_NUMBERS_H
+#ifndef QMPI_TOOLKIT_LOCALE_NUMBERS_H
+#define QMPI_TOOLKIT_LOCALE_NUMBERS_H
 
 #include <locale.h>
 

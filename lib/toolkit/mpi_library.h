@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which loaded files belong to the MPI library: itself and all that it needs, and they need. */
-#ifndef QMPI_MPI_LIBRARY_H
-#define QMPI_MPI_LIBRARY_H
+#ifndef QMPI_TOOLKIT_MPI_LIBRARY_H
+#define QMPI_TOOLKIT_MPI_LIBRARY_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of a layer, read in `init`. What is wrong is said by QMPIX_Tool_fail. */
-#ifndef QMPI_TOOL_OPTION_H
-#define QMPI_TOOL_OPTION_H
+#ifndef QMPI_TOOLKIT_OPTIONS_H
+#define QMPI_TOOLKIT_OPTIONS_H
 
 #include <stdbool.h>
 

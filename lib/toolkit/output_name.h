@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of the bundled tools' output files, in the same form for all of them. */
-#ifndef QMPI_FILE_NAME_H
-#define QMPI_FILE_NAME_H
+#ifndef QMPI_TOOLKIT_OUTPUT_NAME_H
+#define QMPI_TOOLKIT_OUTPUT_NAME_H
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 /* See private_comm.h. */
 #include "toolkit/private_comm.h"
 
-bool tool_own_comm(MPI_Comm *comm)
+bool tool_private_comm(MPI_Comm *comm)
 {
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);

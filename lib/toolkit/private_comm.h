@@ -4,8 +4,8 @@
  * and none of the application's attribute callbacks runs. And what an MPI older than 4.0 lacks of
  * sessions: in it none is ever opened.
  */
-#ifndef QMPI_TOOL_OWN_COMM_H
-#define QMPI_TOOL_OWN_COMM_H
+#ifndef QMPI_TOOLKIT_PRIVATE_COMM_H
+#define QMPI_TOOLKIT_PRIVATE_COMM_H
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@ typedef struct tool_no_session *MPI_Session;
 #endif
 
 /* Of all processes of MPI_COMM_WORLD; collective. The caller frees it. False: MPI would not. */
-bool tool_own_comm(MPI_Comm *comm);
+bool tool_private_comm(MPI_Comm *comm);
 
 /* The group of all processes, of the session's where one is given. The caller frees it. */
 bool tool_world_group(MPI_Session session, MPI_Group *group);

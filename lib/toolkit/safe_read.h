@@ -3,8 +3,8 @@
  * Reading memory that a program points to, right or wrong: the kernel copies, and says so where a
  * plain access would fault. One system call; in any thread, in a signal handler too.
  */
-#ifndef QMPI_SAFE_COPY_H
-#define QMPI_SAFE_COPY_H
+#ifndef QMPI_TOOLKIT_SAFE_READ_H
+#define QMPI_TOOLKIT_SAFE_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,11 +8,11 @@
 
 void tool_sessions_make(struct tool_sessions *sessions)
 {
-    *sessions = (struct tool_sessions){.made = MPI_COMM_NULL, .own = MPI_COMM_NULL};
+    *sessions = (struct tool_sessions){.made = MPI_COMM_NULL, .private_comm = MPI_COMM_NULL};
     pthread_mutex_init(&sessions->lock, NULL);
 }
 
-void tool_sessions_keep(int tool_id)
+void tool_sessions_retain(int tool_id)
 {
     static const enum QMPI_Functions_enum functions[] = {
         MPI_FINALIZE_T,         MPI_SESSION_INIT_T,
@@ -66,33 +66,33 @@ static bool propose(struct tool_sessions *sessions, MPI_Session *session)
 }
 
 /* Nobody has used `comm` yet: all processes come here first. */
-static bool agree(MPI_Comm comm, bool ready, MPI_Comm *own)
+static bool agree(MPI_Comm comm, bool ready, MPI_Comm *private_comm)
 {
     int mine = ready, all = 0;
-    if (PMPI_Comm_dup(comm, own) != MPI_SUCCESS)
+    if (PMPI_Comm_dup(comm, private_comm) != MPI_SUCCESS)
         return false;
-    PMPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
-    if (PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, *own) == MPI_SUCCESS && all)
+    PMPI_Comm_set_errhandler(*private_comm, MPI_ERRORS_RETURN);
+    if (PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, *private_comm) == MPI_SUCCESS && all)
         return true;
-    PMPI_Comm_free(own);
+    PMPI_Comm_free(private_comm);
     return false;
 }
 
-void tool_sessions_join(struct tool_sessions *sessions, MPI_Comm comm)
+void tool_sessions_add(struct tool_sessions *sessions, MPI_Comm comm)
 {
     MPI_Session session;
-    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm private_comm = MPI_COMM_NULL;
     int size = 0;
     if (comm == MPI_COMM_NULL || PMPI_Comm_size(comm, &size) != MPI_SUCCESS ||
         size != sessions->size)
         return;
     const bool ready = propose(sessions, &session);
-    const bool good = agree(comm, ready, &own);
+    const bool good = agree(comm, ready, &private_comm);
     pthread_mutex_lock(&sessions->lock);
     if (good) {
         sessions->session = session;
         sessions->made = comm;
-        sessions->own = own;
+        sessions->private_comm = private_comm;
     } else if (ready) {
         sessions->chosen = false;
     }
@@ -101,19 +101,20 @@ void tool_sessions_join(struct tool_sessions *sessions, MPI_Comm comm)
 
 void tool_sessions_leave(struct tool_sessions *sessions, MPI_Comm comm, bool disconnects)
 {
-    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm private_comm = MPI_COMM_NULL;
     pthread_mutex_lock(&sessions->lock);
-    if (sessions->own != MPI_COMM_NULL && comm != MPI_COMM_NULL && comm == sessions->made) {
+    if (sessions->private_comm != MPI_COMM_NULL && comm != MPI_COMM_NULL &&
+        comm == sessions->made) {
         sessions->made = MPI_COMM_NULL; /* the handle may be another one's then */
         if (disconnects) {
-            own = sessions->own;
-            sessions->own = MPI_COMM_NULL;
+            private_comm = sessions->private_comm;
+            sessions->private_comm = MPI_COMM_NULL;
             sessions->chosen = false;
         }
     }
     pthread_mutex_unlock(&sessions->lock);
-    if (own != MPI_COMM_NULL)
-        PMPI_Comm_free(&own);
+    if (private_comm != MPI_COMM_NULL)
+        PMPI_Comm_free(&private_comm);
 }
 
 bool tool_sessions_end(struct tool_sessions *sessions, MPI_Session session, MPI_Comm *comm,
@@ -125,10 +126,10 @@ bool tool_sessions_end(struct tool_sessions *sessions, MPI_Session session, MPI_
             sessions->open[i--] = sessions->open[--sessions->count];
     }
     *last = sessions->count == 0;
-    const bool all = sessions->own != MPI_COMM_NULL && session == sessions->session;
+    const bool all = sessions->private_comm != MPI_COMM_NULL && session == sessions->session;
     if (all) {
-        *comm = sessions->own;
-        sessions->own = MPI_COMM_NULL;
+        *comm = sessions->private_comm;
+        sessions->private_comm = MPI_COMM_NULL;
         sessions->made = MPI_COMM_NULL;
         sessions->chosen = false;
     }

@@ -88,8 +88,9 @@ static bool comes_again(int number, const siginfo_t *info)
 }
 
 /* By this name the handlers of other tools know ours. */
-static void struck(int number, siginfo_t *info, void *context);
-extern __typeof__(struck) qmpi_tool_struck __attribute__((alias("struck"), visibility("default")));
+static void on_fatal_signal(int number, siginfo_t *info, void *context);
+extern __typeof__(on_fatal_signal) qmpi_tool_on_fatal_signal
+    __attribute__((alias("on_fatal_signal"), visibility("default")));
 
 static const void *address_of(const struct sigaction *action)
 {
@@ -99,14 +100,14 @@ static const void *address_of(const struct sigaction *action)
 
 static bool is_ours(const struct sigaction *action)
 {
-    return action->sa_flags & SA_SIGINFO && action->sa_sigaction == struck;
+    return action->sa_flags & SA_SIGINFO && action->sa_sigaction == on_fatal_signal;
 }
 
 static bool is_tools(const struct sigaction *action)
 {
     Dl_info info;
     return action->sa_flags & SA_SIGINFO && dladdr(address_of(action), &info) && info.dli_sname &&
-           !strcmp(info.dli_sname, "qmpi_tool_struck");
+           !strcmp(info.dli_sname, "qmpi_tool_on_fatal_signal");
 }
 
 /* Whether a handler of the program's called us, which sees tools' handlers as those of before
@@ -120,7 +121,7 @@ static bool is_chained(int number)
            !is_default(&now) && !is_tools(&now);
 }
 
-static void struck(int number, siginfo_t *info, void *context)
+static void on_fatal_signal(int number, siginfo_t *info, void *context)
 {
     static atomic_bool busy;
     const int error = errno, place = place_of(number);
@@ -133,7 +134,7 @@ static void struck(int number, siginfo_t *info, void *context)
             const struct timespec pause = {TOOL_SIGNALS_PATIENCE + 2, 0};
             nanosleep(&pause, NULL);
         } else {
-            user->struck(number, signals[place].name);
+            user->on_fatal_signal(number, signals[place].name);
         }
     }
     /* Two handlers that each hold the other for the one before would never end the process. */
@@ -188,7 +189,7 @@ void tool_signals_watch(const struct tool_signals *new_user)
 {
     struct sigaction ours;
     memset(&ours, 0, sizeof ours);
-    ours.sa_sigaction = struck;
+    ours.sa_sigaction = on_fatal_signal;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigfillset(&ours.sa_mask);
     user = new_user;

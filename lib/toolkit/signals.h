@@ -10,8 +10,8 @@
  * ours (QMPIX_Tool_sigaction), so that it cannot chain to it. Each tool that uses this has a copy
  * of its own.
  */
-#ifndef QMPI_SIGNALS_H
-#define QMPI_SIGNALS_H
+#ifndef QMPI_TOOLKIT_SIGNALS_H
+#define QMPI_TOOLKIT_SIGNALS_H
 
 #include <stdbool.h>
 
@@ -19,7 +19,7 @@ enum { TOOL_SIGNALS_PATIENCE = 20 /* seconds that `struck` may take */ };
 
 struct tool_signals {
     bool (*wants)(void); /* whether there is anything left to say; in the handler */
-    void (*struck)(int number, const char *name); /* in the handler, once: "SIGTERM" */
+    void (*on_fatal_signal)(int number, const char *name); /* in the handler, once: "SIGTERM" */
 };
 
 /* Begins to watch; again: watches also what has become watchable. `user` is not copied. */

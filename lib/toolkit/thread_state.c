@@ -9,19 +9,19 @@
 #include <signal.h>
 #include <stdint.h>
 
-_Thread_local struct own_thread *own_thread_level;
+_Thread_local struct thread_level *thread_level_current;
 
 static size_t level_size;
-static void (*level_left)(struct own_thread *level);
+static void (*level_left)(struct thread_level *level);
 static pthread_key_t key;
-static _Atomic(struct own_thread *) all;
+static _Atomic(struct thread_level *) all;
 
 /* Levels stay where they are: whoever reads what is in them may be at it. */
 static void leave(void *data)
 {
-    struct own_thread *first = data;
-    own_thread_level = NULL;
-    for (struct own_thread *level = first; level; level = level->deeper) {
+    struct thread_level *first = data;
+    thread_level_current = NULL;
+    for (struct thread_level *level = first; level; level = level->deeper) {
         level->busy = NULL;
         if (level_left)
             level_left(level);
@@ -29,7 +29,7 @@ static void leave(void *data)
     atomic_store_explicit(&first->taken, false, memory_order_release);
 }
 
-void own_thread_start(size_t size, void (*left)(struct own_thread *level))
+void thread_level_start(size_t size, void (*left)(struct thread_level *level))
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
@@ -41,18 +41,18 @@ void own_thread_start(size_t size, void (*left)(struct own_thread *level))
     pthread_mutex_unlock(&lock);
 }
 
-static struct own_thread *take_left(void)
+static struct thread_level *take_left(void)
 {
-    struct own_thread *level = atomic_load(&all);
+    struct thread_level *level = atomic_load(&all);
     while (level && (atomic_load_explicit(&level->taken, memory_order_relaxed) ||
                      atomic_exchange_explicit(&level->taken, true, memory_order_acquire)))
         level = level->next;
     return level;
 }
 
-static struct own_thread *begin_thread(void)
+static struct thread_level *begin_thread(void)
 {
-    struct own_thread *level = take_left();
+    struct thread_level *level = take_left();
     if (!level && (level = tool_memory_take(level_size))) {
         atomic_store_explicit(&level->taken, true, memory_order_relaxed);
         level->next = atomic_load(&all);
@@ -60,7 +60,7 @@ static struct own_thread *begin_thread(void)
             continue;
     }
     if (level) {
-        own_thread_level = level;
+        thread_level_current = level;
         pthread_setspecific(key, level);
     }
     return level;
@@ -78,10 +78,10 @@ static bool was_left(const void *begun, const void *where)
            !(sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK));
 }
 
-static struct own_thread *next_level(struct own_thread *level)
+static struct thread_level *next_level(struct thread_level *level)
 {
     if (!level->deeper) {
-        struct own_thread *deeper = tool_memory_take(level_size);
+        struct thread_level *deeper = tool_memory_take(level_size);
         if (!deeper)
             return NULL;
         deeper->outer = level;
@@ -90,9 +90,9 @@ static struct own_thread *next_level(struct own_thread *level)
     return level->deeper;
 }
 
-struct own_thread *own_thread_find(const void *where)
+struct thread_level *thread_level_find(const void *where)
 {
-    struct own_thread *level = own_thread_level;
+    struct thread_level *level = thread_level_current;
     if (!level)
         return begin_thread();
     while (level->outer && was_left(level->outer->busy, where))
@@ -102,6 +102,6 @@ struct own_thread *own_thread_find(const void *where)
     if (level->busy)
         level = next_level(level);
     if (level)
-        own_thread_level = level;
+        thread_level_current = level;
     return level;
 }

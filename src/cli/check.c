@@ -64,8 +64,8 @@ static int find_function(const char *name)
     }
     if (number < 0 || !qmpi_names[number].exists) {
         char *shown = qmpi_shorten(name);
-        qmpi_sayf("--function %s: %s\nhint: `qmpi functions` lists those that there are", shown,
-                  number < 0 ? "no MPI function" : "a function that " QMPI_MPI " does not have");
+        qmpi_printf("--function %s: %s\nhint: `qmpi functions` lists those that there are", shown,
+                    number < 0 ? "no MPI function" : "a function that " QMPI_MPI " does not have");
         exit(2);
     }
     return number;
@@ -294,7 +294,7 @@ static _Noreturn void check_here(const struct wish *wish)
 
 static void say(const char *finding)
 {
-    qmpi_say(finding);
+    qmpi_print(finding);
 }
 
 /* The command for the MPI that is chosen: it must be what its libqmpi was built with. */
@@ -303,9 +303,9 @@ static char *choose_command(const char *mpi, char **option)
     struct cli_build build = cli_choose_build(mpi, NULL);
     char *command = cli_command_path(build.mpi);
     if (!command && mpi) {
-        qmpi_sayf("--mpi=%s: there is no command of qmpi for it beside this one\n"
-                  "hint: build and install qmpi for it: meson setup -Dmpi=%s",
-                  mpi, mpi);
+        qmpi_printf("--mpi=%s: there is no command of qmpi for it beside this one\n"
+                    "hint: build and install qmpi for it: meson setup -Dmpi=%s",
+                    mpi, mpi);
         exit(2);
     }
     *option = qmpi_format("--mpi=%s", command ? build.mpi : QMPI_MPI);

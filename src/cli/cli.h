@@ -4,8 +4,8 @@
  * own arguments, argv[0] being "qmpi NAME", and returns the exit status: 0, or 2 for an error of
  * use.
  */
-#ifndef QMPI_CLI_H
-#define QMPI_CLI_H
+#ifndef QMPI_CLI_CLI_H
+#define QMPI_CLI_CLI_H
 
 #include <argp.h>
 #include <stdbool.h>

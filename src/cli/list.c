@@ -22,13 +22,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_TOOL_PATH = 256, KEY_TIMEOUT, KEY_ANNOUNCED };
+enum { KEY_TOOL_PATH = 256, KEY_TIMEOUT, KEY_REGISTERED };
 
 static const char doc[] = "Show the tools there are: where, what they do, and their options.\v"
                           "Looks in the folders of QMPI_TOOL_PATH, then among the installed tools.";
 
 /* In a process of its own: loads a native tool and prints what it announces. */
-static void print_announced(const char *path)
+static void print_registered(const char *path)
 {
     int count = 0;
     if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
@@ -113,7 +113,7 @@ static const struct argp_option options[] = {
      "folders in which tools are sought first (sets QMPI_TOOL_PATH)", 0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
      "how long loading a tool may take (default: 10; 0: for ever)", 0},
-    {"announced", KEY_ANNOUNCED, "PATH", OPTION_HIDDEN, NULL, 0},
+    {"announced", KEY_REGISTERED, "PATH", OPTION_HIDDEN, NULL, 0},
     {0},
 };
 
@@ -126,8 +126,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_TIMEOUT:
         doctor_set_patience(argument, state);
         return 0;
-    case KEY_ANNOUNCED:
-        print_announced(argument);
+    case KEY_REGISTERED:
+        print_registered(argument);
         fflush(stdout);
         _exit(0);
     case ARGP_KEY_ARG:

@@ -87,7 +87,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static void refuse(const char *name, const char *reason, const char *hint)
 {
     char *shown = qmpi_shorten(name);
-    qmpi_sayf("qmpi new '%s': %s\nhint: %s", shown, reason, hint);
+    qmpi_printf("qmpi new '%s': %s\nhint: %s", shown, reason, hint);
     exit(2);
 }
 

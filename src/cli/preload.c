@@ -46,11 +46,11 @@ static bool check_preloadable(const char *path, const char *hint)
         return true;
     const char *on_error = qmpi_setting("QMPI_ON_ERROR");
     const bool skips = on_error && !strcmp(on_error, "skip");
-    if (qmpi_speaks())
-        qmpi_sayf("%s cannot be preloaded: the dynamic loader takes no path with %s\n"
-                  "  hint: %s%-s",
-                  path, obstacle, hint,
-                  skips ? "\n  the run goes on without preloading it (QMPI_ON_ERROR=skip)" : "");
+    if (qmpi_is_reporting_process())
+        qmpi_printf("%s cannot be preloaded: the dynamic loader takes no path with %s\n"
+                    "  hint: %s%-s",
+                    path, obstacle, hint,
+                    skips ? "\n  the run goes on without preloading it (QMPI_ON_ERROR=skip)" : "");
     if (!skips)
         exit(2);
     return false;
@@ -98,7 +98,7 @@ static bool is_decided(struct preload *preload, const char *path)
 
 static void consider(struct preload *preload, const struct qmpi_entry *entry)
 {
-    const char *wish = entry->own[QMPI_OWN_PRELOAD];
+    const char *wish = entry->reserved[QMPI_RESERVED_PRELOAD];
     char *problem = NULL;
     char *found = qmpi_find_library(entry->name, preload->tools_folder, "", &problem);
     char *path = found ? realpath(found, NULL) : NULL;

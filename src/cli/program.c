@@ -79,7 +79,7 @@ void cli_program_warn(const char *name)
     char *obstacle = path ? cli_program_obstacle(path) : NULL;
     char *hint = obstacle ? strstr(obstacle, "\nhint: ") : NULL;
     if (hint)
-        qmpi_sayf("%.*s\n  %s", (int)(hint - obstacle), obstacle, hint + 1);
+        qmpi_printf("%.*s\n  %s", (int)(hint - obstacle), obstacle, hint + 1);
     free(obstacle);
     free(path);
 }

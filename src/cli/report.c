@@ -197,23 +197,23 @@ static struct profile_result *read_file(const char *path)
     char *problem;
     struct profile_result *result = profile_read_json(path, &problem);
     if (!result)
-        qmpi_sayf("%-s", problem);
+        qmpi_printf("%-s", problem);
     free(problem);
     return result;
 }
 
 /* False: some are missing, which has been said. */
-static bool join_all(struct loaded *loaded, int count)
+static bool combine_all(struct loaded *loaded, int count)
 {
     bool good = true;
     for (int i = 0; i < count; i++) {
         for (int k = i + 1; k < count && loaded[i].result; k++) {
-            if (!loaded[k].result || !profile_join_fits(loaded[i].result, loaded[k].result))
+            if (!loaded[k].result || !profile_combine_fits(loaded[i].result, loaded[k].result))
                 continue;
-            if (profile_join(loaded[i].result, loaded[k].result)) {
+            if (profile_combine(loaded[i].result, loaded[k].result)) {
                 loaded[i].files++;
             } else {
-                qmpi_sayf("%s: out of memory: left out", loaded[k].path);
+                qmpi_printf("%s: out of memory: left out", loaded[k].path);
                 good = false;
             }
             loaded[k].result = NULL;
@@ -232,8 +232,8 @@ static int prepare(const struct request *request, struct loaded *loaded, int cou
             continue;
         left++;
         resolve(result);
-        if (request->filter && !profile_select(result, request->filter))
-            qmpi_sayf("%s: no function matches '%s'", loaded[i].path, request->filter);
+        if (request->filter && !profile_filter(result, request->filter))
+            qmpi_printf("%s: no function matches '%s'", loaded[i].path, request->filter);
         profile_result_sort(result, request->sort);
     }
     return left;
@@ -318,8 +318,8 @@ static int write_output(const struct request *request, const struct loaded *load
             problem = qmpi_format("cannot write: %s", strerror(errno ? errno : EIO));
     }
     if (!good)
-        qmpi_sayf("%s%-s", problem ? problem : "out of memory",
-                  request->output ? "\nhint: name another file with --output" : "");
+        qmpi_printf("%s%-s", problem ? problem : "out of memory",
+                    request->output ? "\nhint: name another file with --output" : "");
     free(problem);
     return good ? 0 : 2;
 }
@@ -338,13 +338,13 @@ int cli_report(int argc, char **argv)
         if (!loaded[i].result)
             status = 2;
     }
-    if (!request.compare && !join_all(loaded, count))
+    if (!request.compare && !combine_all(loaded, count))
         status = 2;
     const int left = prepare(&request, loaded, count);
     if (left > 1 && request.format != TEXT) {
-        qmpi_sayf("the files are of %d runs, and a file of JSON or CSV holds one\n"
-                  "hint: give the files of one run only",
-                  left);
+        qmpi_printf("the files are of %d runs, and a file of JSON or CSV holds one\n"
+                    "hint: give the files of one run only",
+                    left);
         status = 2;
     } else if (left && !(request.compare && status) &&
                write_output(&request, loaded, count, left)) {

@@ -85,9 +85,9 @@ static void note_no_tools(const char *program)
 {
     char *path = cli_program_find(program);
     if (path && access(path, X_OK) == 0 && !cli_stack_is_given() && !getenv("LD_PRELOAD") &&
-        qmpi_speaks())
-        qmpi_say("no tools are given: the program runs with none but its own\n"
-                 "  hint: qmpi run -t STACK; `qmpi list` shows the tools there are");
+        qmpi_is_reporting_process())
+        qmpi_print("no tools are given: the program runs with none but its own\n"
+                   "  hint: qmpi run -t STACK; `qmpi list` shows the tools there are");
     free(path);
 }
 
@@ -102,7 +102,7 @@ static int refuse_program(const char *name, int reason)
         hint = write_here;
     else if (reason == ENOENT && access(name, F_OK) != 0)
         hint = "correct the name, or give its path; a stack of tools is given with -t";
-    qmpi_sayf("cannot run '%s': %s\n  hint: %s", name, strerror(reason), hint);
+    qmpi_printf("cannot run '%s': %s\n  hint: %s", name, strerror(reason), hint);
     free(write_here);
     free(here);
     return reason == ENOENT ? 127 : 126;

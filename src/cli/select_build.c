@@ -37,10 +37,10 @@ bool cli_knows_mpi(const char *mpi)
 
 static char *find_library(int build)
 {
-    const char *own = cli_library_path();
+    const char *self = cli_library_path();
     if (build == build_of(QMPI_MPI))
-        return qmpi_copy(own);
-    char *name = qmpi_format("%.*s/libqmpi%s.so.0", (int)(strrchr(own, '/') - own), own,
+        return qmpi_copy(self);
+    char *name = qmpi_format("%.*s/libqmpi%s.so.0", (int)(strrchr(self, '/') - self), self,
                              builds[build].suffix);
     char *path = realpath(name, NULL);
     free(name);
@@ -178,10 +178,10 @@ struct cli_build cli_choose_build(const char *mpi, const char *program)
     const int build = build_of(shown ? shown : QMPI_MPI);
     char *library = find_library(build);
     if (!library && mpi) {
-        const char *own = cli_library_path();
-        qmpi_sayf("--mpi=%s: there is no libqmpi%s.so.0 in %.*s\n"
-                  "hint: build and install qmpi for it: meson setup -Dmpi=%s",
-                  mpi, builds[build].suffix, (int)(strrchr(own, '/') - own), own, mpi);
+        const char *self = cli_library_path();
+        qmpi_printf("--mpi=%s: there is no libqmpi%s.so.0 in %.*s\n"
+                    "hint: build and install qmpi for it: meson setup -Dmpi=%s",
+                    mpi, builds[build].suffix, (int)(strrchr(self, '/') - self), self, mpi);
         exit(2);
     }
     const int chosen = library ? build : build_of(QMPI_MPI);

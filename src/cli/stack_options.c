@@ -24,7 +24,7 @@ void cli_tidy(char *version)
 void cli_set_variable(const char *name, const char *value)
 {
     if (setenv(name, value, 1) != 0) {
-        qmpi_sayf("cannot set %s: %s", name, strerror(errno));
+        qmpi_printf("cannot set %s: %s", name, strerror(errno));
         exit(2);
     }
 }
@@ -42,8 +42,8 @@ void cli_use_config(const char *file)
     char *path = folder ? qmpi_format("%s/%s", folder, file) : qmpi_copy(file);
     if (access(path, R_OK) != 0) {
         char *shown = qmpi_shorten(file);
-        qmpi_sayf("-c %s: %s\nhint: name a configuration file that you can read", shown,
-                  strerror(errno));
+        qmpi_printf("-c %s: %s\nhint: name a configuration file that you can read", shown,
+                    strerror(errno));
         exit(2);
     }
     cli_set_variable("QMPI_CONFIG", path);
@@ -68,7 +68,7 @@ void cli_note_stack(void)
     qmpi_stack_read(&tools, &source);
     if (config_given && !stack_given && qmpi_config_get()->tools.count &&
         source != qmpi_config_path())
-        qmpi_sayf("%s is set: its tools are in force, not those of %s\nhint: unset %s", source,
-                  qmpi_config_path(), source);
+        qmpi_printf("%s is set: its tools are in force, not those of %s\nhint: unset %s", source,
+                    qmpi_config_path(), source);
     qmpi_tool_list_free(&tools);
 }

@@ -27,7 +27,7 @@ static void set_variables(const char **variables, const char *stack)
     memcpy(variables, all, sizeof all);
 }
 
-static const char *own_command(void)
+static const char *command_path(void)
 {
     static char *self;
     if (!self)
@@ -39,8 +39,8 @@ static const char *own_command(void)
 static const char *const *try_command(void)
 {
     static const char *command[8];
-    const char *const all[] = {own_command(), "run",   "--mpi=" QMPI_MPI, "--",
-                               own_command(), "check", "--in-process",    NULL};
+    const char *const all[] = {command_path(), "run",   "--mpi=" QMPI_MPI, "--",
+                               command_path(), "check", "--in-process",    NULL};
     memcpy(command, all, sizeof all);
     return command;
 }
@@ -80,10 +80,10 @@ static void write_entry(FILE *to, const struct qmpi_entry *entry)
         fputc('=', to);
         escape(to, entry->options[i].value);
     }
-    for (int i = 0; i < QMPI_OWN_OPTIONS; i++) {
-        if (entry->own[i]) {
-            fprintf(to, ",%s=", qmpi_own_name((enum qmpi_own_option)i));
-            escape(to, entry->own[i]);
+    for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
+        if (entry->reserved[i]) {
+            fprintf(to, ",%s=", qmpi_reserved_option_name((enum qmpi_reserved_option)i));
+            escape(to, entry->reserved[i]);
         }
     }
     fputc(':', to);

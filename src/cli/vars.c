@@ -81,14 +81,14 @@ int cli_vars(int argc, char **argv)
         qmpi_format("mpit,at=init,output=-,format=%s%s%s:%s", wish.json ? "json" : "table",
                     wish.globs ? ",show=" : "", wish.globs ? wish.globs : "", wish.tools);
     if (setenv("QMPI_TOOLS", tools, 1) != 0 || MPI_Init(NULL, NULL) != MPI_SUCCESS) {
-        qmpi_sayf("MPI cannot be started for one process\n  hint: run an MPI program to see why");
+        qmpi_printf("MPI cannot be started for one process\n  hint: run an MPI program to see why");
         return 2;
     }
     free(tools);
     free(wish.globs);
     PMPI_Finalize(); /* none of the tools' own reports */
     if (fflush(stdout) || ferror(stdout)) {
-        qmpi_sayf("the list cannot be written\n  hint: look where stdout leads");
+        qmpi_printf("the list cannot be written\n  hint: look where stdout leads");
         _exit(2);
     }
     _exit(0);

@@ -3,8 +3,8 @@
  * The words of a configuration file's lines: names, keys and values, between quotes or not, and the
  * comments behind them. parse.c knows what they mean.
  */
-#ifndef QMPI_CONFIG_WORDS_H
-#define QMPI_CONFIG_WORDS_H
+#ifndef QMPI_CONFIG_KEYWORDS_H
+#define QMPI_CONFIG_KEYWORDS_H
 
 #include <stdbool.h>
 

@@ -53,9 +53,9 @@ static void *grow(void *array, size_t *room, int count, size_t size)
 /* Takes `problem` over. A file of thousands of wrong lines is no configuration file: a few do. */
 static void add_problem(struct reader *reader, char *problem)
 {
-    enum { KEPT = 20 };
+    enum { PRINTED_MAX = 20 };
     struct qmpi_config *config = reader->config;
-    if (config->problem_count == KEPT) {
+    if (config->problem_count == PRINTED_MAX) {
         free(problem);
         return;
     }

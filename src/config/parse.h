@@ -4,8 +4,8 @@
  * on indented lines below it, settings as `key = value` at the margin, comments from `#` on. Pure
  * text: no files, no environment, no MPI. qmpi.conf(5) describes it.
  */
-#ifndef QMPI_CONFIG_H
-#define QMPI_CONFIG_H
+#ifndef QMPI_CONFIG_PARSE_H
+#define QMPI_CONFIG_PARSE_H
 
 #include "config/tool_list.h"
 

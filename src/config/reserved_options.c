@@ -12,16 +12,16 @@ enum { CHOICES = 3 };
 static const struct {
     const char *name;
     const char *choices[CHOICES]; /* none: any text */
-} options[QMPI_OWN_OPTIONS] = {
-    [QMPI_OWN_PRELOAD] = {"@preload", {"yes", "no"}},
+} options[QMPI_RESERVED_OPTIONS] = {
+    [QMPI_RESERVED_PRELOAD] = {"@preload", {"yes", "no"}},
 };
 
-const char *qmpi_own_name(enum qmpi_own_option option)
+const char *qmpi_reserved_option_name(enum qmpi_reserved_option option)
 {
     return options[option].name;
 }
 
-bool qmpi_own_is_meant(const char *key)
+bool qmpi_reserved_option_is_meant(const char *key)
 {
     return *key == '@';
 }
@@ -42,7 +42,7 @@ static char *list(const char *(*word)(int number, int index), int number)
 static const char *name(int number, int index)
 {
     (void)number;
-    return index < QMPI_OWN_OPTIONS ? options[index].name : NULL;
+    return index < QMPI_RESERVED_OPTIONS ? options[index].name : NULL;
 }
 
 static const char *choice(int number, int index)
@@ -58,10 +58,10 @@ static bool takes(int number, const char *value)
     return choice(number, i) || i == 0;
 }
 
-int qmpi_own_find(const char *key, const char *value, char **problem)
+int qmpi_reserved_option_find(const char *key, const char *value, char **problem)
 {
     char *shown, *known;
-    for (int i = 0; i < QMPI_OWN_OPTIONS; i++) {
+    for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
         if (strcmp(options[i].name, key) != 0)
             continue;
         if (takes(i, value))

@@ -85,12 +85,12 @@ static char *given_twice(const char *key)
 char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value)
 {
     char *problem = NULL;
-    if (qmpi_own_is_meant(key)) {
-        const int own = qmpi_own_find(key, value, &problem);
-        if (own >= 0 && entry->own[own]) {
+    if (qmpi_reserved_option_is_meant(key)) {
+        const int reserved = qmpi_reserved_option_find(key, value, &problem);
+        if (reserved >= 0 && entry->reserved[reserved]) {
             problem = given_twice(key);
-        } else if (own >= 0) {
-            entry->own[own] = value;
+        } else if (reserved >= 0) {
+            entry->reserved[reserved] = value;
             value = NULL;
         }
     } else if (has_option(entry, key)) {
@@ -180,8 +180,8 @@ void qmpi_tool_list_free(struct qmpi_tool_list *list)
             free(entry->options[k].key);
             free(entry->options[k].value);
         }
-        for (int k = 0; k < QMPI_OWN_OPTIONS; k++)
-            free(entry->own[k]);
+        for (int k = 0; k < QMPI_RESERVED_OPTIONS; k++)
+            free(entry->reserved[k]);
         free(entry->options);
         free(entry->text);
         free(entry->name);

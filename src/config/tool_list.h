@@ -4,8 +4,8 @@
  * each option; a backslash escapes `:` `,` `=` and `\`. Pure text: no files, no environment, no
  * MPI.
  */
-#ifndef QMPI_TOOL_LIST_H
-#define QMPI_TOOL_LIST_H
+#ifndef QMPI_CONFIG_TOOL_LIST_H
+#define QMPI_CONFIG_TOOL_LIST_H
 
 #include "config/reserved_options.h"
 
@@ -21,8 +21,8 @@ struct qmpi_entry {
     char *name;   /* name or path; NULL if `problem` */
     struct qmpi_option *options;
     int option_count;
-    char *own[QMPI_OWN_OPTIONS]; /* the dispatcher's options; NULL: not given */
-    char *problem;               /* what is wrong with this entry, and a hint; NULL if nothing */
+    char *reserved[QMPI_RESERVED_OPTIONS]; /* the dispatcher's options; NULL: not given */
+    char *problem; /* what is wrong with this entry, and a hint; NULL if nothing */
 };
 
 struct qmpi_tool_list {

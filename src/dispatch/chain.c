@@ -18,8 +18,8 @@ _Thread_local const void *qmpi_entry_frame, *qmpi_jumped_frame;
 qmpi_atomic_context qmpi_heads[QMPI_FUNCTION_COUNT];
 qmpi_atomic_context qmpi_first_natives[QMPI_FUNCTION_COUNT];
 
-qmpi_function *qmpi_lasts[QMPI_FUNCTION_COUNT];
-qmpi_function *qmpi_pmpi_ways[QMPI_FUNCTION_COUNT];
+qmpi_function *qmpi_terminators[QMPI_FUNCTION_COUNT];
+qmpi_function *qmpi_pmpi_targets[QMPI_FUNCTION_COUNT];
 
 /* Default visibility: the inline functions of <qmpi/qmpi.h> read it from inside tools. */
 struct QMPIX_Stack QMPIX_stack;
@@ -27,12 +27,12 @@ struct QMPIX_Stack QMPIX_stack;
 QMPI_LOCK(lock); /* of who switches layers, or must not have it happen */
 
 static QMPI_Context base_row[QMPI_FUNCTION_COUNT];
-const QMPI_Context *qmpi_chain_rows[QMPI_LAYERS_MAX + 2];
-QMPI_Context qmpi_chain_near[QMPI_CHAIN_NEAR][QMPI_FUNCTION_COUNT];
+const QMPI_Context *qmpi_chain_nodes[QMPI_LAYERS_MAX + 2];
+QMPI_Context qmpi_chain_fast[QMPI_CHAIN_FAST][QMPI_FUNCTION_COUNT];
 static const QMPI_Context no_row[QMPI_FUNCTION_COUNT];
 unsigned qmpi_chain_height;
 const QMPI_Context *qmpi_chain_nexts[QMPI_LAYERS_MAX + 1];
-static QMPI_Context **rows; /* QMPIX_stack.below, writable */
+static QMPI_Context **node_table; /* QMPIX_stack.below, writable */
 
 /* What each layer was put there with, by tool_id; without functions where it is not there yet. */
 static struct qmpi_interceptors layers[QMPI_LAYERS_MAX + 1];
@@ -75,46 +75,46 @@ static void put(qmpi_atomic_context *place, QMPI_Context node)
 
 void qmpi_chain_start(int count)
 {
-    memcpy(qmpi_lasts, qmpi_bases, sizeof qmpi_lasts);
-    memcpy(qmpi_pmpi_ways, qmpi_bases, sizeof qmpi_pmpi_ways);
-    struct qmpi_node *nodes = qmpi_keep(QMPI_FUNCTION_COUNT, sizeof *nodes);
+    memcpy(qmpi_terminators, qmpi_bases, sizeof qmpi_terminators);
+    memcpy(qmpi_pmpi_targets, qmpi_bases, sizeof qmpi_pmpi_targets);
+    struct qmpi_node *nodes = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *nodes);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!qmpi_ends[number].base)
             continue;
         nodes[number].node =
             (struct QMPIX_Node){.function = qmpi_ends[number].base, .function_id = number};
-        nodes[number].across = qmpi_dialect_ends[number].base;
+        nodes[number].mpich_function = qmpi_mpich_terminators[number].base;
         base_row[number] = &nodes[number].node;
         put(&qmpi_heads[number], base_row[number]);
     }
     for (int tool_id = 0; tool_id <= QMPI_LAYERS_MAX + 1; tool_id++)
-        qmpi_chain_rows[tool_id] = base_row;
+        qmpi_chain_nodes[tool_id] = base_row;
     for (int tool_id = 0; tool_id <= count; tool_id++)
         qmpi_chain_nexts[tool_id] = no_row;
     qmpi_chain_height = (unsigned)count + 1;
-    qmpi_chain_rows[1] = (const QMPI_Context *)(uintptr_t)qmpi_heads;
-    rows = qmpi_allocate((size_t)count + 1, sizeof *rows);
-    QMPIX_stack.below = (const QMPI_Context *const *)rows;
+    qmpi_chain_nodes[1] = (const QMPI_Context *)(uintptr_t)qmpi_heads;
+    node_table = qmpi_allocate((size_t)count + 1, sizeof *node_table);
+    QMPIX_stack.below = (const QMPI_Context *const *)node_table;
     QMPIX_stack.functions = QMPI_FUNCTION_COUNT;
     QMPIX_stack.layers = count;
 }
 
-/* The layer's place in qmpi_chain_near; -1: none. */
-static int near_place(int tool_id)
+/* The layer's place in qmpi_chain_fast; -1: none. */
+static int fast_place(int tool_id)
 {
-    const int below = QMPIX_stack.layers - tool_id;
-    return tool_id > 1 && below < QMPI_CHAIN_NEAR ? below : -1;
+    const int depth = QMPIX_stack.layers - tool_id;
+    return tool_id > 1 && depth < QMPI_CHAIN_FAST ? depth : -1;
 }
 
-void qmpi_chain_show(int tool_id)
+void qmpi_chain_expose(int tool_id)
 {
-    const int near = near_place(tool_id + 1);
+    const int fast = fast_place(tool_id + 1);
     QMPI_Context *row =
-        near < 0 ? qmpi_keep(QMPI_FUNCTION_COUNT, sizeof *row) : qmpi_chain_near[near];
+        fast < 0 ? qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *row) : qmpi_chain_fast[fast];
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
         row[number] = qmpi_heads[number];
-    rows[tool_id] = row;
-    qmpi_chain_rows[tool_id + 1] = row;
+    node_table[tool_id] = row;
+    qmpi_chain_nodes[tool_id + 1] = row;
     qmpi_chain_nexts[tool_id] = row;
 }
 
@@ -125,7 +125,7 @@ static struct qmpi_node *new_node(void)
     static struct qmpi_node *block;
     static int left;
     if (!left) {
-        block = qmpi_keep(BLOCK, sizeof *block);
+        block = qmpi_permanent_alloc(BLOCK, sizeof *block);
         left = BLOCK;
     }
     return &block[BLOCK - left--];
@@ -135,51 +135,50 @@ bool qmpi_chain_intercepts(int tool_id, int number)
 {
     const struct qmpi_interceptors *layer = &layers[tool_id];
     return (layer->functions && layer->functions[number]) ||
-           (layer->dialect && layer->dialect[number]) ||
-           (layer->observing && layer->observing[number]);
+           (layer->mpich && layer->mpich[number]) || (layer->observing && layer->observing[number]);
 }
 
-static QMPI_Context stand_one(int tool_id, qmpi_function *function, qmpi_function *across,
-                              QMPI_Context next)
+static QMPI_Context insert_node(int tool_id, qmpi_function *function, qmpi_function *mpich_function,
+                                QMPI_Context next)
 {
-    const bool hosted = layers[tool_id].hosted;
+    const bool pmpi_tool = layers[tool_id].pmpi_tool;
     const int number = next->function_id;
-    struct qmpi_node *below = qmpi_node_of(next);
-    for (struct qmpi_node *node = below->above; node; node = node->same) {
+    struct qmpi_node *next_node = qmpi_node_of(next);
+    for (struct qmpi_node *node = next_node->above; node; node = node->same) {
         if (node->node.tool_id == tool_id)
             return &node->node;
     }
     struct qmpi_node *node = new_node();
-    node->node = (struct QMPIX_Node){.function = hosted ? qmpi_ends[number].hosted : function,
+    node->node = (struct QMPIX_Node){.function = pmpi_tool ? qmpi_ends[number].pmpi_tool : function,
                                      .next = next,
                                      .tool_id = tool_id,
                                      .function_id = number,
-                                     .data = hosted ? (const void *)(uintptr_t)function : NULL};
+                                     .data = pmpi_tool ? (const void *)(uintptr_t)function : NULL};
     node->observer = layers[tool_id].observer;
-    node->across = across;
-    node->same = below->above;
-    below->above = node;
+    node->mpich_function = mpich_function;
+    node->same = next_node->above;
+    next_node->above = node;
     return &node->node;
 }
 
-QMPI_Context qmpi_chain_stand(int tool_id, int number, QMPI_Context next)
+QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next)
 {
     const struct qmpi_interceptors *layer = &layers[tool_id];
-    const struct qmpi_dialect_ends *ends = &qmpi_dialect_ends[number];
-    const int near = near_place(tool_id);
-    qmpi_function *through = near < 0 ? ends->through : ends->near[near];
+    const struct qmpi_mpich_terminators *ends = &qmpi_mpich_terminators[number];
+    const int fast = fast_place(tool_id);
+    qmpi_function *through = fast < 0 ? ends->through : ends->fast[fast];
     if (layer->functions[number])
-        next = stand_one(tool_id, layer->functions[number], through, next);
-    else if (layer->dialect && layer->dialect[number])
-        next = stand_one(tool_id, ends->into, layer->dialect[number], next);
+        next = insert_node(tool_id, layer->functions[number], through, next);
+    else if (layer->mpich && layer->mpich[number])
+        next = insert_node(tool_id, ends->into, layer->mpich[number], next);
     if (layer->observing && layer->observing[number])
-        next = stand_one(tool_id, layer->observing[number], through, next);
+        next = insert_node(tool_id, layer->observing[number], through, next);
     return next;
 }
 
-QMPI_Context qmpi_chain_below(int tool_id, int number)
+QMPI_Context qmpi_chain_next(int tool_id, int number)
 {
-    return __atomic_load_n(&rows[tool_id][number], __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&node_table[tool_id][number], __ATOMIC_ACQUIRE);
 }
 
 void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
@@ -188,10 +187,10 @@ void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
     layers[tool_id] = *layer;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         const QMPI_Context head = qmpi_heads[number];
-        const QMPI_Context node = head ? qmpi_chain_stand(tool_id, number, head) : NULL;
+        const QMPI_Context node = head ? qmpi_chain_insert(tool_id, number, head) : NULL;
         if (node == head) /* it does not intercept the function, or this MPI lacks it */
             continue;
-        if (!layer->hosted)
+        if (!layer->pmpi_tool)
             put(&qmpi_first_natives[number], node);
         put(&qmpi_heads[number], node);
         count++;
@@ -201,7 +200,8 @@ void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
 
 qmpi_function *qmpi_chain_plain(QMPI_Context node)
 {
-    return node->next ? (qmpi_function *)(uintptr_t)node->data : qmpi_lasts[node->function_id];
+    return node->next ? (qmpi_function *)(uintptr_t)node->data
+                      : qmpi_terminators[node->function_id];
 }
 
 /* A hosted tool on top is called by the program itself: tools that walk the stack see its call
@@ -212,8 +212,9 @@ qmpi_function *qmpi_chain_way(int number)
     qmpi_function *plain = qmpi_chain_plain(head);
     if (plain)
         return plain;
-    return head->function == qmpi_dialect_ends[number].into ? qmpi_dialect_ends[number].enter
-                                                            : qmpi_ends[number].enter;
+    return head->function == qmpi_mpich_terminators[number].into
+               ? qmpi_mpich_terminators[number].enter
+               : qmpi_ends[number].enter;
 }
 
 static void set_slot(int number)
@@ -229,10 +230,10 @@ static QMPI_Context first_native(QMPI_Context node)
 }
 
 /* The first native node before the head: it must be known in the first call that comes this way. */
-void qmpi_chain_lead(int tool_id, int number, QMPI_Context node)
+void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node)
 {
     if (tool_id) {
-        __atomic_store_n(&rows[tool_id][number], node, __ATOMIC_RELEASE);
+        __atomic_store_n(&node_table[tool_id][number], node, __ATOMIC_RELEASE);
         return;
     }
     atomic_store(&qmpi_first_natives[number], first_native(node));
@@ -253,9 +254,9 @@ void qmpi_chain_publish(void)
         if (!qmpi_ends[number].enter)
             continue;
         set_slot(number);
-        __atomic_store_n(&qmpi_pmpi_slots[number], qmpi_pmpi_ways[number], __ATOMIC_RELEASE);
+        __atomic_store_n(&qmpi_pmpi_slots[number], qmpi_pmpi_targets[number], __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&qmpi_chain_nexts[0], qmpi_chain_rows[1], __ATOMIC_RELEASE);
+    __atomic_store_n(&qmpi_chain_nexts[0], qmpi_chain_nodes[1], __ATOMIC_RELEASE);
     __atomic_store_n(&published, true, __ATOMIC_RELEASE);
 }
 

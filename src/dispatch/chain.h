@@ -6,8 +6,8 @@
  * force. Nodes themselves never change and are never freed: whoever is under way in a chain goes on
  * in it.
  */
-#ifndef QMPI_CHAIN_H
-#define QMPI_CHAIN_H
+#ifndef QMPI_DISPATCH_CHAIN_H
+#define QMPI_DISPATCH_CHAIN_H
 
 #include "dispatch/stubs.h"
 
@@ -15,15 +15,15 @@
 void qmpi_chain_start(int layers);
 
 /* Lets layer `tool_id` find what is below it: all that has been added so far. */
-void qmpi_chain_show(int tool_id);
+void qmpi_chain_expose(int tool_id);
 
 /* What a layer intercepts. Arrays by function number; NULL where it does not. They live on. */
 struct qmpi_interceptors {
     qmpi_function *const *functions; /* a hosted layer's have MPI's own signatures */
-    qmpi_function *const *dialect;   /* those of MPICH's dialect; NULL: none */
+    qmpi_function *const *mpich;     /* those of MPICH's dialect; NULL: none */
     qmpi_function *const *observing; /* its observer's, which stand above those; NULL: none */
     const void *observer;            /* the QMPIX_Observer that goes with them */
-    bool hosted;
+    bool pmpi_tool;
 };
 
 /* Puts a layer on top. */
@@ -37,13 +37,13 @@ bool qmpi_chain_intercepts(int tool_id, int number);
  * same `next`, made the first time. The layers that have been on together bound what is ever made.
  * To be called in start-up or under startup/switch.c's lock.
  */
-QMPI_Context qmpi_chain_stand(int tool_id, int number, QMPI_Context next);
+QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next);
 
 /* The node on which layer `tool_id` stands now; NULL: this MPI lacks the function. */
-QMPI_Context qmpi_chain_below(int tool_id, int number);
+QMPI_Context qmpi_chain_next(int tool_id, int number);
 
 /* Lets all who ask from now on find `node` below the layer; with tool_id 0, from MPI_X itself. */
-void qmpi_chain_lead(int tool_id, int number, QMPI_Context node);
+void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node);
 
 /* Where MPI_X leads in the chains as they are now. */
 qmpi_function *qmpi_chain_way(int number);

@@ -3,8 +3,8 @@
  * What the entries and the generated functions of a chain read, and the functions themselves: one
  * pointer or row each, which chain.c fills and start-up and switches of layers replace.
  */
-#ifndef QMPI_STUBS_H
-#define QMPI_STUBS_H
+#ifndef QMPI_DISPATCH_STUBS_H
+#define QMPI_DISPATCH_STUBS_H
 
 #include "functions/types.h"
 #include "process/mpi_library.h"
@@ -17,10 +17,10 @@ enum { QMPI_LAYERS_MAX = 255 };
 
 /* The generated ends of a chain; all NULL for a function that this MPI lacks. */
 struct qmpi_ends {
-    qmpi_function *enter;  /* MPI_X's signature: notes the caller, calls the head's function */
-    qmpi_function *base;   /* QMPI_X_t: drops the context, jumps to PMPI_X */
-    qmpi_function *hosted; /* QMPI_X_t: drops the context, jumps to the hosted tool's MPI_X */
-    qmpi_function *over;   /* MPI_X's signature, and the node in a register: see pmpi/thunk.h */
+    qmpi_function *enter;     /* MPI_X's signature: notes the caller, calls the head's function */
+    qmpi_function *base;      /* QMPI_X_t: drops the context, jumps to PMPI_X */
+    qmpi_function *pmpi_tool; /* QMPI_X_t: drops the context, jumps to the hosted tool's MPI_X */
+    qmpi_function *over;      /* MPI_X's signature, and the node in a register: see pmpi/thunk.h */
 };
 extern const struct qmpi_ends qmpi_ends[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
@@ -32,11 +32,11 @@ extern qmpi_function *qmpi_pmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 extern qmpi_function *const qmpi_entries[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* What ends the chains: the same, or in a stack with layers src/mpit's merged functions. */
-extern qmpi_function *qmpi_lasts[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+extern qmpi_function *qmpi_terminators[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* Where PMPI_X leads, once the chains are begun: to the MPI library, or to src/mpit where that must
  * count. */
-extern qmpi_function *qmpi_pmpi_ways[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+extern qmpi_function *qmpi_pmpi_targets[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* A context that others read while a layer is switched. */
 typedef _Atomic(QMPI_Context) qmpi_atomic_context;
@@ -80,7 +80,7 @@ struct qmpi_node {
     struct qmpi_node *same;  /* another node with the same next; NULL: the last one */
     qmpi_function *stub;     /* pmpi/next.c's, for hosted layers that stand on it; NULL: none yet */
     const void *observer;    /* of the layer; NULL: it has none */
-    qmpi_function *across;   /* how layers of MPICH's dialect call it; NULL: they cannot */
+    qmpi_function *mpich_function; /* how layers of MPICH's dialect call it; NULL: they cannot */
 };
 
 /* What stands beside a context. */
@@ -90,14 +90,14 @@ struct qmpi_node *qmpi_node_of(QMPI_Context context);
  * [tool_id][number]: the node that is in force at layer `tool_id` or, where that has none for the
  * function, next below it. Every row is there, for any byte; rows of no layer are the base's.
  */
-extern const QMPI_Context *qmpi_chain_rows[QMPI_LAYERS_MAX + 2] QMPI_HIDDEN;
+extern const QMPI_Context *qmpi_chain_nodes[QMPI_LAYERS_MAX + 2] QMPI_HIDDEN;
 
 /*
  * Those of these rows, by how many layers stand below, that are where the generated functions know
  * them: what leads to such a layer need not be told its tool_id. Not of layer 1.
  */
-enum { QMPI_CHAIN_NEAR = 2 };
-extern QMPI_Context qmpi_chain_near[QMPI_CHAIN_NEAR][QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+enum { QMPI_CHAIN_FAST = 2 };
+extern QMPI_Context qmpi_chain_fast[QMPI_CHAIN_FAST][QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /*
  * [tool_id][number]: the node next below layer `tool_id`, below 0 from MPI_X itself. There are rows

@@ -43,7 +43,7 @@ static bool write_at(int descriptor, off_t at, const void *bytes, size_t size)
     return true;
 }
 
-char *qmpi_elf_copy_expand(const char *text, const char *origin)
+char *qmpi_elf_copy_expand(const char *text, const char *directory)
 {
     static const char *const forms[] = {"$ORIGIN", "${ORIGIN}"};
     char *expanded = qmpi_copy("");
@@ -52,7 +52,7 @@ char *qmpi_elf_copy_expand(const char *text, const char *origin)
         size_t length = 1;
         for (size_t i = 0; !value && i < sizeof forms / sizeof *forms; i++) {
             if (!strncmp(text, forms[i], strlen(forms[i]))) {
-                value = origin;
+                value = directory;
                 length = strlen(forms[i]);
             }
         }
@@ -97,7 +97,7 @@ static struct dynamic make_dynamic(const struct qmpi_elf_image *image, struct st
             if (other)
                 entry->d_un.d_val = add_string(strings, other);
         } else if (tag == DT_RUNPATH || tag == DT_RPATH) {
-            char *path = qmpi_elf_copy_expand(qmpi_elf_string(image, value), copy->origin);
+            char *path = qmpi_elf_copy_expand(qmpi_elf_string(image, value), copy->directory);
             entry->d_un.d_val = add_string(strings, path);
             free(path);
         }

@@ -14,8 +14,8 @@ struct qmpi_elf_copy {
     /* What is needed instead of a library; NULL: the library itself. */
     const char *(*needed)(void *data, const char *name);
     void *data;
-    const char *origin; /* what $ORIGIN stands for in its run paths: the original's folder */
-    bool symbolic;      /* it looks for its symbols in itself first, as if linked with -Bsymbolic */
+    const char *directory; /* what $ORIGIN stands for in its run paths: the original's folder */
+    bool symbolic; /* it looks for its symbols in itself first, as if linked with -Bsymbolic */
 };
 
 /* Writes the copy of `file` to an empty file. NULL, or why it cannot (constant text). */
@@ -23,6 +23,6 @@ const char *qmpi_elf_copy_write(const struct qmpi_elf_file *file, int descriptor
                                 const struct qmpi_elf_copy *copy);
 
 /* A text with $ORIGIN and ${ORIGIN} replaced by a folder; to be freed. */
-char *qmpi_elf_copy_expand(const char *text, const char *origin);
+char *qmpi_elf_copy_expand(const char *text, const char *directory);
 
 #endif

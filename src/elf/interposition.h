@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a PMPI tool replaces outside MPI: it must be preloaded to see the program's calls of that.
  */
-#ifndef QMPI_REPLACES_H
-#define QMPI_REPLACES_H
+#ifndef QMPI_ELF_INTERPOSITION_H
+#define QMPI_ELF_INTERPOSITION_H
 
 #include "elf/image.h"
 

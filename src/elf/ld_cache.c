@@ -47,11 +47,11 @@ static char *find_in(const char *map, size_t size, const char *name)
     if (size < sizeof *header || memcmp(header->magic, "glibc-ld.so.cache1.1", 20) != 0 ||
         header->count > (size - sizeof *header) / sizeof(struct cache_row))
         return NULL;
-    const struct cache_row *rows = (const void *)(header + 1);
+    const struct cache_row *entries = (const void *)(header + 1);
     for (uint32_t i = 0; i < header->count; i++) {
-        if (rows[i].flags == CACHE_FLAGS && !strcmp(text_at(map, size, rows[i].key), name) &&
-            access(text_at(map, size, rows[i].path), F_OK) == 0)
-            return qmpi_copy(text_at(map, size, rows[i].path));
+        if (entries[i].flags == CACHE_FLAGS && !strcmp(text_at(map, size, entries[i].key), name) &&
+            access(text_at(map, size, entries[i].path), F_OK) == 0)
+            return qmpi_copy(text_at(map, size, entries[i].path));
     }
     return NULL;
 }

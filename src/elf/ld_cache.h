@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds a library's path in the dynamic loader's cache without loading it. */
-#ifndef QMPI_LD_CACHE_H
-#define QMPI_LD_CACHE_H
+#ifndef QMPI_ELF_LD_CACHE_H
+#define QMPI_ELF_LD_CACHE_H
 
 /* The path of the library called `name`, to be freed; NULL: not in the cache. */
 char *ld_cache_find(const char *name);

@@ -29,13 +29,13 @@ static char *in_list(const char *list, const char *name)
     return NULL;
 }
 
-static char *in_run_path(const struct qmpi_elf_image *image, const char *origin, int64_t tag,
+static char *in_run_path(const struct qmpi_elf_image *image, const char *directory, int64_t tag,
                          const char *name)
 {
     const uint64_t offset = qmpi_elf_tag(image, tag, UINT64_MAX);
     if (offset == UINT64_MAX)
         return NULL;
-    char *list = qmpi_elf_copy_expand(qmpi_elf_string(image, offset), origin);
+    char *list = qmpi_elf_copy_expand(qmpi_elf_string(image, offset), directory);
     char *path = in_list(list, name);
     free(list);
     return path;
@@ -44,20 +44,20 @@ static char *in_run_path(const struct qmpi_elf_image *image, const char *origin,
 char *qmpi_search(const struct qmpi_elf_image *image, const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
-    char *origin = slash ? qmpi_copy_part(path, (size_t)(slash - path)) : qmpi_copy(".");
+    char *directory = slash ? qmpi_copy_part(path, (size_t)(slash - path)) : qmpi_copy(".");
     char *found;
     if (strchr(name, '/')) {
-        found = qmpi_elf_copy_expand(name, origin);
+        found = qmpi_elf_copy_expand(name, directory);
     } else {
         const bool has_run_path = qmpi_elf_tag(image, DT_RUNPATH, UINT64_MAX) != UINT64_MAX;
-        found = has_run_path ? NULL : in_run_path(image, origin, DT_RPATH, name);
+        found = has_run_path ? NULL : in_run_path(image, directory, DT_RPATH, name);
         if (!found)
             found = in_list(secure_getenv("LD_LIBRARY_PATH"), name);
         if (!found)
-            found = in_run_path(image, origin, DT_RUNPATH, name);
+            found = in_run_path(image, directory, DT_RUNPATH, name);
         if (!found)
             found = ld_cache_find(name);
     }
-    free(origin);
+    free(directory);
     return found;
 }

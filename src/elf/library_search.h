@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the dynamic loader will find a library that is not loaded yet. */
-#ifndef QMPI_LIBRARY_SEARCH_H
-#define QMPI_LIBRARY_SEARCH_H
+#ifndef QMPI_ELF_LIBRARY_SEARCH_H
+#define QMPI_ELF_LIBRARY_SEARCH_H
 
 #include "elf/image.h"
 

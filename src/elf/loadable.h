@@ -3,8 +3,8 @@
  * What the dynamic loader does not do for a library that is whole: preload it by its path, or open
  * it in a process that runs. `qmpi run` acts on it, and messages say it.
  */
-#ifndef QMPI_LOADABLE_H
-#define QMPI_LOADABLE_H
+#ifndef QMPI_ELF_LOADABLE_H
+#define QMPI_ELF_LOADABLE_H
 
 #include "elf/file.h"
 

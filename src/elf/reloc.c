@@ -24,24 +24,25 @@ static void visit_table(const struct qmpi_elf_loaded *object, int64_t address_ta
         const size_t index = ELF64_R_SYM(table[i].r_info);
         if (binding == QMPI_BINDING_NONE || index == 0)
             continue;
-        const struct qmpi_elf_reference reference = {
+        const struct qmpi_elf_relocation relocation = {
             .name = qmpi_elf_string(image, image->symbols[index].st_name),
             .binding = binding,
             .place = (char **)(object->base + table[i].r_offset),
             .addend = binding == QMPI_BINDING_DATA ? table[i].r_addend : 0,
         };
-        visit(data, &reference);
+        visit(data, &relocation);
     }
 }
 
-static bool is_readable(const struct qmpi_elf_image *image)
+static bool has_read_access(const struct qmpi_elf_image *image)
 {
     return qmpi_elf_tag(image, DT_PLTREL, DT_RELA) == DT_RELA && !qmpi_elf_tag(image, DT_REL, 0);
 }
 
-void qmpi_elf_references(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit, void *data)
+void qmpi_elf_visit_relocations(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit,
+                                void *data)
 {
-    if (!is_readable(&object->image))
+    if (!has_read_access(&object->image))
         return;
     visit_table(object, DT_JMPREL, DT_PLTRELSZ, visit, data);
     visit_table(object, DT_RELA, DT_RELASZ, visit, data);
@@ -53,17 +54,17 @@ struct asking {
     bool answered;
 };
 
-static void ask(void *data, const struct qmpi_elf_reference *reference)
+static void ask(void *data, const struct qmpi_elf_relocation *relocation)
 {
     struct asking *asking = data;
     asking->answered =
-        asking->answered || asking->target(asking->data, reference->name, reference->binding);
+        asking->answered || asking->target(asking->data, relocation->name, relocation->binding);
 }
 
 bool qmpi_elf_refers(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data)
 {
     struct asking asking = {target, data, false};
-    qmpi_elf_references(object, ask, &asking);
+    qmpi_elf_visit_relocations(object, ask, &asking);
     return asking.answered;
 }
 
@@ -74,37 +75,39 @@ struct rewriting {
     int error;
 };
 
-static void rewrite(void *data, const struct qmpi_elf_reference *reference)
+static void rewrite(void *data, const struct qmpi_elf_relocation *relocation)
 {
     struct rewriting *rewriting = data;
-    char *leads_to = rewriting->target(rewriting->data, reference->name, reference->binding);
-    char **const place = reference->place, *now;
-    if (!leads_to)
+    char *target_address =
+        rewriting->target(rewriting->data, relocation->name, relocation->binding);
+    char **const place = relocation->place, *now;
+    if (!target_address)
         return;
-    leads_to += reference->addend;
+    target_address += relocation->addend;
     memcpy(&now, place, sizeof now); /* in data it may not lie as a pointer should */
-    if (now == leads_to)
+    if (now == target_address)
         return;
     if (!qmpi_elf_pages_open(&rewriting->pages, place) ||
         !qmpi_elf_pages_open(&rewriting->pages, (char *)(place + 1) - 1))
         rewriting->error = errno;
     else if ((uintptr_t)place % sizeof *place)
-        memcpy(place, &leads_to, sizeof leads_to);
+        memcpy(place, &target_address, sizeof target_address);
     else
-        __atomic_store_n(place, leads_to, __ATOMIC_RELEASE); /* others call through it meanwhile */
+        __atomic_store_n(place, target_address,
+                         __ATOMIC_RELEASE); /* others call through it meanwhile */
 }
 
 char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data)
 {
     const struct qmpi_elf_image *image = &object->image;
-    if (!is_readable(image))
+    if (!has_read_access(image))
         return qmpi_message("%s has relocations of a kind that this processor does not use",
                             object->name);
     if (qmpi_elf_tag(image, DT_TEXTREL, 0) || (qmpi_elf_tag(image, DT_FLAGS, 0) & DF_TEXTREL))
         return qmpi_message("%s has relocations in its code\nhint: build it with -fPIC",
                             object->name);
     struct rewriting rewriting = {target, data, {NULL, 0, NULL}, 0};
-    qmpi_elf_references(object, rewrite, &rewriting);
+    qmpi_elf_visit_relocations(object, rewrite, &rewriting);
     qmpi_elf_pages_close(&rewriting.pages);
     return rewriting.error ? qmpi_message("%s: its references cannot be changed: %s", object->name,
                                           strerror(rewriting.error))

@@ -3,8 +3,8 @@
  * The references of a loaded object, its relocations against symbols: which there are, and changing
  * where they lead.
  */
-#ifndef QMPI_ELF_REWRITE_H
-#define QMPI_ELF_REWRITE_H
+#ifndef QMPI_ELF_RELOC_H
+#define QMPI_ELF_RELOC_H
 
 #include "elf/arch.h"
 #include "elf/loaded.h"
@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 /* A reference to a symbol's address. The name is the object's. */
-struct qmpi_elf_reference {
+struct qmpi_elf_relocation {
     const char *name;
     enum qmpi_binding binding;
     char **place;     /* where the address lies; in data perhaps not as a pointer should */
@@ -22,8 +22,9 @@ struct qmpi_elf_reference {
 
 /* Calls `visit` once for every reference of the object; for none where they are of a kind that this
  * processor does not use. */
-typedef void qmpi_elf_visit(void *data, const struct qmpi_elf_reference *reference);
-void qmpi_elf_references(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit, void *data);
+typedef void qmpi_elf_visit(void *data, const struct qmpi_elf_relocation *relocation);
+void qmpi_elf_visit_relocations(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit,
+                                void *data);
 
 /*
  * Where a reference to `name` is to lead; NULL: where it leads now. Called once for every reference

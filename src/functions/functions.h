@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The generated name table: every known MPI function, in the order of the numbers. No MPI needed.
  */
-#ifndef QMPI_NAMES_H
-#define QMPI_NAMES_H
+#ifndef QMPI_FUNCTIONS_FUNCTIONS_H
+#define QMPI_FUNCTIONS_FUNCTIONS_H
 
 #include <stdint.h>
 

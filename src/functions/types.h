@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a function of MPI is to the dispatcher: a number and a pointer. */
-#ifndef QMPI_FUNCTION_TYPES_H
-#define QMPI_FUNCTION_TYPES_H
+#ifndef QMPI_FUNCTIONS_TYPES_H
+#define QMPI_FUNCTIONS_TYPES_H
 
 #include <qmpi/qmpi.h>
 

@@ -21,7 +21,7 @@ class Source:
     declared: set[str]  # names that this mpi.h declares itself
     objects: list[str]  # data of the MPI library: in Open MPI its predefined handles
     dialect: list[str]  # the numbers of this mpi.h's own QMPI, in their order
-    dialect_number: str  # the type of such a number as a parameter
+    mpich_number: str  # the type of such a number as a parameter
 
 
 def parameters(function: Function, first: str = "") -> str:
@@ -102,7 +102,7 @@ def base_function(function: Function) -> str:
         "    (void)qmpi_context;\n"
         f"{collect(function)}"
         f"    return (({function.result}(*)({parameters(function)}))"
-        f"qmpi_lasts[{function.constant}])({arguments(function)});\n"
+        f"qmpi_terminators[{function.constant}])({arguments(function)});\n"
         "}\n"
     )
 

@@ -92,9 +92,9 @@ def observe_function(function: Function) -> str:
         count = "1"
         if "requests" in meaning.roles:
             count = function.parameters[meaning.roles["requests"]].name
-        lines.append("    struct qmpi_kept qmpi_kept;")
-        opening.append(f"    qmpi_requests_keep(&qmpi_kept, &qmpi_frame.call, {count}, {request});")
-        closing.append("    qmpi_requests_drop(&qmpi_kept);")
+        lines.append("    struct qmpi_saved_requests qmpi_saved_requests;")
+        opening.append(f"    qmpi_requests_save(&qmpi_saved_requests, &qmpi_frame.call, {count}, {request});")
+        closing.append("    qmpi_requests_drop(&qmpi_saved_requests);")
     if statuses >= 0:
         closing.append("    qmpi_statuses_drop(&qmpi_statuses);")
     if meaning.shape == "MATCHED_RECEIVE":

@@ -28,7 +28,7 @@ import sys
 from functools import partial
 
 import emit_c
-import emit_dialect
+import emit_mpich
 import emit_header
 import emit_observe
 import emit_test
@@ -45,8 +45,8 @@ EMITTERS = {
     "shapes": emit_observe.shapes,
     "handles": emit_c.handles,
     "static_base": emit_c.static_base,
-    "dialect_ends": emit_dialect.ends,
-    "dialect_numbers": emit_dialect.numbers,
+    "dialect_ends": emit_mpich.ends,
+    "dialect_numbers": emit_mpich.numbers,
     "check": emit_test.check,
     "dialect_check": emit_test.dialect_check,
     "exists": emit_test.exists,
@@ -55,7 +55,7 @@ EMITTERS = {
 for part in range(emit_c.PARTS):
     EMITTERS[f"enter_{part}"] = partial(emit_c.enter, part=part)
     EMITTERS[f"observe_{part}"] = partial(emit_observe.observe, part=part)
-    EMITTERS[f"dialect_{part}"] = partial(emit_dialect.functions, part=part)
+    EMITTERS[f"dialect_{part}"] = partial(emit_mpich.functions, part=part)
 
 
 def main() -> None:
@@ -77,7 +77,7 @@ def main() -> None:
         declared=mpi_header.read_names(tree),
         objects=mpi_header.read_objects(tree),
         dialect=mpi_header.read_enumerators(tree, "QMPI_Functions_enum")[:-1],  # MPI_LAST_FUNC_T
-        dialect_number=mpi_header.read_parameter_type(tree, "QMPI_Register_function", 1),
+        mpich_number=mpi_header.read_parameter_type(tree, "QMPI_Register_function", 1),
     )
     for function in source.functions:
         if function.number >= len(numbers):

@@ -118,7 +118,7 @@ static char *hint_for_name(const char *name)
                      "folder in QMPI_TOOL_PATH");
 }
 
-char *qmpi_find_library(const char *name, const char *installed, const char *announced,
+char *qmpi_find_library(const char *name, const char *installed, const char *registered,
                         char **problem)
 {
     struct places places = {qmpi_copy(""), 0};
@@ -141,8 +141,8 @@ char *qmpi_find_library(const char *name, const char *installed, const char *ann
     } else {
         char *hint = hint_for_name(name);
         *problem = qmpi_message("no such tool\n%s%s%-s%-shint: %s",
-                                *announced ? "  announced tools: " : "", announced,
-                                *announced ? "\n" : "", places.text, hint);
+                                *registered ? "  announced tools: " : "", registered,
+                                *registered ? "\n" : "", places.text, hint);
         free(hint);
     }
     free(places.text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What kind of tool a library is, read from its symbols before anything of it is loaded. */
-#ifndef QMPI_KIND_H
-#define QMPI_KIND_H
+#ifndef QMPI_LOADER_INSPECT_H
+#define QMPI_LOADER_INSPECT_H
 
 enum qmpi_kind {
     QMPI_KIND_NATIVE, /* refers to QMPI_Register_tool_name */

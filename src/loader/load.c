@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *explain_nothing_announced(const struct qmpi_layer *layer)
+static char *explain_nothing_registered(const struct qmpi_layer *layer)
 {
-    const struct qmpi_tool *taken = qmpi_announce_refused();
+    const struct qmpi_tool *taken = qmpi_registration_refused();
     if (taken)
         return qmpi_message("%s announces a tool '%s', but %s has announced one of that name\n"
                             "hint: list only one of the two",
@@ -27,17 +27,17 @@ static char *explain_nothing_announced(const struct qmpi_layer *layer)
 /* Which of the tools that a library announced an entry means. */
 static char *choose(struct qmpi_layer *layer, struct qmpi_tool *only, int count)
 {
-    struct qmpi_tool *named = qmpi_announce_find(layer->entry->name);
+    struct qmpi_tool *named = qmpi_registration_find(layer->entry->name);
     if (count == 0)
-        return explain_nothing_announced(layer);
+        return explain_nothing_registered(layer);
     layer->tool = count == 1 ? only : named;
     if (layer->tool)
         return NULL;
-    char *announced = qmpi_announce_list();
+    char *registered = qmpi_registration_list();
     char *problem = qmpi_message("%s announces %d tools\nhint: preload it and name the tool in "
                                  "QMPI_TOOLS; announced are %s",
-                                 layer->path, count, announced);
-    free(announced);
+                                 layer->path, count, registered);
+    free(registered);
     return problem;
 }
 
@@ -45,18 +45,18 @@ char *qmpi_load_native(struct qmpi_layer *layer, bool passed_by)
 {
     static int loads;
     if (!layer->tool) {
-        qmpi_announce_begin_load(++loads);
+        qmpi_registration_begin_load(++loads);
         /* Where the MPI library comes before us, its own QMPI_ functions must not be the tool's.
          * Else not: what the program copied of the library's data the tool must find there. */
-        const bool has_own = qmpi_base_symbol("QMPI_Register_tool_name") != NULL;
-        const int deep = has_own && passed_by ? RTLD_DEEPBIND : 0;
+        const bool defines_register = qmpi_base_symbol("QMPI_Register_tool_name") != NULL;
+        const int deep = defines_register && passed_by ? RTLD_DEEPBIND : 0;
         void *handle = dlopen(layer->path, RTLD_NOW | RTLD_LOCAL | deep);
         if (!handle)
             return qmpi_loadable_explain(layer->path, dlerror(), "install or link what it needs");
         struct link_map *map = NULL;
         dlinfo(handle, RTLD_DI_LINKMAP, &map);
         int count;
-        struct qmpi_tool *only = qmpi_announce_of_library(map, loads, &count);
+        struct qmpi_tool *only = qmpi_registration_of_library(map, loads, &count);
         char *problem = choose(layer, only, count);
         if (problem)
             return problem;

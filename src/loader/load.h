@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads the library of a native tool and takes the tool that it announces. */
-#ifndef QMPI_LOAD_H
-#define QMPI_LOAD_H
+#ifndef QMPI_LOADER_LOAD_H
+#define QMPI_LOADER_LOAD_H
 
 #include "registry/layer.h"
 

@@ -13,13 +13,13 @@
 #include <string.h>
 
 /* A resident tool becomes one layer; listed again it is loaded from a copy. */
-static void plan_resident(struct qmpi_plan *plan, struct qmpi_resident *resident)
+static void plan_preloaded(struct qmpi_plan *plan, struct qmpi_preloaded_tool *preloaded)
 {
     plan->kind = QMPI_KIND_PMPI;
-    plan->path = qmpi_copy(resident->path);
-    if (!resident->taken)
-        plan->resident = resident;
-    resident->taken = true;
+    plan->path = qmpi_copy(preloaded->path);
+    if (!preloaded->taken)
+        plan->preloaded = preloaded;
+    preloaded->taken = true;
 }
 
 /* The same name leads to the same file, and that is looked at once. `earlier` had no problem. */
@@ -43,43 +43,43 @@ static char *plan_entry(struct qmpi_plan *listed, int count, const struct qmpi_e
     *plan = (struct qmpi_plan){.entry = entry, .kind = QMPI_KIND_NATIVE};
     if (entry->problem)
         return qmpi_copy(entry->problem);
-    plan->tool = qmpi_announce_find(entry->name);
+    plan->tool = qmpi_registration_find(entry->name);
     if (plan->tool || plan_again(plan, listed, count))
         return NULL;
-    struct qmpi_resident *resident = qmpi_resident_by_name(entry->name);
-    if (!resident) {
-        char *announced = qmpi_announce_list();
-        plan->path = qmpi_find_library(entry->name, qmpi_installed_folder(), announced, &problem);
-        free(announced);
+    struct qmpi_preloaded_tool *preloaded = qmpi_preloaded_by_name(entry->name);
+    if (!preloaded) {
+        char *registered = qmpi_registration_list();
+        plan->path = qmpi_find_library(entry->name, qmpi_installed_folder(), registered, &problem);
+        free(registered);
         if (plan->path)
             problem = qmpi_kind_read(plan->path, qmpi_base_soname(), &plan->kind);
-        resident = problem ? NULL : qmpi_resident_by_file(plan->path);
+        preloaded = problem ? NULL : qmpi_preloaded_by_file(plan->path);
     }
-    if (resident) {
+    if (preloaded) {
         free(plan->path);
-        plan_resident(plan, resident);
+        plan_preloaded(plan, preloaded);
     }
     return problem;
 }
 
 /* Stands for a tool that is not listed where an entry is asked for. */
-static const struct qmpi_entry *make_entry(const struct qmpi_resident *resident)
+static const struct qmpi_entry *make_entry(const struct qmpi_preloaded_tool *preloaded)
 {
     struct qmpi_entry *entry = qmpi_allocate(1, sizeof *entry);
-    entry->text = qmpi_copy(resident->path);
-    entry->name = qmpi_copy(resident->name);
+    entry->text = qmpi_copy(preloaded->path);
+    entry->name = qmpi_copy(preloaded->name);
     return entry;
 }
 
 static int adopt(struct qmpi_plan *plans, bool in_front)
 {
     int count = 0;
-    for (int i = 0; i < qmpi_resident_count(); i++) {
-        struct qmpi_resident *resident = qmpi_resident_get(i);
-        if (resident->taken || resident->in_front != in_front)
+    for (int i = 0; i < qmpi_preloaded_count(); i++) {
+        struct qmpi_preloaded_tool *preloaded = qmpi_preloaded_get(i);
+        if (preloaded->taken || preloaded->in_front != in_front)
             continue;
-        plans[count].entry = make_entry(resident);
-        plan_resident(&plans[count++], resident);
+        plans[count].entry = make_entry(preloaded);
+        plan_preloaded(&plans[count++], preloaded);
     }
     return count;
 }
@@ -87,34 +87,34 @@ static int adopt(struct qmpi_plan *plans, bool in_front)
 /* The program's calls reach a tool in front of us before the layers above it. */
 static char *check_place(const struct qmpi_plan *plans, int index)
 {
-    const struct qmpi_resident *resident = plans[index].resident;
-    if (!resident || !resident->in_front || index == 0 ||
-        (plans[index - 1].resident && plans[index - 1].resident->in_front))
+    const struct qmpi_preloaded_tool *preloaded = plans[index].preloaded;
+    if (!preloaded || !preloaded->in_front || index == 0 ||
+        (plans[index - 1].preloaded && plans[index - 1].preloaded->in_front))
         return NULL;
     return qmpi_message(
         "%s stands in front of libqmpi, so the program's calls would pass by the layers "
         "above it\nhint: put libqmpi first in LD_PRELOAD, or list this tool first",
-        resident->path);
+        preloaded->path);
 }
 
 static int check_places(struct qmpi_plan *plans, int count)
 {
-    int kept = 0;
+    int saved = 0;
     for (int i = 0; i < count; i++) {
-        plans[kept] = plans[i];
-        char *problem = check_place(plans, kept);
+        plans[saved] = plans[i];
+        char *problem = check_place(plans, saved);
         if (problem)
             qmpi_problem_report_entry(plans[i].entry, problem);
         else
-            kept++;
+            saved++;
     }
-    return kept;
+    return saved;
 }
 
 struct qmpi_plan *qmpi_plan_make(const struct qmpi_tool_list *list, int *count)
 {
-    qmpi_resident_find();
-    const int residents = qmpi_resident_count();
+    qmpi_preloaded_find();
+    const int tool_count = qmpi_preloaded_count();
     struct qmpi_plan *listed = qmpi_allocate((size_t)list->count, sizeof *listed);
     int listed_count = 0;
     for (int i = 0; i < list->count; i++) {
@@ -126,7 +126,7 @@ struct qmpi_plan *qmpi_plan_make(const struct qmpi_tool_list *list, int *count)
             listed_count++;
         }
     }
-    struct qmpi_plan *plans = qmpi_allocate((size_t)(listed_count + residents), sizeof *plans);
+    struct qmpi_plan *plans = qmpi_allocate((size_t)(listed_count + tool_count), sizeof *plans);
     *count = adopt(plans, true);
     memcpy(plans + *count, listed, (size_t)listed_count * sizeof *plans);
     *count += listed_count;

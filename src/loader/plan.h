@@ -3,8 +3,8 @@
  * The layers to come: what QMPI_TOOLS lists, found and inspected, and the PMPI tools that are in
  * the process without being listed. Nothing is loaded yet.
  */
-#ifndef QMPI_PLAN_H
-#define QMPI_PLAN_H
+#ifndef QMPI_LOADER_PLAN_H
+#define QMPI_LOADER_PLAN_H
 
 #include "config/tool_list.h"
 #include "loader/inspect.h"
@@ -14,8 +14,8 @@
 struct qmpi_plan {
     const struct qmpi_entry *entry;
     enum qmpi_kind kind;
-    struct qmpi_tool *tool;         /* announced already; NULL: from `path` */
-    struct qmpi_resident *resident; /* loaded already; NULL: from `path` */
+    struct qmpi_tool *tool;                /* announced already; NULL: from `path` */
+    struct qmpi_preloaded_tool *preloaded; /* loaded already; NULL: from `path` */
     char *path;
 };
 

@@ -27,9 +27,10 @@ static bool skips(void)
 void qmpi_problem_start(void)
 {
     const char *value = qmpi_getenv("QMPI_ON_ERROR");
-    if (value && strcmp(value, "skip") != 0 && strcmp(value, "stop") != 0 && qmpi_speaks()) {
+    if (value && strcmp(value, "skip") != 0 && strcmp(value, "stop") != 0 &&
+        qmpi_is_reporting_process()) {
         char *shown = qmpi_shorten(value);
-        qmpi_sayf(
+        qmpi_printf(
             "QMPI_ON_ERROR: unknown value '%s', taken as stop\n  hint: set it to stop or skip",
             shown);
         free(shown);
@@ -50,12 +51,12 @@ static char *indent(const char *problem)
 
 void qmpi_problem_report(const char *where, char *problem, const char *without)
 {
-    if (qmpi_speaks()) {
+    if (qmpi_is_reporting_process()) {
         char *text = indent(problem);
-        qmpi_sayf("%s: %-s", where, text);
+        qmpi_printf("%s: %-s", where, text);
         free(text);
         if (skips())
-            qmpi_sayf("  the run goes on without %s (QMPI_ON_ERROR=skip)", without);
+            qmpi_printf("  the run goes on without %s (QMPI_ON_ERROR=skip)", without);
     }
     free(problem);
     if (!skips())

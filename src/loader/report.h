@@ -3,8 +3,8 @@
  * What follows when a tool cannot be used: the run stops before any MPI call is carried out, or
  * goes on without that layer if QMPI_ON_ERROR=skip. One process of a job says what is wrong.
  */
-#ifndef QMPI_PROBLEM_H
-#define QMPI_PROBLEM_H
+#ifndef QMPI_LOADER_REPORT_H
+#define QMPI_LOADER_REPORT_H
 
 #include "config/tool_list.h"
 

@@ -35,7 +35,7 @@ static const struct {
                {SIGABRT, "SIGABRT"}};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
-static bool guarding, speaks;
+static bool guarding, is_reporting;
 static pthread_t loader;
 /* A message's two parts, made beforehand: a handler can make none. */
 static char *entry_part; /* NULL: no layer's turn has come */
@@ -57,7 +57,7 @@ static void handle(int number)
         if (signals[i].number != number)
             continue;
         if (guarding && pthread_equal(pthread_self(), loader)) {
-            if (speaks && entry_part)
+            if (is_reporting && entry_part)
                 say(i);
             _exit(2);
         }
@@ -74,7 +74,7 @@ void qmpi_guard_start(void)
         return;
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK | SA_NODEFER};
     loader = pthread_self();
-    speaks = qmpi_speaks();
+    is_reporting = qmpi_is_reporting_process();
     for (int i = 0; i < SIGNALS; i++)
         signal_parts[i] =
             qmpi_message("ended by %s while it was loaded or initialised\n"

@@ -5,8 +5,8 @@
  * From start to end one message names the entry, and the process ends as after any other problem,
  * with status 2 (no layer can be left out there: the loader is in the middle of its work).
  */
-#ifndef QMPI_GUARD_H
-#define QMPI_GUARD_H
+#ifndef QMPI_LOADER_SIGNAL_GUARD_H
+#define QMPI_LOADER_SIGNAL_GUARD_H
 
 #include "config/tool_list.h"
 

@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 
 struct entry {
-    struct qmpi_dialect_address public; /* first: who has it has the entry */
-    struct entry *next;                 /* of the same bucket, made before */
+    struct qmpi_mpich_address public; /* first: who has it has the entry */
+    struct entry *next;               /* of the same bucket, made before */
 };
 
 enum { BUCKETS = 4096, CHUNK_SIZE = 1 << 16 };
@@ -65,20 +65,20 @@ static void write_text(char *text, const void *address)
     *text = '\0';
 }
 
-static const struct qmpi_dialect_address *find(const struct entry *entry, const void *address)
+static const struct qmpi_mpich_address *find(const struct entry *entry, const void *address)
 {
     while (entry && entry->public.address != address)
         entry = entry->next;
     return entry ? &entry->public : NULL;
 }
 
-const struct qmpi_dialect_address *qmpi_dialect_address(const void *address)
+const struct qmpi_mpich_address *qmpi_mpich_address(const void *address)
 {
     const uint64_t hash = (uintptr_t)address * UINT64_C(0x9E3779B97F4A7C15);
     _Atomic(struct entry *) *bucket = &buckets[(hash >> 32) % BUCKETS];
     struct entry *head = atomic_load_explicit(bucket, memory_order_acquire), *made = NULL;
     for (;;) {
-        const struct qmpi_dialect_address *found = find(head, address);
+        const struct qmpi_mpich_address *found = find(head, address);
         if (found || (!made && !(made = new_entry())))
             return found;
         made->public.address = address;

@@ -17,40 +17,40 @@ typedef QMPI_Context our_context;
 #undef QMPI_Functions_enum
 #undef QMPI_Get_function
 
-#if QMPI_DIALECT_COUNT
+#if QMPI_MPICH_COUNT
 
-_Static_assert(sizeof(QMPI_Context) == sizeof(struct qmpi_dialect_context) &&
-                   _Alignof(QMPI_Context) == _Alignof(struct qmpi_dialect_context),
+_Static_assert(sizeof(QMPI_Context) == sizeof(struct qmpi_mpich_context) &&
+                   _Alignof(QMPI_Context) == _Alignof(struct qmpi_mpich_context),
                "mpi.h's context is another one than that of the generated functions");
 
-QMPI_API int QMPI_Register_function(int calling_tool_id, QMPI_DIALECT_NUMBER function_enum,
+QMPI_API int QMPI_Register_function(int calling_tool_id, QMPI_MPICH_NUMBER function_enum,
                                     void (*function_ptr)(void));
-QMPI_API int QMPI_Get_function(int calling_tool_id, QMPI_DIALECT_NUMBER function_enum,
+QMPI_API int QMPI_Get_function(int calling_tool_id, QMPI_MPICH_NUMBER function_enum,
                                void (**function_ptr)(void), int *next_tool_id);
 QMPI_API int QMPI_Get_tool_storage(QMPI_Context context, int tool_id, void **storage);
 QMPI_API int QMPI_Get_calling_address(QMPI_Context context, void **address);
 
-int QMPI_Register_function(int calling_tool_id, QMPI_DIALECT_NUMBER function_enum,
+int QMPI_Register_function(int calling_tool_id, QMPI_MPICH_NUMBER function_enum,
                            void (*function_ptr)(void))
 {
     const unsigned place = (unsigned)function_enum;
-    if (place >= QMPI_DIALECT_COUNT)
+    if (place >= QMPI_MPICH_COUNT)
         return MPI_ERR_ARG;
-    return qmpi_layer_intercept(calling_tool_id, qmpi_dialect_numbers[place], function_ptr, true);
+    return qmpi_layer_intercept(calling_tool_id, qmpi_mpich_numbers[place], function_ptr, true);
 }
 
 /* Checks are few: there is a row for every tool, which holds NULL where nothing is. */
-int QMPI_Get_function(int calling_tool_id, QMPI_DIALECT_NUMBER function_enum,
+int QMPI_Get_function(int calling_tool_id, QMPI_MPICH_NUMBER function_enum,
                       void (**function_ptr)(void), int *next_tool_id)
 {
     const unsigned place = (unsigned)function_enum, id = (unsigned)calling_tool_id;
-    if (place >= QMPI_DIALECT_COUNT || id >= qmpi_chain_height || !function_ptr || !next_tool_id)
+    if (place >= QMPI_MPICH_COUNT || id >= qmpi_chain_height || !function_ptr || !next_tool_id)
         return MPI_ERR_ARG;
     const our_context *row = __atomic_load_n(&qmpi_chain_nexts[id], __ATOMIC_ACQUIRE);
-    const our_context next = __atomic_load_n(&row[qmpi_dialect_numbers[place]], __ATOMIC_ACQUIRE);
+    const our_context next = __atomic_load_n(&row[qmpi_mpich_numbers[place]], __ATOMIC_ACQUIRE);
     if (!next)
         return MPI_ERR_ARG;
-    *function_ptr = ((const struct qmpi_node *)next)->across;
+    *function_ptr = ((const struct qmpi_node *)next)->mpich_function;
     *next_tool_id = next->tool_id;
     return MPI_SUCCESS;
 }
@@ -70,14 +70,14 @@ int QMPI_Get_tool_storage(QMPI_Context context, int tool_id, void **storage)
  * pointer each, to what never changes: a signal handler whose calls ask, too, finds an answer whole
  * and leaves one whole.
  */
-static _Thread_local const struct qmpi_dialect_address *answers[16];
+static _Thread_local const struct qmpi_mpich_address *answers[16];
 
 static __attribute__((noinline)) int
-find_address(void *caller, const struct qmpi_dialect_address **answer, void **address)
+find_address(void *caller, const struct qmpi_mpich_address **answer, void **address)
 {
-    const bool direct = !qmpi_binding_any && !qmpi_host_is_used;
+    const bool direct = !qmpi_binding_any && !qmpi_pmpi_is_used;
     const void *place = direct ? caller : qmpi_caller_of_program(caller);
-    const struct qmpi_dialect_address *found = place ? qmpi_dialect_address(place) : NULL;
+    const struct qmpi_mpich_address *found = place ? qmpi_mpich_address(place) : NULL;
     *address = found ? (void *)(uintptr_t)found->text : NULL;
     if (direct) /* else it may be found by unwinding, and be another one next time */
         *answer = found;
@@ -90,9 +90,9 @@ int QMPI_Get_calling_address(QMPI_Context context, void **address)
     if (!address)
         return MPI_ERR_ARG;
     void *const caller = qmpi_caller_of_layers();
-    const struct qmpi_dialect_address **answer =
+    const struct qmpi_mpich_address **answer =
         &answers[(uintptr_t)caller / 4 % (sizeof answers / sizeof *answers)];
-    const struct qmpi_dialect_address *known = *answer;
+    const struct qmpi_mpich_address *known = *answer;
     if (!known || known->address != caller)
         return find_address(caller, answer, address);
     *address = (void *)(uintptr_t)known->text;

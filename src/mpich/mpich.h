@@ -5,13 +5,13 @@
  * below it together with that one's tool_id and calls it with them. Chains hold layers of either
  * kind: each node can be called in both ways, and of its two functions one is the tool's own.
  */
-#ifndef QMPI_DIALECT_H
-#define QMPI_DIALECT_H
+#ifndef QMPI_MPICH_MPICH_H
+#define QMPI_MPICH_MPICH_H
 
 #include "dispatch/mpich_convention.h"
 
 /* The text of an address, as 0x and hexadecimal digits. */
-struct qmpi_dialect_address {
+struct qmpi_mpich_address {
     const void *address;
     char text[2 + 2 * sizeof(void *) + 1];
 };
@@ -21,7 +21,7 @@ struct qmpi_dialect_address {
  * address_text.c. Any thread; takes no lock, so that a signal handler may interrupt it and come
  * here itself.
  */
-const struct qmpi_dialect_address *qmpi_dialect_address(const void *address);
+const struct qmpi_mpich_address *qmpi_mpich_address(const void *address);
 
 /*
  * Where the loader finds the MPI library's calls of this name before ours: leads all who use them,

@@ -58,7 +58,7 @@ static bool is_hidden(void)
 {
     /* Not our own dlsym, as in redirect/redirect.c. */
     void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
-    const void *found = QMPI_DIALECT_COUNT ? look_up(RTLD_DEFAULT, names[0]) : NULL;
+    const void *found = QMPI_MPICH_COUNT ? look_up(RTLD_DEFAULT, names[0]) : NULL;
     const bool hidden = found && qmpi_is_in_mpi_library(found);
     if (hidden && !targets[0])
         find_ours();
@@ -77,8 +77,8 @@ static void override(const struct qmpi_elf_loaded *object)
     static bool said;
     char *problem = qmpi_is_mpi_library(object) ? qmpi_elf_redefine(object, target_of)
                                                 : qmpi_elf_rewrite(object, rewrite, NULL);
-    if (problem && !said && qmpi_speaks())
-        qmpi_sayf("tools of MPICH's QMPI dialect may not be heard: %-s", problem);
+    if (problem && !said && qmpi_is_reporting_process())
+        qmpi_printf("tools of MPICH's QMPI dialect may not be heard: %-s", problem);
     said |= problem != NULL;
     free(problem);
 }

@@ -5,8 +5,8 @@
  * once and made usable piece by piece. A freed slot is the last one to be used again, so that a
  * handle that is used after it was freed is noticed for a long time.
  */
-#ifndef QMPI_MPIT_ARENA_H
-#define QMPI_MPIT_ARENA_H
+#ifndef QMPI_MPIT_HANDLE_POOL_H
+#define QMPI_MPIT_HANDLE_POOL_H
 
 #include "mpit/types.h"
 

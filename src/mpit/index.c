@@ -17,7 +17,7 @@ static struct table {
     atomic_int count;
     int *of_library; /* merged indices by the library's */
     int library;     /* how many of the library's are in */
-    int own;         /* how many of `items` are in */
+    int rank_name;   /* how many of `items` are in */
     struct qmpi_mpit_item **items;
     int items_count;
     struct qmpi_mpit_item *names[HASHES]; /* `items` by the hash of their names */
@@ -33,7 +33,7 @@ static void *extend(void *array, int count, size_t size)
         return array;
     void *longer = realloc(array, (count ? 2 * (size_t)count : 1) * size);
     if (!longer) {
-        qmpi_sayf("out of memory\nhint: give the process more");
+        qmpi_printf("out of memory\nhint: give the process more");
         abort();
     }
     return longer;
@@ -43,7 +43,7 @@ static void *extend(void *array, int count, size_t size)
  * even before somebody asks for its index. */
 static bool has_room(const struct table *table)
 {
-    const int waiting = table->items_count - table->own;
+    const int waiting = table->items_count - table->rank_name;
     return atomic_load_explicit(&table->count, memory_order_relaxed) < BLOCK * BLOCKS - waiting;
 }
 
@@ -85,12 +85,12 @@ static void refresh(enum qmpi_mpit_space space)
         append(table, place);
         table->library++;
     }
-    while (table->own < table->items_count) {
-        struct qmpi_mpit_item *item = table->items[table->own];
+    while (table->rank_name < table->items_count) {
+        struct qmpi_mpit_item *item = table->items[table->rank_name];
         struct qmpi_mpit_place place = {item, -1};
         item->index = atomic_load(&table->count);
         append(table, place);
-        table->own++;
+        table->rank_name++;
     }
 }
 
@@ -122,7 +122,7 @@ bool qmpi_mpit_find(enum qmpi_mpit_space space, int index, struct qmpi_mpit_plac
     return !place->item || !atomic_load(&place->item->gone);
 }
 
-struct qmpi_mpit_item *qmpi_mpit_find_own(enum qmpi_mpit_space space, int index)
+struct qmpi_mpit_item *qmpi_mpit_find_published(enum qmpi_mpit_space space, int index)
 {
     struct qmpi_mpit_place place;
     if (!known(&tables[space], index, &place) || !place.item || atomic_load(&place.item->gone))

@@ -5,8 +5,8 @@
  * library's own indices are asked for whenever somebody counts, looks for a name or uses an index
  * that is not there yet, for the library may add variables at any time.
  */
-#ifndef QMPI_MPIT_TABLES_H
-#define QMPI_MPIT_TABLES_H
+#ifndef QMPI_MPIT_INDEX_H
+#define QMPI_MPIT_INDEX_H
 
 #include "mpit/types.h"
 
@@ -69,7 +69,7 @@ bool qmpi_mpit_find(enum qmpi_mpit_space space, int index, struct qmpi_mpit_plac
 
 /* As qmpi_mpit_find, but false for what is not there (any more) and never asks the library. For
  * signal handlers. */
-struct qmpi_mpit_item *qmpi_mpit_find_own(enum qmpi_mpit_space space, int index);
+struct qmpi_mpit_item *qmpi_mpit_find_published(enum qmpi_mpit_space space, int index);
 
 /* How many indices there are. */
 int qmpi_mpit_count(enum qmpi_mpit_space space);

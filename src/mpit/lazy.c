@@ -21,16 +21,16 @@ int QMPIX_Register_publisher(int tool_id, void (*publish)(int tool_id))
     if (!qmpi_layer_get(tool_id) || !publish)
         return MPI_ERR_ARG;
     pthread_mutex_lock(&lock);
-    const bool late = atomic_load(&demanded);
-    if (!late)
+    const bool deferred = atomic_load(&demanded);
+    if (!deferred)
         publishers[tool_id] = publish;
     pthread_mutex_unlock(&lock);
-    if (late)
+    if (deferred)
         publish(tool_id);
     return MPI_SUCCESS;
 }
 
-void qmpi_mpit_demand_forget(int tool_id)
+void qmpi_mpit_lazy_forget(int tool_id)
 {
     pthread_mutex_lock(&lock);
     publishers[tool_id] = NULL;
@@ -47,7 +47,7 @@ static void publish_all(void)
     }
 }
 
-void qmpi_mpit_demand(void)
+void qmpi_mpit_lazy_start(void)
 {
     if (atomic_load_explicit(&demanded, memory_order_acquire))
         return;

@@ -67,7 +67,7 @@ bool qmpi_mpit_hold(void)
  * survive after MPI_Finalize. So a program that never uses MPI_T is not made to before it ends, and
  * who comes later is refused.
  */
-static bool is_too_late(void)
+static bool is_after_init(void)
 {
     int finalized = 0;
     if (!qmpi_mpit_is_held())
@@ -79,7 +79,7 @@ static void hold_to_the_end(void)
 {
 }
 #else
-static bool is_too_late(void)
+static bool is_after_init(void)
 {
     return false;
 }
@@ -98,7 +98,7 @@ int qmpi_mpit_init_thread(int required, int *provided)
 {
     const bool valid = required >= MPI_THREAD_SINGLE && required <= MPI_THREAD_MULTIPLE;
     int level = required;
-    if (is_too_late())
+    if (is_after_init())
         return MPI_T_ERR_CANNOT_INIT;
     /* What is no level is the library's to refuse, or not: then it counts as any other. */
     const int result =
@@ -106,7 +106,7 @@ int qmpi_mpit_init_thread(int required, int *provided)
     if (result != MPI_SUCCESS)
         return result;
     qmpi_mpit_hold();
-    qmpi_mpit_demand();
+    qmpi_mpit_lazy_start();
     atomic_fetch_add(&qmpi_mpit_users, 1);
     if (provided)
         *provided = valid && level > required ? required : level;

@@ -64,14 +64,14 @@ static const struct {
 #endif
 };
 
-void qmpi_mpit_merge(qmpi_function **lasts, qmpi_function **pmpi)
+void qmpi_mpit_merge(qmpi_function **terminators, qmpi_function **pmpi)
 {
     qmpi_mpit_library_start();
     for (size_t i = 0; i < sizeof merged / sizeof *merged; i++) {
         const int number = merged[i].number;
         if (!qmpi_ends[number].base)
             continue;
-        lasts[number] = merged[i].function;
+        terminators[number] = merged[i].function;
         if (number == MPI_T_INIT_THREAD_T || number == MPI_T_FINALIZE_T)
             pmpi[number] = merged[i].function;
     }
@@ -79,7 +79,7 @@ void qmpi_mpit_merge(qmpi_function **lasts, qmpi_function **pmpi)
 
 void qmpi_mpit_leave_out(int tool_id)
 {
-    qmpi_mpit_demand_forget(tool_id);
+    qmpi_mpit_lazy_forget(tool_id);
     qmpi_mpit_label_forget(tool_id);
     qmpi_mpit_withdraw(tool_id);
 }

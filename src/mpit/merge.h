@@ -15,7 +15,7 @@
  * Puts the merged functions into `lasts`, the ends of the chains, and those that count who uses
  * MPI_T into `pmpi`, what PMPI_X lead to. Both hold the library's functions before.
  */
-void qmpi_mpit_merge(qmpi_function **lasts, qmpi_function **pmpi);
+void qmpi_mpit_merge(qmpi_function **terminators, qmpi_function **pmpi);
 
 /* A layer has no place in the stack after all: what it published goes out of sight. */
 void qmpi_mpit_leave_out(int tool_id);

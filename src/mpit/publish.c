@@ -16,7 +16,7 @@
 #include <string.h>
 
 QMPI_LOCK(lock);
-static struct qmpi_mpit_category *root, *own[QMPI_LAYERS_MAX + 1];
+static struct qmpi_mpit_category *root, *rank_name[QMPI_LAYERS_MAX + 1];
 
 bool qmpi_mpit_is_name(const char *name)
 {
@@ -111,7 +111,7 @@ static struct qmpi_mpit_category *make_root(void)
     return category;
 }
 
-static struct qmpi_mpit_category *make_own(int tool_id)
+static struct qmpi_mpit_category *make_layer_category(int tool_id)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     const QMPIX_Tool_info *info = layer->tool ? layer->tool->info : NULL;
@@ -132,25 +132,25 @@ void qmpi_mpit_when_layer_appears(void (*publish)(int tool_id, struct qmpi_mpit_
     publish_layer = publish;
 }
 
-static struct qmpi_mpit_category *own_category(int tool_id)
+static struct qmpi_mpit_category *layer_category(int tool_id)
 {
     if (tool_id && !qmpi_mpit_label(tool_id))
         return NULL;
     pthread_mutex_lock(&lock);
     if (!root)
         root = make_root();
-    const bool is_new = tool_id && !own[tool_id];
+    const bool is_new = tool_id && !rank_name[tool_id];
     if (is_new)
-        own[tool_id] = make_own(tool_id);
+        rank_name[tool_id] = make_layer_category(tool_id);
     pthread_mutex_unlock(&lock);
     if (is_new)
-        publish_layer(tool_id, own[tool_id]);
-    return tool_id ? own[tool_id] : root;
+        publish_layer(tool_id, rank_name[tool_id]);
+    return tool_id ? rank_name[tool_id] : root;
 }
 
 struct qmpi_mpit_category *qmpi_mpit_category_for(int tool_id, const char *name)
 {
-    struct qmpi_mpit_category *category = own_category(tool_id);
+    struct qmpi_mpit_category *category = layer_category(tool_id);
     if (!category || !name)
         return category;
     return *name ? qmpi_mpit_find_category(tool_id, name) : NULL;

@@ -86,10 +86,10 @@ void qmpi_mpit_visit_end(const struct qmpi_mpit_visit *visit)
 /* A callback may free the very handle that it is called for: nobody waits for himself. */
 static void wait_for_others(const struct qmpi_mpit_state *state)
 {
-    int own = 0;
+    int rank_name = 0;
     for (const struct qmpi_mpit_visit *visit = visits; visit; visit = visit->outer)
-        own += visit->state == state;
-    while (atomic_load(&state->inside) > own)
+        rank_name += visit->state == state;
+    while (atomic_load(&state->inside) > rank_name)
         sched_yield();
 }
 
@@ -269,7 +269,7 @@ void qmpi_mpit_pvar_sample(const struct qmpi_mpit_variable *variable)
 
 int QMPIX_Pvar_sample(int index)
 {
-    struct qmpi_mpit_item *item = qmpi_mpit_find_own(QMPI_MPIT_PVARS, index);
+    struct qmpi_mpit_item *item = qmpi_mpit_find_published(QMPI_MPIT_PVARS, index);
     const struct qmpi_mpit_variable *variable = (const struct qmpi_mpit_variable *)item;
     if (!item || !is_watermark(variable))
         return MPI_ERR_ARG;

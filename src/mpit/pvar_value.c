@@ -84,7 +84,7 @@ int qmpi_mpit_pvar_get(const struct qmpi_mpit_slot *slot, void *buffer)
 }
 
 /* Sums and watermarks: the handle's own value becomes what `buffer` holds. */
-static int set_own(const struct qmpi_mpit_slot *slot, const void *buffer)
+static int set_published(const struct qmpi_mpit_slot *slot, const void *buffer)
 {
     const struct qmpi_mpit_variable *variable = slot->variable;
     const unsigned sequence = qmpi_mpit_sequence(slot->state);
@@ -123,7 +123,7 @@ int qmpi_mpit_pvar_set(const struct qmpi_mpit_slot *slot, const void *buffer)
     if (variable->readonly)
         return MPI_T_ERR_PVAR_NO_WRITE;
     if (variable->style != QMPI_MPIT_PRESENT)
-        return set_own(slot, buffer);
+        return set_published(slot, buffer);
     if (variable->address) {
         for (int i = 0; i < slot->count; i++)
             qmpi_mpit_store(variable->type, variable->address, i,
@@ -155,7 +155,7 @@ static int reset_source(const struct qmpi_mpit_slot *slot)
  * A reset that may hand out what was there: word by word, exchanged, so that nothing that is added
  * meanwhile is lost or told twice.
  */
-static void zero_own(const struct qmpi_mpit_slot *slot, const void *array, void *buffer)
+static void zero_published(const struct qmpi_mpit_slot *slot, const void *array, void *buffer)
 {
     const struct qmpi_mpit_variable *variable = slot->variable;
     const struct qmpi_mpit_type *type = variable->type;
@@ -179,7 +179,7 @@ static int zero(const struct qmpi_mpit_slot *slot, void *buffer)
     const int result = qmpi_mpit_raw_begin(variable, slot->object, slot->count, &raw);
     if (result != MPI_SUCCESS)
         return result;
-    zero_own(slot, raw.array, buffer);
+    zero_published(slot, raw.array, buffer);
     qmpi_mpit_raw_end(&raw);
     return MPI_SUCCESS;
 }

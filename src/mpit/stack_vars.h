@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the dispatcher itself publishes: the stack, and for each layer its category. */
-#ifndef QMPI_MPIT_STACK_H
-#define QMPI_MPIT_STACK_H
+#ifndef QMPI_MPIT_STACK_VARS_H
+#define QMPI_MPIT_STACK_VARS_H
 
 #include <stdbool.h>
 

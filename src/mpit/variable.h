@@ -4,8 +4,8 @@
  * do where a handle or an index is ours. The handle's variable, session and MPI_T's state have been
  * looked at already.
  */
-#ifndef QMPI_MPIT_VARIABLES_H
-#define QMPI_MPIT_VARIABLES_H
+#ifndef QMPI_MPIT_VARIABLE_H
+#define QMPI_MPIT_VARIABLE_H
 
 #include "mpit/handle_pool.h"
 #include "mpit/index.h"

@@ -51,7 +51,7 @@ static int bcast(const struct part *part)
 
 static int gather(const struct part *part)
 {
-    MPI_Count own = 0;
+    MPI_Count mine = 0;
     int result;
     if (part->is_away)
         return MPI_SUCCESS;
@@ -62,14 +62,14 @@ static int gather(const struct part *part)
         return result;
     if (!part->in_place)
         return send(part, 0, 1);
-    result = qmpi_amount_receive_parts(part->call, part->who->rank, 1, &own);
-    part->amount->received -= own;
+    result = qmpi_amount_receive_parts(part->call, part->who->rank, 1, &mine);
+    part->amount->received -= mine;
     return result;
 }
 
 static int scatter(const struct part *part)
 {
-    MPI_Count own = 0;
+    MPI_Count mine = 0;
     int result;
     if (part->is_away)
         return MPI_SUCCESS;
@@ -80,8 +80,8 @@ static int scatter(const struct part *part)
         return result;
     if (!part->in_place)
         return receive(part, 0, 1);
-    result = qmpi_amount_send_parts(part->call, part->who->rank, 1, &own);
-    part->amount->sent -= own;
+    result = qmpi_amount_send_parts(part->call, part->who->rank, 1, &mine);
+    part->amount->sent -= mine;
     return result;
 }
 

@@ -5,8 +5,8 @@
  * attribute of ours, which MPI deletes with it; a thread that asks about the same communicator
  * again finds the last answer in its own memory.
  */
-#ifndef QMPI_PROCESSES_H
-#define QMPI_PROCESSES_H
+#ifndef QMPI_OBSERVE_COMM_INFO_H
+#define QMPI_OBSERVE_COMM_INFO_H
 
 #include <mpi.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * The descriptions of all functions. They are generated without pointers, so that a process without
  * observers pays no relocations for them, and unpacked when the first one is asked for.
  */
-#ifndef QMPI_DESCRIBE_H
-#define QMPI_DESCRIBE_H
+#ifndef QMPI_OBSERVE_DESCRIPTIONS_H
+#define QMPI_OBSERVE_DESCRIPTIONS_H
 
 #include "observe/record.h"
 

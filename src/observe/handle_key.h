@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Handles as keys of the tables that know requests and messages: an MPI library's handles are
  * integers or pointers. */
-#ifndef QMPI_HANDLE_KEY_H
-#define QMPI_HANDLE_KEY_H
+#ifndef QMPI_OBSERVE_HANDLE_KEY_H
+#define QMPI_OBSERVE_HANDLE_KEY_H
 
 #include <stddef.h>
 #include <stdint.h>

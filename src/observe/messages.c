@@ -30,7 +30,7 @@ static struct place *place_of(MPI_Message message)
 }
 
 /* False: another thread is writing there. */
-static bool claim(struct place *place, uint64_t *serial)
+static bool take(struct place *place, uint64_t *serial)
 {
     uint64_t old = atomic_load(&place->serial);
     do {
@@ -76,7 +76,7 @@ void qmpi_messages_note(const QMPIX_Call *call)
         matched.tag = status->MPI_TAG;
     }
     struct place *place = place_of(matched.message);
-    if (!claim(place, &matched.serial))
+    if (!take(place, &matched.serial))
         return; /* one of the two is not known */
     fill(place, &matched);
     atomic_store(&place->serial, matched.serial + FULL);

@@ -3,8 +3,8 @@
  * Matched messages: MPI_Mrecv is given a message and names neither communicator nor source; the
  * MPI_Mprobe that matched it did.
  */
-#ifndef QMPI_MESSAGES_H
-#define QMPI_MESSAGES_H
+#ifndef QMPI_OBSERVE_MESSAGES_H
+#define QMPI_OBSERVE_MESSAGES_H
 
 #include "observe/record.h"
 

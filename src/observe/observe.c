@@ -75,9 +75,9 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
     qmpi_describe_all();
     bool shapes[QMPI_SHAPE_COMPLETE + 1] = {false}; /* which it asked for */
     if (!wanted[tool_id])
-        wanted[tool_id] = qmpi_keep(QMPI_FUNCTION_COUNT, 1);
+        wanted[tool_id] = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, 1);
     if (!layer->observing)
-        layer->observing = qmpi_keep(QMPI_FUNCTION_COUNT, sizeof *layer->observing);
+        layer->observing = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *layer->observing);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         wanted[tool_id][number] = qmpi_observing[number] && chosen(observer, number);
         if (wanted[tool_id][number])

@@ -4,8 +4,8 @@
  * for each function, is such a layer's interceptor: it makes the record, calls `before`, the next
  * layer, and `after`. Here is what it reads: the observer of each layer.
  */
-#ifndef QMPI_OBSERVE_H
-#define QMPI_OBSERVE_H
+#ifndef QMPI_OBSERVE_OBSERVE_H
+#define QMPI_OBSERVE_OBSERVE_H
 
 #include "dispatch/chain.h"
 #include "observe/arch/address.h"

@@ -3,8 +3,8 @@
  * What MPI_Start starts: for each live request of a persistent or partitioned operation, what was
  * said when it was made. Starting looks it up without a lock.
  */
-#ifndef QMPI_PERSISTENT_H
-#define QMPI_PERSISTENT_H
+#ifndef QMPI_OBSERVE_PERSISTENT_H
+#define QMPI_OBSERVE_PERSISTENT_H
 
 #include "observe/size.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The record of a call, as the generated observe_X make it and all that is asked about it reads it.
  */
-#ifndef QMPI_RECORD_H
-#define QMPI_RECORD_H
+#ifndef QMPI_OBSERVE_RECORD_H
+#define QMPI_OBSERVE_RECORD_H
 
 #include "dispatch/stubs.h"
 

@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-void qmpi_requests_keep(struct qmpi_kept *kept, QMPIX_Call *call, int count,
+void qmpi_requests_save(struct qmpi_saved_requests *saved, QMPIX_Call *call, int count,
                         const MPI_Request *requests)
 {
     const int tool_id = call->context->tool_id;
-    kept->many = NULL;
+    saved->many = NULL;
     if (!(qmpi_observers[tool_id].flags & QMPIX_OBSERVE_REQUESTS) || count <= 0 || !requests)
         return;
-    MPI_Request *copy = kept->few;
-    if ((size_t)count > sizeof kept->few / sizeof *kept->few)
-        copy = kept->many = malloc((size_t)count * sizeof *copy);
+    MPI_Request *copy = saved->few;
+    if ((size_t)count > sizeof saved->few / sizeof *saved->few)
+        copy = saved->many = malloc((size_t)count * sizeof *copy);
     if (!copy)
         return; /* the record then has none */
     memcpy(copy, requests, (size_t)count * sizeof *copy);
@@ -25,9 +25,9 @@ void qmpi_requests_keep(struct qmpi_kept *kept, QMPIX_Call *call, int count,
     call->request_count = count;
 }
 
-void qmpi_requests_drop(struct qmpi_kept *kept)
+void qmpi_requests_drop(struct qmpi_saved_requests *saved)
 {
-    free(kept->many);
+    free(saved->many);
 }
 
 /* Where memory is out the program's wish holds. */

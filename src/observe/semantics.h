@@ -3,8 +3,8 @@
  * What a call means: its shape (what kind of transfer it is) and which of its arguments play which
  * role in it; generated from the parameters' names. And how arguments are read out of a record.
  */
-#ifndef QMPI_MEANING_H
-#define QMPI_MEANING_H
+#ifndef QMPI_OBSERVE_SEMANTICS_H
+#define QMPI_OBSERVE_SEMANTICS_H
 
 #include "generate/shapes.h"
 #include "observe/record.h"

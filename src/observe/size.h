@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How many bytes a call hands over and asks for, and its messages: see <qmpi/observer.h>. */
-#ifndef QMPI_AMOUNT_H
-#define QMPI_AMOUNT_H
+#ifndef QMPI_OBSERVE_SIZE_H
+#define QMPI_OBSERVE_SIZE_H
 
 #include "observe/semantics.h"
 

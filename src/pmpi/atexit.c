@@ -49,7 +49,7 @@ static void run_all(void)
 
 int qmpi_tool_cxa_atexit(void (*function)(void *), void *argument, void *object)
 {
-    const struct qmpi_layer *layer = qmpi_host_layer_of(__builtin_return_address(0));
+    const struct qmpi_layer *layer = qmpi_pmpi_layer_of(__builtin_return_address(0));
     if (!layer)
         return __cxa_atexit(function, argument, object);
     struct handler *handler = qmpi_allocate(1, sizeof *handler);

@@ -167,8 +167,8 @@ static void describe(struct qmpi_closure_object *object, const char *path)
     const struct qmpi_elf_loaded *loaded = &object->object;
     object->mpi = qmpi_is_mpi(loaded);
     object->runtime = qmpi_runtime_is(file_part(loaded->name));
-    object->tool = (path && !strcmp(loaded->name, path)) || qmpi_group_leads(loaded) ||
-                   qmpi_resident_holds(loaded->image.dynamic);
+    object->tool = (path && !strcmp(loaded->name, path)) || qmpi_group_is_redirected(loaded) ||
+                   qmpi_preloaded_contains(loaded->image.dynamic);
     object->owned = qmpi_group_of(loaded->image.dynamic) != NULL;
 }
 
@@ -232,7 +232,7 @@ bool qmpi_closure_is_private(const struct qmpi_closure_object *object)
     return !object->mpi && !object->tool && !object->runtime && !object->base && !object->programs;
 }
 
-int *qmpi_closure_reach(struct qmpi_closure *closure, int first, int *count)
+int *qmpi_closure_visit(struct qmpi_closure *closure, int first, int *count)
 {
     for (int i = 0; i < closure->count; i++)
         closure->objects[i].reached = i == first;
@@ -242,7 +242,7 @@ int *qmpi_closure_reach(struct qmpi_closure *closure, int first, int *count)
 struct qmpi_elf_loaded *qmpi_closure_members(struct qmpi_closure *closure, int first, int *count)
 {
     int reached;
-    int *order = qmpi_closure_reach(closure, first, &reached);
+    int *order = qmpi_closure_visit(closure, first, &reached);
     struct qmpi_elf_loaded *members = qmpi_allocate((size_t)reached, sizeof *members);
     *count = 0;
     for (int i = 0; i < reached; i++) {
@@ -282,7 +282,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *data)
 void qmpi_closure_use(const char *path, qmpi_closure_user *use, void *data)
 {
     struct look with = {path, use, data};
-    qmpi_resident_find();
+    qmpi_preloaded_find();
     dl_iterate_phdr(look, &with);
 }
 

@@ -4,8 +4,8 @@
  * from who reaches it. What a tool reaches and nobody else does is private to the tool, and part of
  * its layer; what was merely loaded at the same time, by another thread perhaps, is not.
  */
-#ifndef QMPI_CLOSURE_H
-#define QMPI_CLOSURE_H
+#ifndef QMPI_PMPI_CLOSURE_H
+#define QMPI_PMPI_CLOSURE_H
 
 #include "elf/loaded.h"
 
@@ -48,7 +48,7 @@ int qmpi_closure_at(const struct qmpi_closure *closure, ElfW(Addr) base);
  * first), in an array that the caller frees. The way ends at MPI's libraries, other tools, and
  * those of which a process has one.
  */
-int *qmpi_closure_reach(struct qmpi_closure *closure, int first, int *count);
+int *qmpi_closure_visit(struct qmpi_closure *closure, int first, int *count);
 
 /* Of these the object itself and what is private to it and in no layer yet; to be freed, too. */
 struct qmpi_elf_loaded *qmpi_closure_members(struct qmpi_closure *closure, int first, int *count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The copies of libraries that were made. They stay for the run. */
-#ifndef QMPI_COPIES_MADE_H
-#define QMPI_COPIES_MADE_H
+#ifndef QMPI_PMPI_COPIES_MADE_H
+#define QMPI_PMPI_COPIES_MADE_H
 
 #include <sys/types.h>
 

@@ -9,8 +9,8 @@
  * - what needs a library that is copied.
  * What the layer has a copy of already is not copied again.
  */
-#ifndef QMPI_COPY_PLAN_H
-#define QMPI_COPY_PLAN_H
+#ifndef QMPI_PMPI_COPY_PLAN_H
+#define QMPI_PMPI_COPY_PLAN_H
 
 #include <stdbool.h>
 #include <sys/types.h>

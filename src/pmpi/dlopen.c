@@ -37,7 +37,7 @@ EARLY struct qmpi_layer *qmpi_tool_dlopen_layer(const void *caller)
 {
     if (!__atomic_load_n(&qmpi_real_dlopen, __ATOMIC_ACQUIRE))
         find_real();
-    return qmpi_host_is_used ? qmpi_host_layer_of(caller) : NULL;
+    return qmpi_pmpi_is_used ? qmpi_pmpi_layer_of(caller) : NULL;
 }
 
 /*
@@ -73,9 +73,9 @@ static void *open_for(struct qmpi_layer *layer, const char *path, int mode)
     char *problem = NULL;
     struct qmpi_copies copies = {.layer = layer, .path = path, .opened = true};
     char *chosen = qmpi_copies_make(&copies, &problem);
-    if (problem && qmpi_speaks())
-        qmpi_sayf("layer %d (%s) opens %s, of which no copy can be made: %-s", layer->tool_id,
-                  layer->name, path, problem);
+    if (problem && qmpi_is_reporting_process())
+        qmpi_printf("layer %d (%s) opens %s, of which no copy can be made: %-s", layer->tool_id,
+                    layer->name, path, problem);
     free(problem);
     if (!chosen)
         return qmpi_real_dlopen(path, mode);
@@ -83,7 +83,7 @@ static void *open_for(struct qmpi_layer *layer, const char *path, int mode)
     void *handle = qmpi_real_dlopen(chosen, mode | RTLD_NODELETE);
     struct qmpi_group *group = qmpi_opening_end(opening, handle);
     if (group)
-        qmpi_host_add(group, copies.shares);
+        qmpi_pmpi_add_object(group, copies.shares);
     free(chosen);
     return handle;
 }

@@ -5,8 +5,8 @@
  * where the tool is a layer already. What is in the process for others stays theirs. See
  * arch_*_dlopen.S.
  */
-#ifndef QMPI_TOOL_DLOPEN_H
-#define QMPI_TOOL_DLOPEN_H
+#ifndef QMPI_PMPI_DLOPEN_H
+#define QMPI_PMPI_DLOPEN_H
 
 struct qmpi_layer;
 

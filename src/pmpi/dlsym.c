@@ -54,26 +54,26 @@ static void *answer_tool(struct qmpi_layer *layer, void *handle, const char *nam
 {
     const bool named = handle != RTLD_NEXT && handle != RTLD_DEFAULT;
     void *plain = named ? qmpi_real_dlsym(handle, name) : NULL;
-    if (named && (!plain || qmpi_host_layer_of(plain) == layer))
+    if (named && (!plain || qmpi_pmpi_layer_of(plain) == layer))
         return plain;
     if (!pmpi && !named && handle != RTLD_NEXT && layer->functions[number])
         return (void *)(uintptr_t)layer->functions[number];
     __atomic_store_n(&told[layer->tool_id], true, __ATOMIC_RELAXED);
-    return (void *)(uintptr_t)qmpi_below(layer, number);
+    return (void *)(uintptr_t)qmpi_thunk_of(layer, number);
 }
 
 /* A resident tool's constructor, before there is a stack. */
-static void *answer_early(struct qmpi_resident *resident, void *handle, const char *name,
+static void *answer_early(struct qmpi_preloaded_tool *preloaded, void *handle, const char *name,
                           int number, bool pmpi)
 {
     const bool named = handle != RTLD_NEXT && handle != RTLD_DEFAULT;
     void *plain = named ? qmpi_real_dlsym(handle, name) : NULL;
-    void *own = qmpi_elf_loaded_find(&resident->object, name);
-    if (named && (!plain || plain == own))
+    void *found = qmpi_elf_loaded_find(&preloaded->object, name);
+    if (named && (!plain || plain == found))
         return plain;
-    if (!pmpi && handle == RTLD_DEFAULT && own)
-        return own;
-    return qmpi_late_find(resident, number);
+    if (!pmpi && handle == RTLD_DEFAULT && found)
+        return found;
+    return qmpi_deferred_find(preloaded, number);
 }
 
 /* A program that looks MPI_X up in the MPI library, instead of being linked with it, means to call
@@ -98,13 +98,14 @@ EARLY void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
     if (plain[0] != 'M' || plain[1] != 'P' || plain[2] != 'I')
         return NULL;
     const int number = qmpi_name_find(plain);
-    struct qmpi_layer *layer = number >= 0 && qmpi_host_is_used ? qmpi_host_layer_of(caller) : NULL;
+    struct qmpi_layer *layer = number >= 0 && qmpi_pmpi_is_used ? qmpi_pmpi_layer_of(caller) : NULL;
     if (layer)
         return answer_tool(layer, handle, name, number, pmpi);
     if (number < 0 || !qmpi_entries[number])
         return NULL;
-    struct qmpi_resident *resident = qmpi_chain_is_open() ? NULL : qmpi_resident_holds(caller);
-    if (resident)
-        return answer_early(resident, handle, name, number, pmpi);
+    struct qmpi_preloaded_tool *preloaded =
+        qmpi_chain_is_open() ? NULL : qmpi_preloaded_contains(caller);
+    if (preloaded)
+        return answer_early(preloaded, handle, name, number, pmpi);
     return pmpi ? NULL : answer_program(handle, name, number);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the exported dlsym answers itself; see arch_*_dlsym.S. */
-#ifndef QMPI_TOOL_DLSYM_H
-#define QMPI_TOOL_DLSYM_H
+#ifndef QMPI_PMPI_DLSYM_H
+#define QMPI_PMPI_DLSYM_H
 
 #include <stdbool.h>
 

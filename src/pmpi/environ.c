@@ -29,7 +29,7 @@ bool qmpi_tool_getenv_wanted(const struct qmpi_layer *layer)
 
 static char *override_for(const void *caller, const char *name)
 {
-    const struct qmpi_layer *layer = qmpi_host_layer_of(caller);
+    const struct qmpi_layer *layer = qmpi_pmpi_layer_of(caller);
     for (int i = 0; layer && i < layer->entry->option_count; i++) {
         const char *variable = variable_of(&layer->entry->options[i]);
         if (variable && !strcmp(variable, name))

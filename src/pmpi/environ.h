@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The environment as one hosted layer sees it: options env.NAME=value of its entry override NAME.
  */
-#ifndef QMPI_TOOL_GETENV_H
-#define QMPI_TOOL_GETENV_H
+#ifndef QMPI_PMPI_ENVIRON_H
+#define QMPI_PMPI_ENVIRON_H
 
 #include "registry/layer.h"
 

@@ -49,16 +49,16 @@ static char *write_copy(const struct qmpi_library *library, int descriptor)
     const char *reason = qmpi_elf_file_open(library->path, &file);
     if (reason)
         return qmpi_message("%s: %s\nhint: install it again", library->path, reason);
-    char *origin = folder_of(library->path);
+    char *directory = folder_of(library->path);
     const struct qmpi_elf_copy copy = {.needed = other_name,
                                        .data = (void *)library,
-                                       .origin = origin,
+                                       .directory = directory,
                                        .symbolic = library->loaded};
     reason = qmpi_elf_copy_write(&file, descriptor, &copy);
     if (!reason)
         qmpi_copies_add(library->copy, library->path, library->device, library->file,
                         qmpi_elf_soname(&file.image));
-    free(origin);
+    free(directory);
     qmpi_elf_file_close(&file);
     return reason ? qmpi_message("%s cannot be written: %s\nhint: set TMPDIR to a folder with room",
                                  library->copy, reason)

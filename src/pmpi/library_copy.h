@@ -5,8 +5,8 @@
  * uses, or will use, for then nobody could tell whose a call is. Such libraries are loaded from
  * copies, in a temporary folder of this process, that answer to no name of the originals'.
  */
-#ifndef QMPI_COPIES_H
-#define QMPI_COPIES_H
+#ifndef QMPI_PMPI_LIBRARY_COPY_H
+#define QMPI_PMPI_LIBRARY_COPY_H
 
 #include "pmpi/copy_plan.h"
 

@@ -51,7 +51,7 @@ static bool make_stubs(const QMPI_Context *row, int count)
     return true;
 }
 
-bool qmpi_below_prepare(const QMPI_Context *row)
+bool qmpi_thunks_prepare(const QMPI_Context *row)
 {
     int count = 0;
     pthread_mutex_lock(&lock);
@@ -62,7 +62,7 @@ bool qmpi_below_prepare(const QMPI_Context *row)
     return done;
 }
 
-qmpi_function *qmpi_below_at(QMPI_Context node)
+qmpi_function *qmpi_thunk_at(QMPI_Context node)
 {
     qmpi_function *plain = qmpi_chain_plain(node);
     if (plain)
@@ -73,24 +73,24 @@ qmpi_function *qmpi_below_at(QMPI_Context node)
     return stub;
 }
 
-qmpi_function *qmpi_below(struct qmpi_layer *layer, int number)
+qmpi_function *qmpi_thunk_of(struct qmpi_layer *layer, int number)
 {
-    const QMPI_Context node = qmpi_chain_below(layer->tool_id, number);
+    const QMPI_Context node = qmpi_chain_next(layer->tool_id, number);
     if (!node)
         return NULL;
-    qmpi_function *found = qmpi_below_at(node);
+    qmpi_function *found = qmpi_thunk_at(node);
     if (found)
         return found;
     /* Whoever needs one stub soon needs others: the same page has room for many. */
     QMPI_Context row[QMPI_FUNCTION_COUNT];
     for (int other = 0; other < QMPI_FUNCTION_COUNT; other++)
-        row[other] = qmpi_chain_below(layer->tool_id, other);
+        row[other] = qmpi_chain_next(layer->tool_id, other);
     row[number] = node;
-    qmpi_below_prepare(row);
-    return qmpi_below_at(node);
+    qmpi_thunks_prepare(row);
+    return qmpi_thunk_at(node);
 }
 
-const char *qmpi_below_problem(void)
+const char *qmpi_thunks_error(void)
 {
     return problem;
 }

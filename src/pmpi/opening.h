@@ -5,8 +5,8 @@
  * whichever thread, is answered for the layer if they are in the library's closure. What another
  * thread opens at the same time is not.
  */
-#ifndef QMPI_OPENING_H
-#define QMPI_OPENING_H
+#ifndef QMPI_PMPI_OPENING_H
+#define QMPI_PMPI_OPENING_H
 
 #include "registry/objects.h"
 

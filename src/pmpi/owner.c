@@ -8,22 +8,22 @@
 #include "pmpi/opening.h"
 #include "registry/objects.h"
 
-bool qmpi_host_is_used;
+bool qmpi_pmpi_is_used;
 
-struct qmpi_layer *qmpi_host_layer_of(const void *address)
+struct qmpi_layer *qmpi_pmpi_layer_of(const void *address)
 {
     const struct qmpi_group *group = qmpi_opening_group_of(address);
     return group ? group->layer : NULL;
 }
 
-qmpi_function *qmpi_host_way(int number, const void *caller, bool pmpi)
+qmpi_function *qmpi_pmpi_target(int number, const void *caller, bool pmpi)
 {
-    struct qmpi_layer *layer = qmpi_host_layer_of(caller);
+    struct qmpi_layer *layer = qmpi_pmpi_layer_of(caller);
     struct qmpi_elf_loaded object;
     if (!layer)
         return NULL;
     const void *own = !pmpi && qmpi_elf_loaded_holder(caller, &object)
                           ? qmpi_elf_loaded_find(&object, qmpi_names[number].name)
                           : NULL;
-    return own ? (qmpi_function *)(uintptr_t)own : qmpi_below(layer, number);
+    return own ? (qmpi_function *)(uintptr_t)own : qmpi_thunk_of(layer, number);
 }

@@ -94,13 +94,13 @@ static char *load_library(struct qmpi_layer *layer, struct qmpi_group **group)
 }
 
 /* A tool that was there before. */
-static struct qmpi_group *adopt_resident(struct qmpi_layer *layer)
+static struct qmpi_group *adopt_preloaded(struct qmpi_layer *layer)
 {
-    struct qmpi_resident *resident = layer->resident;
-    resident->layer = layer;
-    qmpi_late_settle(resident);
-    return resident->program ? qmpi_group_make(layer, &resident->object, 1)
-                             : qmpi_opening_adopt(layer, &resident->object);
+    struct qmpi_preloaded_tool *preloaded = layer->preloaded;
+    preloaded->layer = layer;
+    qmpi_deferred_resolve(preloaded);
+    return preloaded->program ? qmpi_group_make(layer, &preloaded->object, 1)
+                              : qmpi_opening_adopt(layer, &preloaded->object);
 }
 
 static qmpi_function *find_function(const struct qmpi_group *group, int number)
@@ -123,7 +123,7 @@ static void find_functions(struct qmpi_layer *layer)
 static struct qmpi_tool *describe(const char *path)
 {
     struct qmpi_tool *tool = qmpi_allocate(1, sizeof *tool);
-    tool->name = qmpi_resident_tool_name(path);
+    tool->name = qmpi_preloaded_tool_name(path);
     tool->path = qmpi_copy(path);
     return tool;
 }
@@ -131,23 +131,24 @@ static struct qmpi_tool *describe(const char *path)
 /* Loaded by us, a tool's functions are not in the program's way: those of MPI alone are called. */
 static void say_what_is_missed(const struct qmpi_layer *layer)
 {
-    const char *preload = layer->entry->own[QMPI_OWN_PRELOAD];
+    const char *preload = layer->entry->reserved[QMPI_RESERVED_PRELOAD];
     const bool wished = preload && !strcmp(preload, "no");
     char *replaced =
-        layer->resident || wished ? NULL : qmpi_replaces(&layer->group->objects[0].image);
-    if (replaced && qmpi_speaks())
-        qmpi_sayf(
+        layer->preloaded || wished ? NULL : qmpi_replaces(&layer->group->objects[0].image);
+    if (replaced && qmpi_is_reporting_process())
+        qmpi_printf(
             "layer %d (%s) also replaces %s, outside MPI: of those it does not see the program's "
             "calls\n  hint: `qmpi run` preloads the first layer of such a tool, which then does",
             layer->tool_id, layer->name, replaced);
     free(replaced);
 }
 
-static char *describe_binding(const struct qmpi_layer *layer, const struct qmpi_references *counts)
+static char *describe_binding(const struct qmpi_layer *layer,
+                              const struct qmpi_relocation_counts *counts)
 {
     char *text =
         qmpi_format("%s; reaches PMPI by %d call, %d table and %d data references%s",
-                    layer->resident ? "hosted, preloaded or linked" : "hosted", counts->calls,
+                    layer->preloaded ? "hosted, preloaded or linked" : "hosted", counts->calls,
                     counts->got, counts->data, counts->dlsym ? ", and by dlsym" : "");
     for (int i = 1; i < layer->group->count; i++) {
         char *longer = qmpi_format("%s%s%s", text, i == 1 ? "; private dependencies: " : ", ",
@@ -166,21 +167,21 @@ static char *describe_binding(const struct qmpi_layer *layer, const struct qmpi_
 }
 
 /* Points the references of a group to the layer below. */
-static char *bind_group(const struct qmpi_group *group, struct qmpi_references *counts)
+static char *bind_group(const struct qmpi_group *group, struct qmpi_relocation_counts *counts)
 {
-    const struct qmpi_resident *resident = group->layer->resident;
-    const bool program = resident && resident->program;
+    const struct qmpi_preloaded_tool *preloaded = group->layer->preloaded;
+    const bool program = preloaded && preloaded->program;
     char *problem = NULL;
     for (int i = 0; i < group->count && !problem; i++) {
-        problem = qmpi_references_rewrite(group, &group->objects[i], program, counts);
-        qmpi_cells_note(group, &group->objects[i], program);
+        problem = qmpi_relocate_object(group, &group->objects[i], program, counts);
+        qmpi_relocations_record(group, &group->objects[i], program);
     }
     return problem;
 }
 
 /* Makes `first` the layer's own, and binds it and what the tool has opened in its constructors. */
 static char *bind_groups(struct qmpi_layer *layer, struct qmpi_group *first,
-                         struct qmpi_references *counts)
+                         struct qmpi_relocation_counts *counts)
 {
     char *problem = NULL;
     qmpi_chain_hold(); /* a thread of the tool's may be opening something right now */
@@ -193,9 +194,9 @@ static char *bind_groups(struct qmpi_layer *layer, struct qmpi_group *first,
     return problem;
 }
 
-void qmpi_host_add(struct qmpi_group *group, bool shares)
+void qmpi_pmpi_add_object(struct qmpi_group *group, bool shares)
 {
-    struct qmpi_references counts = {0, 0, 0, 0};
+    struct qmpi_relocation_counts counts = {0, 0, 0, 0};
     qmpi_chain_hold();
     group->layer->shares |= shares;
     if (!group->layer->group) { /* it is being loaded, and this will be done then */
@@ -204,22 +205,22 @@ void qmpi_host_add(struct qmpi_group *group, bool shares)
     }
     char *problem = bind_group(group, &counts);
     qmpi_chain_release();
-    if (problem && qmpi_speaks())
-        qmpi_sayf("layer %d (%s): calls of %s pass by the layers below: %-s", group->layer->tool_id,
-                  group->layer->name, group->objects[0].name, problem);
+    if (problem && qmpi_is_reporting_process())
+        qmpi_printf("layer %d (%s): calls of %s pass by the layers below: %-s",
+                    group->layer->tool_id, group->layer->name, group->objects[0].name, problem);
     free(problem);
 }
 
-char *qmpi_host_load(struct qmpi_layer *layer)
+char *qmpi_pmpi_load(struct qmpi_layer *layer)
 {
-    struct qmpi_references counts = {0, 0, 0, 0};
+    struct qmpi_relocation_counts counts = {0, 0, 0, 0};
     char *problem = check_options(layer);
-    qmpi_host_is_used = true;
+    qmpi_pmpi_is_used = true;
     if (problem)
         return problem;
     struct qmpi_group *group = NULL;
-    if (layer->resident)
-        group = adopt_resident(layer);
+    if (layer->preloaded)
+        group = adopt_preloaded(layer);
     else
         problem = load_library(layer, &group);
     if (!problem)

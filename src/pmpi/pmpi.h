@@ -10,17 +10,17 @@
  * environ (what a tool opens and looks up while it runs), deferred (what it has looked up before it
  * was a layer), arch/ (the processor's part).
  */
-#ifndef QMPI_HOST_H
-#define QMPI_HOST_H
+#ifndef QMPI_PMPI_PMPI_H
+#define QMPI_PMPI_PMPI_H
 
 #include "registry/layer.h"
 
 /* Gives `layer` its library, loaded, copied or adopted, and its functions. NULL, or what is wrong.
  */
-char *qmpi_host_load(struct qmpi_layer *layer);
+char *qmpi_pmpi_load(struct qmpi_layer *layer);
 
 /* Binds what a tool has opened itself to the layer below. `shares`: copies are among it. */
 struct qmpi_group;
-void qmpi_host_add(struct qmpi_group *group, bool shares);
+void qmpi_pmpi_add_object(struct qmpi_group *group, bool shares);
 
 #endif

@@ -23,17 +23,17 @@
 
 /* What the layer defines itself. A library that the tool opened has the tool's, as it would have
  * without us, when the tool is preloaded. */
-static void *find_own(const struct qmpi_group *group, const char *name)
+static void *find_in_layer(const struct qmpi_group *group, const char *name)
 {
     return qmpi_group_find(group->layer->group, name);
 }
 
-int qmpi_references_number(const struct qmpi_group *group, const char *name, bool program)
+int qmpi_relocate_function(const struct qmpi_group *group, const char *name, bool program)
 {
     if (!strncmp(name, "PMPI", 4))
         return qmpi_name_find(name + 1);
     const int number = name[0] == 'M' && !program ? qmpi_name_find(name) : -1;
-    return number >= 0 && find_own(group, name) ? -1 : number;
+    return number >= 0 && find_in_layer(group, name) ? -1 : number;
 }
 
 /*
@@ -43,15 +43,15 @@ int qmpi_references_number(const struct qmpi_group *group, const char *name, boo
 static void *find_in_copies(const struct qmpi_group *group, const char *name)
 {
     const struct qmpi_group *main_group = group->layer->group;
-    void *own = qmpi_group_find(group, name);
+    void *found = qmpi_group_find(group, name);
     struct qmpi_elf_loaded holder;
-    if (!own)
-        own = qmpi_group_find(main_group, name);
-    const void *global = own ? qmpi_tool_dlsym_global(name) : NULL;
-    if (!global || global == own)
-        return own;
+    if (!found)
+        found = qmpi_group_find(main_group, name);
+    const void *global = found ? qmpi_tool_dlsym_global(name) : NULL;
+    if (!global || global == found)
+        return found;
     return qmpi_elf_loaded_holder(global, &holder) && qmpi_copies_find(group->layer, holder.name)
-               ? own
+               ? found
                : NULL;
 }
 
@@ -73,16 +73,16 @@ static void *find_constant(const struct qmpi_group *group, const char *name)
 static void *target_of(const struct qmpi_group *group, const char *name, bool program)
 {
     struct qmpi_layer *layer = group->layer;
-    const int number = qmpi_references_number(group, name, program);
+    const int number = qmpi_relocate_function(group, name, program);
     if (number >= 0)
-        return (void *)(uintptr_t)qmpi_below(layer, number);
+        return (void *)(uintptr_t)qmpi_thunk_of(layer, number);
     if (!strncmp(name, "PMPI", 4))
         return NULL;
     void *constant = find_constant(group, name);
     if (constant)
         return constant;
     if (name[0] == 'M' && !program)
-        return qmpi_name_find(name) < 0 ? NULL : find_own(group, name);
+        return qmpi_name_find(name) < 0 ? NULL : find_in_layer(group, name);
     if (!strcmp(name, "dlsym"))
         return (void *)(uintptr_t)dlsym;
     if (!strcmp(name, "dlopen"))
@@ -100,7 +100,8 @@ static void *target_of(const struct qmpi_group *group, const char *name, bool pr
     return layer->shares ? find_in_copies(group, name) : NULL;
 }
 
-static void count(struct qmpi_references *counts, enum qmpi_binding binding, const char *name)
+static void count(struct qmpi_relocation_counts *counts, enum qmpi_binding binding,
+                  const char *name)
 {
     counts->dlsym += !strcmp(name, "dlsym");
     if (strncmp(name, "PMPI", 4) != 0)
@@ -113,7 +114,7 @@ static void count(struct qmpi_references *counts, enum qmpi_binding binding, con
 struct rewriting {
     const struct qmpi_group *group;
     bool program;
-    struct qmpi_references *counts;
+    struct qmpi_relocation_counts *counts;
 };
 
 static void *rewrite(void *data, const char *name, enum qmpi_binding binding)
@@ -125,15 +126,15 @@ static void *rewrite(void *data, const char *name, enum qmpi_binding binding)
     return target;
 }
 
-char *qmpi_references_rewrite(const struct qmpi_group *group, const struct qmpi_elf_loaded *object,
-                              bool program, struct qmpi_references *counts)
+char *qmpi_relocate_object(const struct qmpi_group *group, const struct qmpi_elf_loaded *object,
+                           bool program, struct qmpi_relocation_counts *counts)
 {
     struct rewriting rewriting = {group, program, counts};
     char *problem = qmpi_elf_rewrite(object, rewrite, &rewriting);
-    if (!problem && qmpi_below_problem())
+    if (!problem && qmpi_thunks_error())
         problem =
             qmpi_message("it stands above a native layer, and %s\nhint: list the native tools "
                          "above it",
-                         qmpi_below_problem());
+                         qmpi_thunks_error());
     return problem;
 }

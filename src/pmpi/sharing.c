@@ -30,7 +30,7 @@ static void look(void *data, struct qmpi_closure *closure)
     struct sharing *sharing = data;
     const int first = qmpi_closure_at(closure, sharing->layer->group->objects[0].base);
     int count = 0;
-    int *order = first < 0 ? NULL : qmpi_closure_reach(closure, first, &count);
+    int *order = first < 0 ? NULL : qmpi_closure_visit(closure, first, &count);
     for (int i = 1; i < count; i++) {
         const struct qmpi_elf_loaded *object = &closure->objects[order[i]].object;
         const struct qmpi_group *group = qmpi_group_of(object->image.dynamic);
@@ -43,7 +43,7 @@ static void look(void *data, struct qmpi_closure *closure)
 char *qmpi_shares(const struct qmpi_layer *layer)
 {
     struct sharing sharing = {layer, NULL};
-    if (layer->group && !(layer->resident && layer->resident->program))
+    if (layer->group && !(layer->preloaded && layer->preloaded->program))
         qmpi_closure_use(NULL, look, &sharing);
     return sharing.text;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What hosted layers have in common, for those who ask. */
-#ifndef QMPI_SHARES_H
-#define QMPI_SHARES_H
+#ifndef QMPI_PMPI_SHARING_H
+#define QMPI_PMPI_SHARING_H
 
 #include "registry/layer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The stubs that hosted layers call: the processor's part, in arch/thunk_NAME.c. */
-#ifndef QMPI_THUNK_H
-#define QMPI_THUNK_H
+#ifndef QMPI_PMPI_THUNK_H
+#define QMPI_PMPI_THUNK_H
 
 #include "dispatch/chain.h"
 

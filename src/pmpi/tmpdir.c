@@ -95,10 +95,10 @@ char *qmpi_temporary_file(const char *name, int *descriptor, char **problem)
 {
     if (!make_folder(problem))
         return NULL;
-    char *own = qmpi_format("%s/%d", folder.path, ++files);
-    char *path = qmpi_format("%s/%s", own, name);
+    char *file_name = qmpi_format("%s/%d", folder.path, ++files);
+    char *path = qmpi_format("%s/%s", file_name, name);
     *descriptor = -1;
-    if (mkdir(own, 0700) == 0)
+    if (mkdir(file_name, 0700) == 0)
         *descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
     if (*descriptor < 0) {
         *problem = qmpi_message("%s cannot be made: %s\nhint: set TMPDIR to a folder with room",
@@ -106,6 +106,6 @@ char *qmpi_temporary_file(const char *name, int *descriptor, char **problem)
         free(path);
         path = NULL;
     }
-    free(own);
+    free(file_name);
     return path;
 }

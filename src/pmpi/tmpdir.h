@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The temporary folder of this process, and its end. */
-#ifndef QMPI_TEMPORARY_H
-#define QMPI_TEMPORARY_H
+#ifndef QMPI_PMPI_TMPDIR_H
+#define QMPI_PMPI_TMPDIR_H
 
 /*
  * Makes a new file called `name`, in a folder of its own, open for writing. Returns its path (to be

@@ -3,8 +3,8 @@
  * The MPI library's language bindings in the process: libraries that turn Fortran calls into C
  * ones. They are noted when their references are redirected, and stay.
  */
-#ifndef QMPI_BINDINGS_H
-#define QMPI_BINDINGS_H
+#ifndef QMPI_PROCESS_BINDINGS_H
+#define QMPI_PROCESS_BINDINGS_H
 
 #include "elf/loaded.h"
 

@@ -3,8 +3,8 @@
  * What an object in the process is: the MPI library, a language binding of one, libqmpi itself, a
  * PMPI tool. These questions are answered here alone.
  */
-#ifndef QMPI_CLASSIFY_H
-#define QMPI_CLASSIFY_H
+#ifndef QMPI_PROCESS_CLASSIFY_H
+#define QMPI_PROCESS_CLASSIFY_H
 
 #include "elf/loaded.h"
 

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <strings.h>
 
-static size_t without_ending(char *name, size_t length, const char *ending)
+static size_t without_suffix(char *name, size_t length, const char *termination)
 {
-    const size_t own = strlen(ending);
-    if (length > own && !strcmp(name + length - own, ending))
+    const size_t own = strlen(termination);
+    if (length > own && !strcmp(name + length - own, termination))
         name[length -= own] = '\0';
     return length;
 }
@@ -30,8 +30,8 @@ bool qmpi_procedures_named(const char *name)
     }
     while (length > 4 && function[length - 1] == '_')
         function[--length] = '\0';
-    length = without_ending(function, length, "_f08");
-    without_ending(function, length, "_f08ts");
+    length = without_suffix(function, length, "_f08");
+    without_suffix(function, length, "_f08ts");
     return qmpi_name_find(function) >= 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of MPI's procedures in Fortran, as compilers mangle them. */
-#ifndef QMPI_FORTRAN_NAMES_H
-#define QMPI_FORTRAN_NAMES_H
+#ifndef QMPI_PROCESS_FORTRAN_NAMES_H
+#define QMPI_PROCESS_FORTRAN_NAMES_H
 
 #include "elf/image.h"
 

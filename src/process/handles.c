@@ -18,7 +18,7 @@ static void *target_of(void *data, const char *name, enum qmpi_binding binding)
     return strncmp(name, "ompi_", 5) ? NULL : qmpi_elf_loaded_find(data, name);
 }
 
-static int bind_own(struct dl_phdr_info *info, size_t size, void *data)
+static int bind_weak_handles(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct qmpi_elf_loaded object;
     (void)size;
@@ -26,7 +26,7 @@ static int bind_own(struct dl_phdr_info *info, size_t size, void *data)
         return 0;
     char *problem = qmpi_elf_rewrite(&object, target_of, data);
     if (problem)
-        qmpi_sayf("MPI's predefined handles are not known to the observers: %-s", problem);
+        qmpi_printf("MPI's predefined handles are not known to the observers: %-s", problem);
     free(problem);
     return 1;
 }
@@ -40,7 +40,7 @@ static bool are_bound(void)
 void qmpi_handles_find(const struct qmpi_elf_loaded *library)
 {
     if (!are_bound())
-        dl_iterate_phdr(bind_own, (void *)library);
+        dl_iterate_phdr(bind_weak_handles, (void *)library);
 }
 #else
 void qmpi_handles_find(const struct qmpi_elf_loaded *library)

@@ -4,8 +4,8 @@
  * MPI they are addresses of the library's data: weak references here (weak_handles.h), which the
  * loader binds where it loads us with the program and its MPI library.
  */
-#ifndef QMPI_HANDLES_H
-#define QMPI_HANDLES_H
+#ifndef QMPI_PROCESS_HANDLES_H
+#define QMPI_PROCESS_HANDLES_H
 
 #include "elf/loaded.h"
 

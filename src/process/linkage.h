@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What differs between libqmpi.so and libqmpi.a. */
-#ifndef QMPI_LINKAGE_H
-#define QMPI_LINKAGE_H
+#ifndef QMPI_PROCESS_LINKAGE_H
+#define QMPI_PROCESS_LINKAGE_H
 
 #include <stdbool.h>
 

@@ -66,9 +66,9 @@ static int missing_function(void)
 {
     static int said;
     if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
-        qmpi_sayf("the program called an MPI function that %s does not have; it gets an error\n"
-                  "hint: run with the MPI library that the program was built with",
-                  qmpi_base_path());
+        qmpi_printf("the program called an MPI function that %s does not have; it gets an error\n"
+                    "hint: run with the MPI library that the program was built with",
+                    qmpi_base_path());
     return MPI_ERR_OTHER;
 }
 
@@ -85,7 +85,7 @@ static bool is_mpich(void)
     return false;
 }
 
-static void note_family(void)
+static void note_dependencies(void)
 {
     const bool open_mpi = qmpi_elf_loaded_find(&library, "ompi_mpi_comm_world") != NULL;
     if (!open_mpi && !is_mpich()) {
@@ -95,13 +95,14 @@ static void note_family(void)
                          qmpi_base_path());
         return;
     }
-    const char *family = open_mpi ? "openmpi" : "mpich";
-    if (strcmp(family, QMPI_MPI) != 0)
-        mismatch = qmpi_message(
-            "the program runs on %s (%s), but this libqmpi was built for %s\n"
-            "hint: `qmpi run --mpi=%s`, where qmpi is installed for it, too; else "
-            "build and install it: meson setup -Dmpi=%s",
-            open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, family, family);
+    const char *dependencies = open_mpi ? "openmpi" : "mpich";
+    if (strcmp(dependencies, QMPI_MPI) != 0)
+        mismatch =
+            qmpi_message("the program runs on %s (%s), but this libqmpi was built for %s\n"
+                         "hint: `qmpi run --mpi=%s`, where qmpi is installed for it, too; else "
+                         "build and install it: meson setup -Dmpi=%s",
+                         open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, dependencies,
+                         dependencies);
 }
 
 static void find(void)
@@ -111,16 +112,16 @@ static void find(void)
     if (!search.functions) {
         /* A program may reach MPI through us alone (linked with -lqmpi only). */
         if (!dlopen(QMPI_MPI_SONAME, RTLD_NOW | RTLD_GLOBAL)) {
-            qmpi_sayf("no MPI library is loaded, and %s cannot be: %s\n"
-                      "hint: link the program with its MPI library",
-                      QMPI_MPI_SONAME, dlerror());
+            qmpi_printf("no MPI library is loaded, and %s cannot be: %s\n"
+                        "hint: link the program with its MPI library",
+                        QMPI_MPI_SONAME, dlerror());
             _exit(2);
         }
         dl_iterate_phdr(consider, &search);
     }
     library = search.best;
     library.name = qmpi_copy(library.name);
-    note_family();
+    note_dependencies();
     qmpi_handles_find(&library);
     for (int number = 0; number < qmpi_name_count; number++) {
         if (!qmpi_names[number].exists)

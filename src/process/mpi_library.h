@@ -3,8 +3,8 @@
  * The base of every chain: the PMPI functions of the MPI library that the program brought. libqmpi
  * itself needs no MPI library; it looks for the one that is loaded.
  */
-#ifndef QMPI_BASE_H
-#define QMPI_BASE_H
+#ifndef QMPI_PROCESS_MPI_LIBRARY_H
+#define QMPI_PROCESS_MPI_LIBRARY_H
 
 #include "functions/types.h"
 

@@ -3,8 +3,8 @@
  * Whether an object has to do with MPI. Nearly all libraries of a process have not, and many
  * symbols; so of those of a loaded object mostly the hashes are read, not the names.
  */
-#ifndef QMPI_MPI_SYMBOLS_H
-#define QMPI_MPI_SYMBOLS_H
+#ifndef QMPI_PROCESS_MPI_SYMBOLS_H
+#define QMPI_PROCESS_MPI_SYMBOLS_H
 
 #include "elf/image.h"
 

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct qmpi_resident *residents; /* all are found before anybody looks */
-static int resident_count;
+static struct qmpi_preloaded_tool *tools; /* all are found before anybody looks */
+static int preloaded_count;
 
 static char *program_path(void)
 {
@@ -22,7 +22,7 @@ static char *program_path(void)
     return qmpi_copy_part(length > 0 ? path : "program", length > 0 ? (size_t)length : 7);
 }
 
-char *qmpi_resident_tool_name(const char *path)
+char *qmpi_preloaded_tool_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -43,16 +43,16 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
         *behind = true;
     if (!qmpi_is_pmpi_tool(&object))
         return 0;
-    residents = qmpi_grow(residents, resident_count, sizeof *residents);
-    struct qmpi_resident *resident = &residents[resident_count++];
-    *resident =
-        (struct qmpi_resident){.object = object,
-                               .program = !*object.name,
-                               .in_front = !*behind,
-                               .path = *object.name ? qmpi_copy(object.name) : program_path()};
-    resident->object.name = resident->path;
-    resident->name = qmpi_resident_tool_name(resident->path);
-    qmpi_debug(QMPI_TOPIC_LOAD, "%s is a PMPI tool, %s libqmpi", resident->path,
+    tools = qmpi_grow(tools, preloaded_count, sizeof *tools);
+    struct qmpi_preloaded_tool *preloaded = &tools[preloaded_count++];
+    *preloaded = (struct qmpi_preloaded_tool){.object = object,
+                                              .program = !*object.name,
+                                              .in_front = !*behind,
+                                              .path = *object.name ? qmpi_copy(object.name)
+                                                                   : program_path()};
+    preloaded->object.name = preloaded->path;
+    preloaded->name = qmpi_preloaded_tool_name(preloaded->path);
+    qmpi_debug(QMPI_TOPIC_LOAD, "%s is a PMPI tool, %s libqmpi", preloaded->path,
                *behind ? "behind" : "in front of");
     return 0;
 }
@@ -63,31 +63,30 @@ static void find(void)
     dl_iterate_phdr(consider, &behind);
 }
 
-void qmpi_resident_find(void)
+void qmpi_preloaded_find(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find);
 }
 
-int qmpi_resident_count(void)
+int qmpi_preloaded_count(void)
 {
-    return resident_count;
+    return preloaded_count;
 }
 
-struct qmpi_resident *qmpi_resident_get(int index)
+struct qmpi_preloaded_tool *qmpi_preloaded_get(int index)
 {
-    return &residents[index];
+    return &tools[index];
 }
 
-struct qmpi_resident *qmpi_resident_by_name(const char *name)
+struct qmpi_preloaded_tool *qmpi_preloaded_by_name(const char *name)
 {
-    for (int i = 0; i < resident_count; i++) {
-        const char *slash = strrchr(residents[i].path, '/');
-        const char *soname = qmpi_elf_soname(&residents[i].object.image);
-        if (!strcmp(residents[i].name, name) ||
-            !strcmp(slash ? slash + 1 : residents[i].path, name) ||
+    for (int i = 0; i < preloaded_count; i++) {
+        const char *slash = strrchr(tools[i].path, '/');
+        const char *soname = qmpi_elf_soname(&tools[i].object.image);
+        if (!strcmp(tools[i].name, name) || !strcmp(slash ? slash + 1 : tools[i].path, name) ||
             (soname && !strcmp(soname, name)))
-            return &residents[i];
+            return &tools[i];
     }
     return NULL;
 }
@@ -99,32 +98,32 @@ static bool same_file(const char *one, const char *other)
            first.st_ino == second.st_ino;
 }
 
-struct qmpi_resident *qmpi_resident_by_file(const char *path)
+struct qmpi_preloaded_tool *qmpi_preloaded_by_file(const char *path)
 {
-    for (int i = 0; i < resident_count; i++) {
-        if (same_file(residents[i].path, path))
-            return &residents[i];
+    for (int i = 0; i < preloaded_count; i++) {
+        if (same_file(tools[i].path, path))
+            return &tools[i];
     }
     return NULL;
 }
 
-struct qmpi_resident *qmpi_resident_in_front(const char *function)
+struct qmpi_preloaded_tool *qmpi_preloaded_in_front(const char *function)
 {
-    struct qmpi_resident *last = NULL;
-    qmpi_resident_find();
-    for (int i = 0; i < resident_count; i++) {
-        if (residents[i].in_front && qmpi_elf_loaded_find(&residents[i].object, function))
-            last = &residents[i];
+    struct qmpi_preloaded_tool *last = NULL;
+    qmpi_preloaded_find();
+    for (int i = 0; i < preloaded_count; i++) {
+        if (tools[i].in_front && qmpi_elf_loaded_find(&tools[i].object, function))
+            last = &tools[i];
     }
     return last;
 }
 
-struct qmpi_resident *qmpi_resident_holds(const void *address)
+struct qmpi_preloaded_tool *qmpi_preloaded_contains(const void *address)
 {
-    qmpi_resident_find();
-    for (int i = 0; i < resident_count; i++) {
-        if (!residents[i].program && qmpi_elf_loaded_contains(&residents[i].object, address))
-            return &residents[i];
+    qmpi_preloaded_find();
+    for (int i = 0; i < preloaded_count; i++) {
+        if (!tools[i].program && qmpi_elf_loaded_contains(&tools[i].object, address))
+            return &tools[i];
     }
     return NULL;
 }

@@ -5,48 +5,48 @@
  * others are adopted, above the stack where the loader finds their functions before ours, else
  * below it.
  */
-#ifndef QMPI_RESIDENT_H
-#define QMPI_RESIDENT_H
+#ifndef QMPI_PROCESS_PRELOADED_H
+#define QMPI_PROCESS_PRELOADED_H
 
 #include "elf/loaded.h"
 
 #include <stdbool.h>
 
-struct qmpi_late;
+struct qmpi_deferred;
 struct qmpi_layer;
 
-struct qmpi_resident {
+struct qmpi_preloaded_tool {
     struct qmpi_elf_loaded object;
     char *path;
-    char *name;               /* the tool's name */
-    bool program;             /* the program itself */
-    bool in_front;            /* the loader finds its functions before libqmpi's */
-    bool taken;               /* it has become a layer */
-    struct qmpi_layer *layer; /* that layer, once it is built */
-    struct qmpi_late *late;   /* what it found by dlsym before; NULL: nothing */
+    char *name;                     /* the tool's name */
+    bool program;                   /* the program itself */
+    bool in_front;                  /* the loader finds its functions before libqmpi's */
+    bool taken;                     /* it has become a layer */
+    struct qmpi_layer *layer;       /* that layer, once it is built */
+    struct qmpi_deferred *deferred; /* what it found by dlsym before; NULL: nothing */
 };
 
 /* The name of the tool that a PMPI tool's library is: its file name without `lib` and `.so…`. */
-char *qmpi_resident_tool_name(const char *path);
+char *qmpi_preloaded_tool_name(const char *path);
 
 /* Finds them; once. */
-void qmpi_resident_find(void);
+void qmpi_preloaded_find(void);
 
 /* All of them, in the loader's order. */
-int qmpi_resident_count(void);
-struct qmpi_resident *qmpi_resident_get(int index);
+int qmpi_preloaded_count(void);
+struct qmpi_preloaded_tool *qmpi_preloaded_get(int index);
 
 /* The resident tool with code at an address; NULL: none. The program itself does not count. */
-struct qmpi_resident *qmpi_resident_holds(const void *address);
+struct qmpi_preloaded_tool *qmpi_preloaded_contains(const void *address);
 
 /* The resident tool that an entry means: by tool name, file name, soname, or the same file. */
-struct qmpi_resident *qmpi_resident_by_name(const char *name);
-struct qmpi_resident *qmpi_resident_by_file(const char *path);
+struct qmpi_preloaded_tool *qmpi_preloaded_by_name(const char *name);
+struct qmpi_preloaded_tool *qmpi_preloaded_by_file(const char *path);
 
 /*
  * The PMPI tool that defines `function` and is found before libqmpi; of several the one nearest to
  * it. NULL: none.
  */
-struct qmpi_resident *qmpi_resident_in_front(const char *function);
+struct qmpi_preloaded_tool *qmpi_preloaded_in_front(const char *function);
 
 #endif

@@ -4,8 +4,8 @@
  * run-time libraries of compilers, and the drivers of devices. Their state is the process's, and
  * objects of theirs pass between all others; they are no tool's, and never copied.
  */
-#ifndef QMPI_RUNTIME_H
-#define QMPI_RUNTIME_H
+#ifndef QMPI_PROCESS_RUNTIME_LIBRARIES_H
+#define QMPI_PROCESS_RUNTIME_LIBRARIES_H
 
 #include <stdbool.h>
 

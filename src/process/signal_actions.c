@@ -111,8 +111,8 @@ static struct sigaction seen(struct hidden *top, struct sigaction action)
 /* Whether the program sets what it saw before, or would see without the tools. */
 static bool is_restored(struct hidden *top, const void *handler)
 {
-    const struct sigaction below = seen(top, top->tool);
-    return handler == handler_of(&below);
+    const struct sigaction next_action = seen(top, top->tool);
+    return handler == handler_of(&next_action);
 }
 
 static int hide(int number, const struct sigaction *action, const struct sigaction *before)
@@ -128,23 +128,24 @@ static int hide(int number, const struct sigaction *action, const struct sigacti
     return MPI_SUCCESS;
 }
 
-int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct sigaction *old, int own)
+int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct sigaction *old,
+                         int tool_action)
 {
     struct sigaction found;
     if (number <= 0 || number >= NUMBERS || real_sigaction(number, NULL, &found))
         return MPI_ERR_ARG;
-    if (action && own) {
+    if (action && tool_action) {
         const int result = hide(number, action, &found);
         if (result != MPI_SUCCESS)
             return result;
     }
     struct hidden *top = top_of(number);
     if (action && real_sigaction(number, action, NULL)) {
-        if (own)
+        if (tool_action)
             atomic_store(&top->removed, true);
         return MPI_ERR_ARG;
     }
-    if (action && !own && (top = find(top, &found)))
+    if (action && !tool_action && (top = find(top, &found)))
         atomic_store(&top->removed, true);
     if (old)
         *old = found;

@@ -38,14 +38,14 @@ struct request {
 static _Thread_local struct request request;
 
 /* In a section of its own: qmpi_attributes_hold knows the calls that come from here. */
-#define STAND_IN __attribute__((section("qmpi_attributes"), noinline))
-extern const char stand_ins_begin[] __asm__("__start_qmpi_attributes") QMPI_HIDDEN;
-extern const char stand_ins_end[] __asm__("__stop_qmpi_attributes") QMPI_HIDDEN;
+#define REPLACEMENT __attribute__((section("qmpi_attributes"), noinline))
+extern const char replacements_begin[] __asm__("__start_qmpi_attributes") QMPI_HIDDEN;
+extern const char replacements_end[] __asm__("__stop_qmpi_attributes") QMPI_HIDDEN;
 
 bool qmpi_attributes_hold(const void *address)
 {
-    return (uintptr_t)address - (uintptr_t)stand_ins_begin <=
-           (uintptr_t)stand_ins_end - (uintptr_t)stand_ins_begin;
+    return (uintptr_t)address - (uintptr_t)replacements_begin <=
+           (uintptr_t)replacements_end - (uintptr_t)replacements_begin;
 }
 
 /* ---- Values -------------------------------------------------------------------------------------
@@ -88,10 +88,10 @@ static int c_keyval(int keyval)
 /* MPI 4.0, section 19.3.7: what Fortran gets for what C got. */
 static void *to_fortran(const struct request *done, void *value)
 {
-    const struct predefined *own = find_predefined(done->keyval);
-    if (own && own->kind == INT)
+    const struct predefined *predefined_key = find_predefined(done->keyval);
+    if (predefined_key && predefined_key->kind == INT)
         return (void *)(intptr_t)(*(const int *)value);
-    if (own && own->kind == AINT)
+    if (predefined_key && predefined_key->kind == AINT)
         return (void *)(intptr_t)(*(const MPI_Aint *)value);
     /* Else only the MPI library knows whether C set this attribute or Fortran. A value that is not
      * its answer is one that a layer put there, as C sets them. */
@@ -127,9 +127,9 @@ static void note_answer(struct request *noted, const void *value, void *fortran_
  * The request is put aside meanwhile: the MPI library calls the program's copy and delete
  * functions, and what those call is theirs.
  */
-#define KEEP_GET(X, CALL, HANDLE)                                                                  \
+#define ORIGINAL_GET(X, CALL, HANDLE)                                                              \
     static qmpi_function *library_##X;                                                             \
-    static int keep_##X(HANDLE handle, int keyval, void *value, int *flag)                         \
+    static int original_##X(HANDLE handle, int keyval, void *value, int *flag)                     \
     {                                                                                              \
         struct request mine = request;                                                             \
         void *fortran_value = NULL;                                                                \
@@ -145,9 +145,9 @@ static void note_answer(struct request *noted, const void *value, void *fortran_
         request = mine;                                                                            \
         return result;                                                                             \
     }
-#define KEEP_SET(X, CALL, HANDLE)                                                                  \
+#define ORIGINAL_SET(X, CALL, HANDLE)                                                              \
     static qmpi_function *library_##X;                                                             \
-    static int keep_##X(HANDLE handle, int keyval, void *value)                                    \
+    static int original_##X(HANDLE handle, int keyval, void *value)                                \
     {                                                                                              \
         const struct request mine = request;                                                       \
         request.call = NONE;                                                                       \
@@ -159,23 +159,23 @@ static void note_answer(struct request *noted, const void *value, void *fortran_
         request = mine;                                                                            \
         return result;                                                                             \
     }
-KEEP_GET(Comm_get_attr, GET_COMM, MPI_Comm)
-KEEP_GET(Type_get_attr, GET_TYPE, MPI_Datatype)
-KEEP_GET(Win_get_attr, GET_WIN, MPI_Win)
-KEEP_GET(Attr_get, GET_COMM, MPI_Comm)
-KEEP_SET(Comm_set_attr, SET_COMM, MPI_Comm)
-KEEP_SET(Type_set_attr, SET_TYPE, MPI_Datatype)
-KEEP_SET(Win_set_attr, SET_WIN, MPI_Win)
-KEEP_SET(Attr_put, SET_COMM, MPI_Comm)
+ORIGINAL_GET(Comm_get_attr, GET_COMM, MPI_Comm)
+ORIGINAL_GET(Type_get_attr, GET_TYPE, MPI_Datatype)
+ORIGINAL_GET(Win_get_attr, GET_WIN, MPI_Win)
+ORIGINAL_GET(Attr_get, GET_COMM, MPI_Comm)
+ORIGINAL_SET(Comm_set_attr, SET_COMM, MPI_Comm)
+ORIGINAL_SET(Type_set_attr, SET_TYPE, MPI_Datatype)
+ORIGINAL_SET(Win_set_attr, SET_WIN, MPI_Win)
+ORIGINAL_SET(Attr_put, SET_COMM, MPI_Comm)
 
 static const struct keeper {
     int number;
     qmpi_function **library;
-    qmpi_function *keep;
+    qmpi_function *original;
 } keepers[] = {
 #define KEEPER(X, NUMBER)                                                                          \
     {                                                                                              \
-        NUMBER, &library_##X, (qmpi_function *)keep_##X                                            \
+        NUMBER, &library_##X, (qmpi_function *)original_##X                                        \
     }
     KEEPER(Comm_get_attr, MPI_COMM_GET_ATTR_T), KEEPER(Comm_set_attr, MPI_COMM_SET_ATTR_T),
     KEEPER(Type_get_attr, MPI_TYPE_GET_ATTR_T), KEEPER(Type_set_attr, MPI_TYPE_SET_ATTR_T),
@@ -206,9 +206,9 @@ static struct request end(const struct request *outer)
 }
 
 /* NUMBER: the function with values of address kind, INTEGERS: the older one with integers. */
-#define STAND_IN_GET(CALL, NUMBER, INTEGERS, HANDLE)                                               \
-    STAND_IN static int stand_in_##CALL(HANDLE handle, int keyval, void *value, int *flag,         \
-                                        int type)                                                  \
+#define REPLACEMENT_GET(CALL, NUMBER, INTEGERS, HANDLE)                                            \
+    REPLACEMENT static int replacement_##CALL(HANDLE handle, int keyval, void *value, int *flag,   \
+                                              int type)                                            \
     {                                                                                              \
         qmpi_function *const entry = qmpi_entries[type == INTEGER ? (INTEGERS) : (NUMBER)];        \
         void *c_value = NULL;                                                                      \
@@ -226,8 +226,8 @@ static struct request end(const struct request *outer)
         }                                                                                          \
         return result;                                                                             \
     }
-#define STAND_IN_SET(CALL, NUMBER, INTEGERS, HANDLE)                                               \
-    STAND_IN static int stand_in_##CALL(HANDLE handle, int keyval, void *value, int type)          \
+#define REPLACEMENT_SET(CALL, NUMBER, INTEGERS, HANDLE)                                            \
+    REPLACEMENT static int replacement_##CALL(HANDLE handle, int keyval, void *value, int type)    \
     {                                                                                              \
         qmpi_function *const entry = qmpi_entries[type == INTEGER ? (INTEGERS) : (NUMBER)];        \
         const struct request outer = begin(CALL, keyval, type, value, QMPI_THIS_FRAME());          \
@@ -235,58 +235,58 @@ static struct request end(const struct request *outer)
         end(&outer);                                                                               \
         return result;                                                                             \
     }
-STAND_IN_GET(GET_COMM, MPI_COMM_GET_ATTR_T, MPI_ATTR_GET_T, MPI_Comm)
-STAND_IN_GET(GET_TYPE, MPI_TYPE_GET_ATTR_T, MPI_TYPE_GET_ATTR_T, MPI_Datatype)
-STAND_IN_GET(GET_WIN, MPI_WIN_GET_ATTR_T, MPI_WIN_GET_ATTR_T, MPI_Win)
-STAND_IN_SET(SET_COMM, MPI_COMM_SET_ATTR_T, MPI_ATTR_PUT_T, MPI_Comm)
-STAND_IN_SET(SET_TYPE, MPI_TYPE_SET_ATTR_T, MPI_TYPE_SET_ATTR_T, MPI_Datatype)
-STAND_IN_SET(SET_WIN, MPI_WIN_SET_ATTR_T, MPI_WIN_SET_ATTR_T, MPI_Win)
+REPLACEMENT_GET(GET_COMM, MPI_COMM_GET_ATTR_T, MPI_ATTR_GET_T, MPI_Comm)
+REPLACEMENT_GET(GET_TYPE, MPI_TYPE_GET_ATTR_T, MPI_TYPE_GET_ATTR_T, MPI_Datatype)
+REPLACEMENT_GET(GET_WIN, MPI_WIN_GET_ATTR_T, MPI_WIN_GET_ATTR_T, MPI_Win)
+REPLACEMENT_SET(SET_COMM, MPI_COMM_SET_ATTR_T, MPI_ATTR_PUT_T, MPI_Comm)
+REPLACEMENT_SET(SET_TYPE, MPI_TYPE_SET_ATTR_T, MPI_TYPE_SET_ATTR_T, MPI_Datatype)
+REPLACEMENT_SET(SET_WIN, MPI_WIN_SET_ATTR_T, MPI_WIN_SET_ATTR_T, MPI_Win)
 
 /* ---- Putting both ends in place -----------------------------------------------------------------
  */
 
 static const struct {
     const char *name;
-    qmpi_function *stand_in;
-} references[CALLS] = {
-    [GET_COMM] = {"MPII_Comm_get_attr", (qmpi_function *)stand_in_GET_COMM},
-    [GET_TYPE] = {"MPII_Type_get_attr", (qmpi_function *)stand_in_GET_TYPE},
-    [GET_WIN] = {"MPII_Win_get_attr", (qmpi_function *)stand_in_GET_WIN},
-    [SET_COMM] = {"MPII_Comm_set_attr", (qmpi_function *)stand_in_SET_COMM},
-    [SET_TYPE] = {"MPII_Type_set_attr", (qmpi_function *)stand_in_SET_TYPE},
-    [SET_WIN] = {"MPII_Win_set_attr", (qmpi_function *)stand_in_SET_WIN},
+    qmpi_function *replacement;
+} replacement_of[CALLS] = {
+    [GET_COMM] = {"MPII_Comm_get_attr", (qmpi_function *)replacement_GET_COMM},
+    [GET_TYPE] = {"MPII_Type_get_attr", (qmpi_function *)replacement_GET_TYPE},
+    [GET_WIN] = {"MPII_Win_get_attr", (qmpi_function *)replacement_GET_WIN},
+    [SET_COMM] = {"MPII_Comm_set_attr", (qmpi_function *)replacement_SET_COMM},
+    [SET_TYPE] = {"MPII_Type_set_attr", (qmpi_function *)replacement_SET_TYPE},
+    [SET_WIN] = {"MPII_Win_set_attr", (qmpi_function *)replacement_SET_WIN},
 };
 static bool prepared;
 
 /* Layers learn the bases as the chains are built. */
-static bool is_late(void)
+static bool is_deferred(void)
 {
     return __atomic_load_n(&QMPIX_stack.below, __ATOMIC_ACQUIRE) != NULL;
 }
 
 void *qmpi_attributes_target(const char *name)
 {
-    if (strncmp(name, "MPII_", 5) != 0 || (is_late() && !prepared))
+    if (strncmp(name, "MPII_", 5) != 0 || (is_deferred() && !prepared))
         return NULL;
     for (int call = NONE + 1; call < CALLS; call++) {
-        if (!strcmp(references[call].name, name))
-            return (void *)(uintptr_t)references[call].stand_in;
+        if (!strcmp(replacement_of[call].name, name))
+            return (void *)(uintptr_t)replacement_of[call].replacement;
     }
     return NULL;
 }
 
 void qmpi_attributes_prepare(void)
 {
-    if (prepared || is_late())
+    if (prepared || is_deferred())
         return;
     for (int call = NONE + 1; call < CALLS; call++) {
-        typed[call] = (qmpi_function *)(uintptr_t)qmpi_base_symbol(references[call].name);
+        typed[call] = (qmpi_function *)(uintptr_t)qmpi_base_symbol(replacement_of[call].name);
         if (!typed[call])
             return;
     }
     for (size_t i = 0; i < sizeof keepers / sizeof *keepers; i++) {
         *keepers[i].library = qmpi_bases[keepers[i].number];
-        qmpi_bases[keepers[i].number] = keepers[i].keep;
+        qmpi_bases[keepers[i].number] = keepers[i].original;
     }
     prepared = true;
 }

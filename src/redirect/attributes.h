@@ -5,8 +5,8 @@
  * where C's are pointers. Here such a call is led through the entry of MPI_Comm_get_attr, so that
  * every layer sees it, once and in C's terms; the value reaches Fortran as it does without us.
  */
-#ifndef QMPI_ATTRIBUTES_H
-#define QMPI_ATTRIBUTES_H
+#ifndef QMPI_REDIRECT_ATTRIBUTES_H
+#define QMPI_REDIRECT_ATTRIBUTES_H
 
 #include <stdbool.h>
 

@@ -27,7 +27,7 @@ struct range {
 /* For each such function: where in the bindings it is called because the program called it. */
 struct helper {
     int number;
-    struct range *own; /* grows in front */
+    struct range *binding_range; /* grows in front */
 };
 
 enum { COMM_SIZE, CARTDIM_GET, NEIGHBORS_COUNT, CONTIGUOUS, HVECTOR, COMMIT, FREE, HELPERS };
@@ -47,9 +47,9 @@ static struct helper helpers[HELPERS] = {
 
 static qmpi_function *way_of(const struct helper *helper, const void *caller)
 {
-    const struct range *own = __atomic_load_n(&helper->own, __ATOMIC_ACQUIRE);
-    for (; own; own = own->next) {
-        if ((size_t)((const char *)caller - own->start) < own->size)
+    const struct range *binding_range = __atomic_load_n(&helper->binding_range, __ATOMIC_ACQUIRE);
+    for (; binding_range; binding_range = binding_range->next) {
+        if ((size_t)((const char *)caller - binding_range->start) < binding_range->size)
             return qmpi_entries[helper->number];
     }
     return qmpi_pmpi_slots[helper->number];
@@ -71,7 +71,7 @@ WAY(HVECTOR, hvector, (int count, int length, MPI_Aint stride, MPI_Datatype from
 WAY(COMMIT, commit, (MPI_Datatype * type), (type))
 WAY(FREE, free_type, (MPI_Datatype * type), (type))
 
-static qmpi_function *const helper_ways[HELPERS] = {
+static qmpi_function *const helper_targets[HELPERS] = {
     [COMM_SIZE] = (qmpi_function *)comm_size,
     [CARTDIM_GET] = (qmpi_function *)cartdim_get,
     [NEIGHBORS_COUNT] = (qmpi_function *)neighbors_count,
@@ -84,20 +84,20 @@ static qmpi_function *const helper_ways[HELPERS] = {
 /* The names of the procedure that stands for MPI_X in Fortran: before and after its x. */
 static const struct {
     const char *before, *after;
-} own_names[] = {
+} binding_names[] = {
     {"mpi_", "_f08_"}, /* MPICH */
     {"pmpir_", "_f08_"},
     {"ompi_", "_f"}, /* Open MPI, whose other bindings call these */
 };
 
-static bool is_own_procedure(const char *symbol, const char *function)
+static bool is_binding_procedure(const char *symbol, const char *function)
 {
     const size_t length = strlen(function) - 4;
-    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++) {
-        const size_t before = strlen(own_names[i].before);
-        if (!strncmp(symbol, own_names[i].before, before) &&
+    for (size_t i = 0; i < sizeof binding_names / sizeof *binding_names; i++) {
+        const size_t before = strlen(binding_names[i].before);
+        if (!strncmp(symbol, binding_names[i].before, before) &&
             !strncasecmp(symbol + before, function + 4, length) &&
-            !strcmp(symbol + before + length, own_names[i].after))
+            !strcmp(symbol + before + length, binding_names[i].after))
             return true;
     }
     return false;
@@ -111,18 +111,19 @@ static bool is_conversion(const char *function)
            (!strcmp(function + length - 4, "_f2c") || !strcmp(function + length - 4, "_c2f"));
 }
 
-static void note_own_ranges(const struct qmpi_elf_loaded *object, struct helper *helper)
+static void note_binding_ranges(const struct qmpi_elf_loaded *object, struct helper *helper)
 {
     const size_t count = qmpi_elf_symbol_count(&object->image);
     for (size_t i = 0; i < count; i++) {
         const ElfW(Sym) *symbol = &object->image.symbols[i];
         const char *name = qmpi_elf_string(&object->image, symbol->st_name);
-        if (!qmpi_elf_defines(symbol) || !is_own_procedure(name, qmpi_names[helper->number].name))
+        if (!qmpi_elf_defines(symbol) ||
+            !is_binding_procedure(name, qmpi_names[helper->number].name))
             continue;
-        struct range *own = qmpi_allocate(1, sizeof *own);
-        *own = (struct range){(const char *)(object->base + symbol->st_value), symbol->st_size + 1,
-                              helper->own};
-        __atomic_store_n(&helper->own, own, __ATOMIC_RELEASE);
+        struct range *binding_range = qmpi_allocate(1, sizeof *binding_range);
+        *binding_range = (struct range){(const char *)(object->base + symbol->st_value),
+                                        symbol->st_size + 1, helper->binding_range};
+        __atomic_store_n(&helper->binding_range, binding_range, __ATOMIC_RELEASE);
     }
 }
 
@@ -146,7 +147,7 @@ static void *target_of(void *data, const char *name, enum qmpi_binding binding)
         return (void *)(uintptr_t)qmpi_pmpi_slots[number];
     for (size_t i = 0; pmpi && i < sizeof helpers / sizeof *helpers; i++) {
         if (helpers[i].number == number)
-            return (void *)(uintptr_t)helper_ways[i];
+            return (void *)(uintptr_t)helper_targets[i];
     }
     return (void *)(uintptr_t)qmpi_entries[number];
 }
@@ -157,9 +158,9 @@ void qmpi_binding_redirect(struct qmpi_elf_held *held)
     held->handle = NULL; /* a program may close it, but we go on looking into it */
     qmpi_binding_add(object);
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
-        note_own_ranges(object, &helpers[i]);
+        note_binding_ranges(object, &helpers[i]);
     char *problem = qmpi_elf_rewrite(object, target_of, NULL);
-    if (problem && qmpi_speaks())
-        qmpi_sayf("Fortran calls may pass by the tools: %-s", problem);
+    if (problem && qmpi_is_reporting_process())
+        qmpi_printf("Fortran calls may pass by the tools: %-s", problem);
     free(problem);
 }

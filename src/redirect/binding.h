@@ -3,8 +3,8 @@
  * References of language bindings. Some bindings call MPI_X, some PMPI_X; either is the program's
  * call. A few procedures call further functions for their own needs: those calls are not.
  */
-#ifndef QMPI_BINDING_H
-#define QMPI_BINDING_H
+#ifndef QMPI_REDIRECT_BINDING_H
+#define QMPI_REDIRECT_BINDING_H
 
 #include "elf/held.h"
 

@@ -20,7 +20,7 @@ typedef int search(void *const *frames, int count, const void *from);
 static bool is_between(const void *address)
 {
     return qmpi_binding_holds(address) || qmpi_attributes_hold(address) ||
-           qmpi_host_layer_of(address);
+           qmpi_pmpi_layer_of(address);
 }
 
 /* The program's call among those from `caller` on. */

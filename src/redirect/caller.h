@@ -3,8 +3,8 @@
  * The caller of the present MPI call: the address in the program, or in a tool that called MPI_X,
  * to which the call returns.
  */
-#ifndef QMPI_CALLER_H
-#define QMPI_CALLER_H
+#ifndef QMPI_REDIRECT_CALLER_H
+#define QMPI_REDIRECT_CALLER_H
 
 #include "dispatch/arch/frame.h"
 #include "dispatch/chain.h"

@@ -16,7 +16,7 @@ int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *ad
     if (!context || !address || tool_id < 1 || tool_id > QMPIX_stack.layers)
         return MPI_ERR_ARG;
     void *caller = qmpi_caller_of_layers();
-    if (qmpi_binding_any || qmpi_host_is_used)
+    if (qmpi_binding_any || qmpi_pmpi_is_used)
         caller = qmpi_caller_of_program(caller);
     memcpy(address, &caller, sizeof caller);
     return MPI_SUCCESS;

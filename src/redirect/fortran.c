@@ -19,13 +19,13 @@
 #include <string.h>
 
 /* mpi_f08 has constants of its own, which another procedure initialises. */
-enum family { PLAIN, F08, FAMILIES };
+enum dependencies { PLAIN, F08, FAMILIES };
 
 static const struct {
     const char *name;
-    enum family family;
+    enum dependencies dependencies;
 } inits[] = {
-#define INIT(NUMBER, NAME, FAMILY) [NUMBER] = {NAME, FAMILY},
+#define INIT(NUMBER, NAME, GROUP) [NUMBER] = {NAME, GROUP},
     QMPI_FORTRAN_INITS(INIT)
 #undef INIT
 };
@@ -54,11 +54,11 @@ static int find_init(const char *name)
 }
 
 /* Whether the wrappers of the tool on top have what they may need. */
-static bool is_ready(enum family family)
+static bool is_ready(enum dependencies dependencies)
 {
-    const enum family other = family == PLAIN ? F08 : PLAIN;
+    const enum dependencies other = dependencies == PLAIN ? F08 : PLAIN;
     const bool *done = began[top->layer->tool_id];
-    return done[family] || (!has_init[family] && (done[other] || !has_init[other]));
+    return done[dependencies] || (!has_init[dependencies] && (done[other] || !has_init[other]));
 }
 
 /* The binding's procedure of this name, if references of an object to it are ours to lead. */
@@ -111,7 +111,7 @@ void qmpi_fortran_let_go(struct qmpi_fortran_callers *callers)
     *callers = (struct qmpi_fortran_callers){NULL, 0};
 }
 
-static void lead(const struct qmpi_fortran_callers *callers)
+static void set_callers(const struct qmpi_fortran_callers *callers)
 {
     for (int i = 0; i < callers->count; i++) {
         struct qmpi_elf_loaded *object = &callers->held[i].object;
@@ -139,24 +139,24 @@ void qmpi_fortran_begin(void (*start)(void))
         return;
     qmpi_procedures_find();
     struct qmpi_fortran_callers callers = qmpi_fortran_hold();
-    lead(&callers);
+    set_callers(&callers);
     qmpi_fortran_let_go(&callers);
 }
 
-void qmpi_fortran_lead_to(const struct qmpi_group *group,
-                          const struct qmpi_fortran_callers *callers)
+void qmpi_fortran_set_callers(const struct qmpi_group *group,
+                              const struct qmpi_fortran_callers *callers)
 {
     if (!qmpi_binding_any)
         return;
     pthread_mutex_lock(&lock);
-    const bool led = top || qmpi_resident_count();
+    const bool led = top || qmpi_preloaded_count();
     top = group && qmpi_fortran_has_wrappers(group) ? group : NULL;
-    for (int family = PLAIN; family < FAMILIES; family++)
-        has_init[family] = false;
+    for (int dependencies = PLAIN; dependencies < FAMILIES; dependencies++)
+        has_init[dependencies] = false;
     for (int i = 0; top && i < INITS; i++)
-        has_init[inits[i].family] |= qmpi_group_find(top, inits[i].name) != NULL;
+        has_init[inits[i].dependencies] |= qmpi_group_find(top, inits[i].name) != NULL;
     if (top || led)
-        lead(callers);
+        set_callers(callers);
     pthread_mutex_unlock(&lock);
 }
 
@@ -169,8 +169,8 @@ qmpi_function *qmpi_fortran_first(int number, const void *caller)
     pthread_mutex_lock(&lock);
     void *wrapper = top ? qmpi_group_find(top, name) : NULL;
     if (wrapper) {
-        began[top->layer->tool_id][inits[number].family] = true;
-        lead(&callers);
+        began[top->layer->tool_id][inits[number].dependencies] = true;
+        set_callers(&callers);
     }
     pthread_mutex_unlock(&lock);
     qmpi_fortran_let_go(&callers);

@@ -9,8 +9,8 @@
  * to code that builds the stack first and then goes where it says; and the program is led into
  * other wrappers of a tool that has one for initialisation only once it has gone through that.
  */
-#ifndef QMPI_FORTRAN_H
-#define QMPI_FORTRAN_H
+#ifndef QMPI_REDIRECT_FORTRAN_H
+#define QMPI_REDIRECT_FORTRAN_H
 
 #include "dispatch/chain.h"
 #include "elf/held.h"
@@ -30,8 +30,8 @@ struct qmpi_fortran_callers qmpi_fortran_hold(void);
 void qmpi_fortran_let_go(struct qmpi_fortran_callers *callers);
 
 /* When the stack is built, and when it changes: which hosted tool is on top; NULL: none is. */
-void qmpi_fortran_lead_to(const struct qmpi_group *group,
-                          const struct qmpi_fortran_callers *callers);
+void qmpi_fortran_set_callers(const struct qmpi_group *group,
+                              const struct qmpi_fortran_callers *callers);
 
 /* Whether a hosted tool has Fortran wrappers. */
 bool qmpi_fortran_has_wrappers(const struct qmpi_group *group);

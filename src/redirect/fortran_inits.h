@@ -3,8 +3,8 @@
  * The procedures that initialise MPI in Fortran, under the names that compilers give them, and
  * whether they are those of mpi_f08, which has constants of its own. Also read by the assembler.
  */
-#ifndef QMPI_FORTRAN_INITS_H
-#define QMPI_FORTRAN_INITS_H
+#ifndef QMPI_REDIRECT_FORTRAN_INITS_H
+#define QMPI_REDIRECT_FORTRAN_INITS_H
 
 /* clang-format off */
 #define QMPI_FORTRAN_INITS(X) \

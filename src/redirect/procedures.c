@@ -52,16 +52,16 @@ static bool has_tool(const struct definers *list, ElfW(Addr) base)
 static struct definers find_tools(void)
 {
     struct definers tools = {NULL, 0, 0};
-    qmpi_resident_find();
-    for (int i = 0; i < qmpi_resident_count(); i++) {
-        const struct qmpi_resident *resident = qmpi_resident_get(i);
-        if (resident->program)
+    qmpi_preloaded_find();
+    for (int i = 0; i < qmpi_preloaded_count(); i++) {
+        const struct qmpi_preloaded_tool *preloaded = qmpi_preloaded_get(i);
+        if (preloaded->program)
             continue;
         int count;
-        struct qmpi_elf_loaded *family = qmpi_closure_of(&resident->object, &count);
+        struct qmpi_elf_loaded *dependencies = qmpi_closure_of(&preloaded->object, &count);
         for (int k = 0; k < count; k++)
-            add(&tools, &family[k], TOOL);
-        free(family);
+            add(&tools, &dependencies[k], TOOL);
+        free(dependencies);
     }
     return tools;
 }

@@ -5,8 +5,8 @@
  * is our business which one the program calls. Others, in the program or in a library that replaces
  * procedures and nothing of C's, are not.
  */
-#ifndef QMPI_PROCEDURES_H
-#define QMPI_PROCEDURES_H
+#ifndef QMPI_REDIRECT_PROCEDURES_H
+#define QMPI_REDIRECT_PROCEDURES_H
 
 #include "elf/loaded.h"
 

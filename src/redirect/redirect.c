@@ -48,9 +48,9 @@ static void *internal_target(void *data, const char *name, enum qmpi_binding bin
     if (internal->shown)
         return (void *)(uintptr_t)qmpi_entries[number];
     /* Its MPI_X may be defined as ours by now; the two names mean one function. */
-    void *own = qmpi_elf_loaded_find_hashed(internal->library, qmpi_names[number].name - 1,
-                                            qmpi_name_hashes[number].pmpi);
-    return own ? own : qmpi_elf_loaded_find(internal->library, name);
+    void *found = qmpi_elf_loaded_find_hashed(internal->library, qmpi_names[number].name - 1,
+                                              qmpi_name_hashes[number].pmpi);
+    return found ? found : qmpi_elf_loaded_find(internal->library, name);
 }
 
 static char *redirect_internal(const struct qmpi_elf_loaded *library)
@@ -84,7 +84,7 @@ static const void *find_in_scope(void *scope)
 
 static bool passed_by; /* the MPI library has been found in front; by now its symbols are ours */
 
-bool qmpi_reach_is_passed_by(void)
+bool qmpi_redirect_is_interposed(void)
 {
     return __atomic_load_n(&passed_by, __ATOMIC_RELAXED);
 }
@@ -110,8 +110,8 @@ struct finding {
 
 static bool is_led_past(const struct finding *finding, const struct qmpi_elf_loaded *object)
 {
-    return finding->behind && !qmpi_resident_holds(object->image.dynamic) &&
-           !qmpi_host_layer_of(object->image.dynamic) &&
+    return finding->behind && !qmpi_preloaded_contains(object->image.dynamic) &&
+           !qmpi_pmpi_layer_of(object->image.dynamic) &&
            qmpi_elf_refers(object, program_target, NULL);
 }
 
@@ -138,12 +138,12 @@ static void redirect(struct qmpi_elf_held *held, const struct finding *finding)
     } else if (is_led_past(finding, object)) {
         problem = qmpi_elf_rewrite(object, program_target, NULL);
     }
-    if (problem && qmpi_speaks())
-        qmpi_sayf("some MPI calls may pass by the tools, or be seen twice: %-s", problem);
+    if (problem && qmpi_is_reporting_process())
+        qmpi_printf("some MPI calls may pass by the tools, or be seen twice: %-s", problem);
     free(problem);
 }
 
-void qmpi_reach_redirect(void)
+void qmpi_redirect(void)
 {
     const unsigned long long loaded = qmpi_elf_loads();
     struct qmpi_elf_held *held = NULL;
@@ -157,7 +157,7 @@ void qmpi_reach_redirect(void)
         if (in_front && qmpi_is_in_mpi_library(in_front))
             __atomic_store_n(&passed_by, true, __ATOMIC_RELAXED);
         if (in_front)
-            qmpi_resident_find();
+            qmpi_preloaded_find();
         held = qmpi_elf_hold(is_concerned, &finding, &count);
     }
     pthread_mutex_lock(&lock);
@@ -171,9 +171,9 @@ void qmpi_reach_redirect(void)
     qmpi_elf_let_go(held, count);
 }
 
-bool qmpi_reach_is_binding(const void *address)
+bool qmpi_redirect_is_binding(const void *address)
 {
     if (!qmpi_binding_holds(address))
-        qmpi_reach_redirect();
+        qmpi_redirect();
     return qmpi_binding_holds(address);
 }

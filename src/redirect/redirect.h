@@ -6,18 +6,18 @@
  * order. Their references are pointed where they belong when libqmpi is loaded, and again in
  * start-up for what came later.
  */
-#ifndef QMPI_REACH_H
-#define QMPI_REACH_H
+#ifndef QMPI_REDIRECT_REDIRECT_H
+#define QMPI_REDIRECT_REDIRECT_H
 
 #include <stdbool.h>
 
 /* Looks at all objects that have been loaded since it last did. */
-void qmpi_reach_redirect(void);
+void qmpi_redirect(void);
 
 /* Whether an address lies in a language binding; one that is new is redirected. */
-bool qmpi_reach_is_binding(const void *address);
+bool qmpi_redirect_is_binding(const void *address);
 
 /* Whether the loader finds the MPI library's functions before ours, as in a program linked so. */
-bool qmpi_reach_is_passed_by(void);
+bool qmpi_redirect_is_interposed(void);
 
 #endif

@@ -3,8 +3,8 @@
  * Calls a tool's function so that no exception leaves it: in our frames, and in the loader's, locks
  * would stay held.
  */
-#ifndef QMPI_CATCH_H
-#define QMPI_CATCH_H
+#ifndef QMPI_REGISTRY_CATCH_H
+#define QMPI_REGISTRY_CATCH_H
 
 /*
  * Calls function(argument). NULL: it returned. Else it threw an exception of C++ or of another

@@ -26,7 +26,8 @@ void qmpi_layer_start(int count)
     for (int tool_id = 1; tool_id <= count; tool_id++) {
         layers[tool_id] = qmpi_allocate(1, sizeof *layers[tool_id]);
         layers[tool_id]->tool_id = tool_id;
-        layers[tool_id]->functions = qmpi_keep(QMPI_FUNCTION_COUNT, sizeof(qmpi_function *));
+        layers[tool_id]->functions =
+            qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof(qmpi_function *));
     }
     layer_count = count;
 }
@@ -46,7 +47,7 @@ const char *qmpi_layer_option(const struct qmpi_layer *layer, const char *key)
 }
 
 /* A name that ends in `*` stands for all keys that begin like it. */
-static bool stands_for(const char *name, const char *key)
+static bool matches(const char *name, const char *key)
 {
     const size_t length = strlen(name);
     return length && name[length - 1] == '*' ? !strncmp(name, key, length - 1) : !strcmp(name, key);
@@ -55,7 +56,7 @@ static bool stands_for(const char *name, const char *key)
 static const QMPIX_Tool_option *find_option(const QMPIX_Tool_info *info, const char *key)
 {
     const QMPIX_Tool_option *option = info ? info->options : NULL;
-    while (option && option->name && !stands_for(option->name, key))
+    while (option && option->name && !matches(option->name, key))
         option++;
     return option && option->name ? option : NULL;
 }
@@ -132,25 +133,25 @@ int QMPI_Register_tool_storage(int tool_id, void *tool_storage)
     if (!qmpi_layer_get(tool_id))
         return MPI_ERR_ARG;
     /* In MPICH's dialect tools may bring their data later, and do. */
-    if (initialising != qmpi_layer_get(tool_id) && !qmpi_layer_get(tool_id)->dialect)
+    if (initialising != qmpi_layer_get(tool_id) && !qmpi_layer_get(tool_id)->mpich)
         return MPI_ERR_OTHER;
     storage[tool_id] = tool_storage;
     return MPI_SUCCESS;
 }
 
-int qmpi_layer_intercept(int tool_id, int number, qmpi_function *fp, bool dialect)
+int qmpi_layer_intercept(int tool_id, int number, qmpi_function *fp, bool mpich)
 {
     struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer || (unsigned)number >= QMPI_FUNCTION_COUNT || !fp)
         return MPI_ERR_ARG;
     if (initialising != layer)
         return MPI_ERR_OTHER;
-    layer->dialect |= dialect;
-    layer->functions[number] = dialect ? NULL : fp;
-    if (dialect && !layer->crossing)
-        layer->crossing = qmpi_keep(QMPI_FUNCTION_COUNT, sizeof *layer->crossing);
+    layer->mpich |= mpich;
+    layer->functions[number] = mpich ? NULL : fp;
+    if (mpich && !layer->crossing)
+        layer->crossing = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *layer->crossing);
     if (layer->crossing)
-        layer->crossing[number] = dialect ? fp : NULL;
+        layer->crossing[number] = mpich ? fp : NULL;
     return MPI_SUCCESS;
 }
 
@@ -238,7 +239,7 @@ int QMPIX_Tool_get_binding(int tool_id, const char **text)
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer || !text)
         return MPI_ERR_ARG;
-    *text = layer->details ? layer->details : layer->dialect ? "native, MPICH's dialect" : "native";
+    *text = layer->details ? layer->details : layer->mpich ? "native, MPICH's dialect" : "native";
     return MPI_SUCCESS;
 }
 

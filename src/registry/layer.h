@@ -4,8 +4,8 @@
  * functions that it registered. A layer that had to be left out (QMPI_ON_ERROR=skip) after tool_ids
  * were given keeps its number and intercepts nothing.
  */
-#ifndef QMPI_LAYER_H
-#define QMPI_LAYER_H
+#ifndef QMPI_REGISTRY_LAYER_H
+#define QMPI_REGISTRY_LAYER_H
 
 #include "config/tool_list.h"
 #include "dispatch/chain.h"
@@ -19,15 +19,15 @@ struct qmpi_layer {
     char *path; /* the library to load; NULL: the tool is announced already */
     struct qmpi_tool *tool;
     char *name; /* the tool's name, or the entry's until the tool is known */
-    struct qmpi_resident
-        *resident;            /* hosted: the loaded object that is adopted; NULL: to be loaded */
+    struct qmpi_preloaded_tool
+        *preloaded;           /* hosted: the loaded object that is adopted; NULL: to be loaded */
     struct qmpi_group *group; /* hosted: the objects that it consists of */
     bool again;               /* hosted: its library was in the process already */
     bool shares;              /* hosted: its libraries are copies of ones that others use */
     char *details;            /* a line about how the layer is bound; NULL: none */
     char **environment;       /* hosted: what it sees as environ; NULL: nobody asked */
     char *failure;            /* what the layer said with QMPIX_Tool_fail */
-    bool dialect;             /* it has made a call that only MPICH's dialect has */
+    bool mpich;               /* it has made a call that only MPICH's dialect has */
     /* By function number. */
     qmpi_function **functions; /* its interceptors */
     qmpi_function **crossing;  /* those of MPICH's dialect, instead; NULL: none */
@@ -53,7 +53,7 @@ char *qmpi_layer_init(struct qmpi_layer *layer);
  * Lets the layer intercept a function: `fp` is of MPICH's dialect or not. The last call for a
  * function holds. MPI_ERR_OTHER: its init is not running.
  */
-int qmpi_layer_intercept(int tool_id, int number, qmpi_function *fp, bool dialect);
+int qmpi_layer_intercept(int tool_id, int number, qmpi_function *fp, bool mpich);
 
 /* Takes back whatever the layer registered. */
 void qmpi_layer_leave_out(struct qmpi_layer *layer);

@@ -54,7 +54,7 @@ struct qmpi_group *qmpi_group_first(void)
     return __atomic_load_n(&groups, __ATOMIC_ACQUIRE);
 }
 
-bool qmpi_group_leads(const struct qmpi_elf_loaded *object)
+bool qmpi_group_is_redirected(const struct qmpi_elf_loaded *object)
 {
     for (const struct qmpi_group *group = qmpi_group_first(); group; group = group->next) {
         if (group->objects[0].base == object->base)

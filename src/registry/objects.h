@@ -5,8 +5,8 @@
  * its own. From an address in one of them its layer is known: that is how a tool's dlsym and
  * getenv, which carry no context, learn for whom they answer. All stay loaded for the whole run.
  */
-#ifndef QMPI_GROUP_H
-#define QMPI_GROUP_H
+#ifndef QMPI_REGISTRY_OBJECTS_H
+#define QMPI_REGISTRY_OBJECTS_H
 
 #include "elf/loaded.h"
 
@@ -32,7 +32,7 @@ struct qmpi_group *qmpi_group_of(const void *address);
 void *qmpi_group_find(const struct qmpi_group *group, const char *name);
 
 /* Whether an object is the first in some group: a tool's library itself, or one that it opened. */
-bool qmpi_group_leads(const struct qmpi_elf_loaded *object);
+bool qmpi_group_is_redirected(const struct qmpi_elf_loaded *object);
 
 /* A NULL-terminated walk over all groups. */
 struct qmpi_group *qmpi_group_first(void);

@@ -28,7 +28,7 @@ static struct qmpi_tool *find(const char *name)
     return tool;
 }
 
-struct qmpi_tool *qmpi_announce_find(const char *name)
+struct qmpi_tool *qmpi_registration_find(const char *name)
 {
     pthread_mutex_lock(&lock);
     struct qmpi_tool *tool = find(name);
@@ -74,7 +74,7 @@ int QMPI_Register_tool_name(const char *tool_name, void (*init)(int tool_id))
         *last = tool;
         last = &tool->next;
         if (!current_load &&
-            qmpi_dialect_is_left_out(tool->name, (const void *)(uintptr_t)init, tool->path))
+            qmpi_mpich_is_skipped(tool->name, (const void *)(uintptr_t)init, tool->path))
             result = MPI_ERR_OTHER; /* it is announced all the same: messages name it */
     }
     pthread_mutex_unlock(&lock);
@@ -127,7 +127,7 @@ int QMPIX_Announced_get(int index, const char **name, const QMPIX_Tool_info **in
     return MPI_SUCCESS;
 }
 
-struct qmpi_tool *qmpi_announce_of_library(const void *library, int load, int *count)
+struct qmpi_tool *qmpi_registration_of_library(const void *library, int load, int *count)
 {
     struct qmpi_tool *found = NULL;
     *count = 0;
@@ -142,7 +142,7 @@ struct qmpi_tool *qmpi_announce_of_library(const void *library, int load, int *c
     return found;
 }
 
-void qmpi_announce_begin_load(int load)
+void qmpi_registration_begin_load(int load)
 {
     pthread_mutex_lock(&lock);
     current_load = load;
@@ -150,12 +150,12 @@ void qmpi_announce_begin_load(int load)
     pthread_mutex_unlock(&lock);
 }
 
-struct qmpi_tool *qmpi_announce_refused(void)
+struct qmpi_tool *qmpi_registration_refused(void)
 {
     return refused;
 }
 
-char *qmpi_announce_list(void)
+char *qmpi_registration_list(void)
 {
     char *list = qmpi_copy("");
     pthread_mutex_lock(&lock);
@@ -168,7 +168,7 @@ char *qmpi_announce_list(void)
     return list;
 }
 
-void qmpi_announce_close(void)
+void qmpi_registration_close(void)
 {
     pthread_mutex_lock(&lock);
     closed = true;

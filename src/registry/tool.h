@@ -3,8 +3,8 @@
  * The tools that have announced themselves: linked in, preloaded, or loaded for an entry of
  * QMPI_TOOLS. Announcing is open until the stack is built.
  */
-#ifndef QMPI_ANNOUNCE_H
-#define QMPI_ANNOUNCE_H
+#ifndef QMPI_REGISTRY_TOOL_H
+#define QMPI_REGISTRY_TOOL_H
 
 #include <qmpi/qmpi.h>
 
@@ -21,23 +21,23 @@ struct qmpi_tool {
 };
 
 /* The announced tool of this name; NULL: none. */
-struct qmpi_tool *qmpi_announce_find(const char *name);
+struct qmpi_tool *qmpi_registration_find(const char *name);
 
 /* The tool that a library announced: by its link_map, or else during the load of that number.
  * `count` is set to how many tools it announced; the first of them is returned. */
-struct qmpi_tool *qmpi_announce_of_library(const void *library, int load, int *count);
+struct qmpi_tool *qmpi_registration_of_library(const void *library, int load, int *count);
 
 /* From now on tools announced belong to load number `load`; what they could not announce, because
- * the name was taken, is kept for qmpi_announce_refused. */
-void qmpi_announce_begin_load(int load);
+ * the name was taken, is kept for qmpi_registration_refused. */
+void qmpi_registration_begin_load(int load);
 
 /* The tool whose name the present load tried to take; NULL: none. */
-struct qmpi_tool *qmpi_announce_refused(void);
+struct qmpi_tool *qmpi_registration_refused(void);
 
 /* A comma-separated list of the announced names; the caller frees it. */
-char *qmpi_announce_list(void);
+char *qmpi_registration_list(void);
 
 /* No more announcing. */
-void qmpi_announce_close(void);
+void qmpi_registration_close(void);
 
 #endif

@@ -13,19 +13,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void look(void *data, const struct qmpi_elf_reference *reference)
+static void look(void *data, const struct qmpi_elf_relocation *relocation)
 {
     bool *found = data;
-    *found |= !strcmp(reference->name, "QMPI_Register_function");
+    *found |= !strcmp(relocation->name, "QMPI_Register_function");
 }
 
 /* A program exports nothing, so its symbol table tells nothing, but its references do. */
-static bool is_of_the_dialect(const void *code)
+static bool uses_mpich_convention(const void *code)
 {
     struct qmpi_elf_loaded object;
     bool found = false;
     if (qmpi_elf_loaded_holder(code, &object))
-        qmpi_elf_references(&object, look, &found);
+        qmpi_elf_visit_relocations(&object, look, &found);
     return found;
 }
 
@@ -53,7 +53,7 @@ static bool is_listed(const char *name, const char *path)
     return found;
 }
 
-bool qmpi_dialect_is_left_out(const char *name, const void *code, const char *path)
+bool qmpi_mpich_is_skipped(const char *name, const void *code, const char *path)
 {
-    return is_of_the_dialect(code) && !is_listed(name, path);
+    return uses_mpich_convention(code) && !is_listed(name, path);
 }

@@ -3,8 +3,8 @@
  * Whether a thread is in a constructor that the dynamic loader runs. It then has the loader's lock
  * until the constructor returns, and must not wait for a thread that loads something.
  */
-#ifndef QMPI_CONSTRUCTOR_H
-#define QMPI_CONSTRUCTOR_H
+#ifndef QMPI_STARTUP_CONSTRUCTOR_H
+#define QMPI_STARTUP_CONSTRUCTOR_H
 
 #include <stdbool.h>
 

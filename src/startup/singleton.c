@@ -11,28 +11,29 @@
 #define MPICHS "PMI_SIZE"
 #define OPEN_MPIS "OMPI_COMM_WORLD_SIZE"
 #ifdef OPEN_MPI
-static const char own[] = OPEN_MPIS, others[] = MPICHS;
+static const char this_mpi[] = OPEN_MPIS, others[] = MPICHS;
 #else
-static const char own[] = MPICHS, others[] = OPEN_MPIS;
+static const char this_mpi[] = MPICHS, others[] = OPEN_MPIS;
 #endif
 
 static qmpi_function *real_init, *real_init_thread;
 
 static long count_launched(void)
 {
-    const char *value = getenv(own) ? NULL : getenv(others);
+    const char *value = getenv(this_mpi) ? NULL : getenv(others);
     return value ? strtol(value, NULL, 10) : 0;
 }
 
 static int look(int result)
 {
     int size = 0;
-    if (result == MPI_SUCCESS && qmpi_speaks() &&
+    if (result == MPI_SUCCESS && qmpi_is_reporting_process() &&
         QMPI_PMPI(Comm_size, COMM_SIZE)(MPI_COMM_WORLD, &size) == MPI_SUCCESS && size == 1)
-        qmpi_sayf("the launcher started %ld processes, but in MPI each is alone, as rank 0: it is "
-                  "another MPI's launcher\n"
-                  "  hint: launch with mpiexec.%s, or what starts programs of %s here",
-                  count_launched(), QMPI_MPI, QMPI_MPI);
+        qmpi_printf(
+            "the launcher started %ld processes, but in MPI each is alone, as rank 0: it is "
+            "another MPI's launcher\n"
+            "  hint: launch with mpiexec.%s, or what starts programs of %s here",
+            count_launched(), QMPI_MPI, QMPI_MPI);
     return result;
 }
 
@@ -46,12 +47,12 @@ static int init_thread(int *argc, char ***argv, int required, int *provided)
     return look(((__typeof__(&MPI_Init_thread))real_init_thread)(argc, argv, required, provided));
 }
 
-void qmpi_lone_watch(qmpi_function **lasts)
+void qmpi_singleton_watch(qmpi_function **terminators)
 {
     if (count_launched() < 2)
         return;
-    real_init = lasts[MPI_INIT_T];
-    real_init_thread = lasts[MPI_INIT_THREAD_T];
-    lasts[MPI_INIT_T] = (qmpi_function *)init;
-    lasts[MPI_INIT_THREAD_T] = (qmpi_function *)init_thread;
+    real_init = terminators[MPI_INIT_T];
+    real_init_thread = terminators[MPI_INIT_THREAD_T];
+    terminators[MPI_INIT_T] = (qmpi_function *)init;
+    terminators[MPI_INIT_THREAD_T] = (qmpi_function *)init_thread;
 }

@@ -63,17 +63,17 @@ static void plan_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     layer->tool = plan->tool;
     layer->path = plan->path;
     layer->name = plan->entry->name;
-    layer->resident = plan->resident;
+    layer->preloaded = plan->preloaded;
 }
 
 static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
 {
-    const bool hosted = plan->kind == QMPI_KIND_PMPI;
+    const bool pmpi_tool = plan->kind == QMPI_KIND_PMPI;
     qmpi_guard_entry(plan->entry);
-    qmpi_chain_show(layer->tool_id);
+    qmpi_chain_expose(layer->tool_id);
     char *problem =
-        hosted ? qmpi_host_load(layer) : qmpi_load_native(layer, qmpi_reach_is_passed_by());
-    if (!problem && !hosted)
+        pmpi_tool ? qmpi_pmpi_load(layer) : qmpi_load_native(layer, qmpi_redirect_is_interposed());
+    if (!problem && !pmpi_tool)
         problem = qmpi_layer_init(layer);
     if (problem) {
         qmpi_layer_leave_out(layer);
@@ -83,16 +83,16 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     }
     qmpi_chain_add(layer->tool_id,
                    &(struct qmpi_interceptors){.functions = layer->functions,
-                                               .dialect = layer->crossing,
+                                               .mpich = layer->crossing,
                                                .observing = layer->observing,
                                                .observer = &qmpi_observers[layer->tool_id],
-                                               .hosted = hosted});
+                                               .pmpi_tool = pmpi_tool});
 }
 
 /* Makes all that has been loaded since it last did lead to the entries. */
 static void redirect(void)
 {
-    qmpi_reach_redirect();
+    qmpi_redirect();
     qmpi_dialect_override();
 }
 
@@ -118,8 +118,8 @@ static void start(void)
     qmpi_chain_start(count);
     if (count) { /* what ends the chains is never changed once a layer stands on it */
         qmpi_mpit_use_switch(qmpi_chain_is_enabled, qmpi_chain_set_enabled);
-        qmpi_mpit_merge(qmpi_lasts, qmpi_pmpi_ways);
-        qmpi_lone_watch(qmpi_lasts);
+        qmpi_mpit_merge(qmpi_terminators, qmpi_pmpi_targets);
+        qmpi_singleton_watch(qmpi_terminators);
     }
     for (int tool_id = 1; tool_id <= count; tool_id++)
         plan_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
@@ -132,9 +132,9 @@ static void start(void)
     qmpi_guard_end();
     free(plans);
     struct qmpi_fortran_callers callers = qmpi_fortran_hold();
-    qmpi_fortran_lead_to(count ? qmpi_layer_get(1)->group : NULL, &callers);
+    qmpi_fortran_set_callers(count ? qmpi_layer_get(1)->group : NULL, &callers);
     qmpi_fortran_let_go(&callers);
-    qmpi_announce_close();
+    qmpi_registration_close();
     qmpi_mpit_publish_stack();
     qmpi_chain_publish();
 }
@@ -181,15 +181,17 @@ void qmpi_start(void)
 static qmpi_function *go_without_stack(int number)
 {
     static bool said;
-    if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED) && qmpi_speaks()) {
+    if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED) && qmpi_is_reporting_process()) {
         if (abandoned)
-            qmpi_say("this process was forked while another thread was loading the tools: its MPI "
-                     "calls go past them\n"
-                     "  hint: fork after the first MPI call has returned");
+            qmpi_print(
+                "this process was forked while another thread was loading the tools: its MPI "
+                "calls go past them\n"
+                "  hint: fork after the first MPI call has returned");
         else
-            qmpi_say("a library's constructor calls MPI while another thread is loading the tools: "
-                     "its calls go past them\n"
-                     "  hint: open such libraries after the first MPI call has returned");
+            qmpi_print(
+                "a library's constructor calls MPI while another thread is loading the tools: "
+                "its calls go past them\n"
+                "  hint: open such libraries after the first MPI call has returned");
     }
     qmpi_base_find();
     return qmpi_bases[number];
@@ -198,12 +200,12 @@ static qmpi_function *go_without_stack(int number)
 /* While the stack is built, a constructor or an init of ours calls MPI: the layers so far. */
 static qmpi_function *way_so_far(int number, const void *caller, bool pmpi)
 {
-    qmpi_function *hosted = qmpi_host_way(number, caller, pmpi);
-    if (hosted)
-        return hosted;
+    qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, pmpi);
+    if (pmpi_tool)
+        return pmpi_tool;
     if (!qmpi_heads[number])
         return qmpi_bases[number];
-    return pmpi ? qmpi_pmpi_ways[number] : qmpi_chain_way(number);
+    return pmpi ? qmpi_pmpi_targets[number] : qmpi_chain_way(number);
 }
 
 qmpi_function *qmpi_start_call(int number, const void *caller)
@@ -215,15 +217,15 @@ qmpi_function *qmpi_start_call(int number, const void *caller)
     if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
         /* A thread of a tool that is being loaded: whoever loads it may be waiting for this thread.
          */
-        qmpi_function *loading = qmpi_host_way(number, caller, false);
+        qmpi_function *loading = qmpi_pmpi_target(number, caller, false);
         if (loading)
             return loading;
         if (!start_once())
             return go_without_stack(number);
     }
     /* Who called may have been a tool's constructor, before there was a stack. */
-    qmpi_function *hosted = qmpi_host_way(number, caller, false);
-    return hosted ? hosted : qmpi_slots[number];
+    qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, false);
+    return pmpi_tool ? pmpi_tool : qmpi_slots[number];
 }
 
 qmpi_function *qmpi_start_base(int number, const void *caller)
@@ -235,22 +237,22 @@ qmpi_function *qmpi_start_base(int number, const void *caller)
         return qmpi_bases[number];
     /* A PMPI tool that the program reaches before us passes on the program's first MPI call. */
     if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
-        qmpi_function *loading = qmpi_host_way(number, caller, true);
+        qmpi_function *loading = qmpi_pmpi_target(number, caller, true);
         if (loading)
             return loading;
         /* A binding that came by dlopen: what it calls is the program's call. */
-        if (qmpi_reach_is_binding(caller))
+        if (qmpi_redirect_is_binding(caller))
             return qmpi_start_call(number, caller);
-        const struct qmpi_resident *front = qmpi_resident_in_front(qmpi_names[number].name);
-        if ((front || qmpi_resident_holds(caller)) && !start_once())
+        const struct qmpi_preloaded_tool *front = qmpi_preloaded_in_front(qmpi_names[number].name);
+        if ((front || qmpi_preloaded_contains(caller)) && !start_once())
             return go_without_stack(number);
-        qmpi_function *hosted = qmpi_host_way(number, caller, true);
-        if (hosted)
-            return hosted;
+        qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, true);
+        if (pmpi_tool)
+            return pmpi_tool;
         if (front && front->layer)
-            return qmpi_below(front->layer, number);
+            return qmpi_thunk_of(front->layer, number);
     }
-    return qmpi_pmpi_ways[number] ? qmpi_pmpi_ways[number] : qmpi_bases[number];
+    return qmpi_pmpi_targets[number] ? qmpi_pmpi_targets[number] : qmpi_bases[number];
 }
 
 /* Before the program's first call: a binding's may be of PMPI_Init. */

@@ -3,8 +3,8 @@
  * Start-up: the first MPI call builds the stack. What has a number is called by the assembler of
  * the entries alone; `caller` is the address to which the call returns.
  */
-#ifndef QMPI_START_H
-#define QMPI_START_H
+#ifndef QMPI_STARTUP_STARTUP_H
+#define QMPI_STARTUP_STARTUP_H
 
 #include "dispatch/chain.h"
 

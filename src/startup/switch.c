@@ -22,7 +22,7 @@
 #include <stdlib.h>
 
 static bool off[QMPI_LAYERS_MAX + 1]; /* [tool_id]; written between qmpi_chain_hold and _release */
-static bool *kept[QMPI_LAYERS_MAX + 1]; /* [tool_id][number]: called also while it is off */
+static bool *saved[QMPI_LAYERS_MAX + 1]; /* [tool_id][number]: called also while it is off */
 static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
 
 /* The nodes to come, [tool_id][number], as dispatch/chain.h's below: [0] from MPI_X. NULL: no
@@ -36,7 +36,7 @@ bool qmpi_chain_is_enabled(int tool_id)
 
 static bool keeps(int tool_id, int number)
 {
-    return kept[tool_id] && kept[tool_id][number];
+    return saved[tool_id] && saved[tool_id][number];
 }
 
 static bool is_on(int tool_id, int number)
@@ -48,43 +48,43 @@ static bool is_on(int tool_id, int number)
  * switched with layer `tool_id`. */
 static row *build(int lowest, int tool_id, bool all)
 {
-    row *rows = qmpi_allocate((size_t)lowest, sizeof *rows);
+    row *node_table = qmpi_allocate((size_t)lowest, sizeof *node_table);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        QMPI_Context node = qmpi_chain_below(lowest, number);
+        QMPI_Context node = qmpi_chain_next(lowest, number);
         const bool wanted =
             all || (qmpi_chain_intercepts(tool_id, number) && !keeps(tool_id, number));
         if (!node || !wanted)
             continue;
         for (int layer = lowest; layer >= 1; layer--) {
             if (is_on(layer, number))
-                node = qmpi_chain_stand(layer, number, node);
-            rows[layer - 1][number] = node;
+                node = qmpi_chain_insert(layer, number, node);
+            node_table[layer - 1][number] = node;
         }
     }
-    return rows;
+    return node_table;
 }
 
-static bool open_references(row *rows, int lowest)
+static bool unprotect_relocations(row *node_table, int lowest)
 {
     bool good = true;
     for (int above = lowest - 1; good && above >= 1; above--)
-        good = qmpi_cells_open(above, rows[above]);
+        good = qmpi_relocations_unprotect(above, node_table[above]);
     return good;
 }
 
-static void publish(row *rows, int lowest)
+static void publish(row *node_table, int lowest)
 {
     for (int above = lowest - 1; above >= 0; above--) {
         for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-            if (rows[above][number])
-                qmpi_chain_lead(above, number, rows[above][number]);
+            if (node_table[above][number])
+                qmpi_chain_set_next(above, number, node_table[above][number]);
         }
     }
     for (int above = lowest - 1; above >= 1; above--) {
         const struct qmpi_layer *layer = qmpi_layer_get(above);
-        qmpi_cells_point(above, rows[above]);
-        if (layer->resident)
-            qmpi_late_settle(layer->resident);
+        qmpi_relocations_apply(above, node_table[above]);
+        if (layer->preloaded)
+            qmpi_deferred_resolve(layer->preloaded);
     }
 }
 
@@ -92,17 +92,17 @@ static void publish(row *rows, int lowest)
 static int topmost(void)
 {
     int tool_id = 1;
-    while (qmpi_layer_get(tool_id) && off[tool_id] && !kept[tool_id])
+    while (qmpi_layer_get(tool_id) && off[tool_id] && !saved[tool_id])
         tool_id++;
     return tool_id;
 }
 
 /* Fortran calls that led into the tool on top lead into the one that is now there, or past both. */
-static void lead_fortran(const struct qmpi_fortran_callers *callers, int before, int now)
+static void set_fortran_callers(const struct qmpi_fortran_callers *callers, int before, int now)
 {
     const struct qmpi_layer *top = qmpi_layer_get(now);
     if (before != now)
-        qmpi_fortran_lead_to(top ? top->group : NULL, callers);
+        qmpi_fortran_set_callers(top ? top->group : NULL, callers);
 }
 
 /* The stack is built, and what its tools define does not change. */
@@ -120,18 +120,18 @@ static bool any_fortran_wrappers(void)
 
 /* A tool that keeps what dlsym told it cannot be led elsewhere: who trusts its figures must know.
  */
-static void warn_of_kept_pointers(int tool_id)
+static void warn_of_saved_pointers(int tool_id)
 {
     static bool said[QMPI_LAYERS_MAX + 1];
     for (int above = tool_id - 1; above >= 1; above--) {
         if (said[above] || off[above] || !qmpi_tool_dlsym_told(above))
             continue;
         said[above] = true;
-        if (qmpi_speaks())
-            qmpi_sayf("layer %d (%s) has found functions below it by dlsym: where it keeps them, "
-                      "its calls go on as before layer %d (%s) was switched\n"
-                      "  hint: list layers that are to be switched above it",
-                      above, qmpi_layer_get(above)->name, tool_id, qmpi_layer_get(tool_id)->name);
+        if (qmpi_is_reporting_process())
+            qmpi_printf("layer %d (%s) has found functions below it by dlsym: where it keeps them, "
+                        "its calls go on as before layer %d (%s) was switched\n"
+                        "  hint: list layers that are to be switched above it",
+                        above, qmpi_layer_get(above)->name, tool_id, qmpi_layer_get(tool_id)->name);
     }
 }
 
@@ -142,7 +142,7 @@ static bool changing, interrupted;
 static void note_fork(void)
 {
     if (changing)
-        qmpi_cells_forget();
+        qmpi_relocations_forget();
     interrupted |= changing;
     changing = false;
 }
@@ -156,19 +156,19 @@ static bool change(int tool_id, bool enabled, const struct qmpi_fortran_callers 
     const int lowest = interrupted ? QMPIX_stack.layers : tool_id;
     changing = true;
     __atomic_store_n(&off[tool_id], !enabled, __ATOMIC_RELEASE);
-    row *rows = build(lowest, tool_id, interrupted);
-    const bool good = open_references(rows, lowest);
+    row *node_table = build(lowest, tool_id, interrupted);
+    const bool good = unprotect_relocations(node_table, lowest);
     if (good)
-        publish(rows, lowest);
+        publish(node_table, lowest);
     else
         __atomic_store_n(&off[tool_id], enabled, __ATOMIC_RELEASE);
     changing = false;
     interrupted &= !good;
-    qmpi_cells_close();
-    free(rows);
-    lead_fortran(callers, top, topmost());
+    qmpi_relocations_protect();
+    free(node_table);
+    set_fortran_callers(callers, top, topmost());
     if (good) {
-        warn_of_kept_pointers(tool_id);
+        warn_of_saved_pointers(tool_id);
         qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d (%s) is switched %s", tool_id,
                    qmpi_layer_get(tool_id)->name, enabled ? "on" : "off");
     }
@@ -197,7 +197,7 @@ int qmpi_chain_set_enabled(int tool_id, bool enabled)
         return MPI_ERR_ARG;
     if (!qmpi_chain_is_open())
         return MPI_ERR_OTHER;
-    if (layer->resident && layer->resident->program)
+    if (layer->preloaded && layer->preloaded->program)
         return MPI_ERR_UNSUPPORTED_OPERATION;
     /* Before the lock: who loads a library, which this waits for, may be about to take that. */
     struct qmpi_fortran_callers callers = {NULL, 0};
@@ -233,9 +233,9 @@ int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn)
         return MPI_ERR_ARG;
     if (!qmpi_layer_is_initialising(layer))
         return MPI_ERR_OTHER;
-    if (!kept[tool_id])
-        kept[tool_id] = qmpi_allocate(QMPI_FUNCTION_COUNT, sizeof *kept[tool_id]);
-    kept[tool_id][fn] = true;
+    if (!saved[tool_id])
+        saved[tool_id] = qmpi_allocate(QMPI_FUNCTION_COUNT, sizeof *saved[tool_id]);
+    saved[tool_id][fn] = true;
     return MPI_SUCCESS;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Layers that are switched off and on while the program runs. */
-#ifndef QMPI_SWITCH_H
-#define QMPI_SWITCH_H
+#ifndef QMPI_STARTUP_SWITCH_H
+#define QMPI_STARTUP_SWITCH_H
 
 #include <stdbool.h>
 

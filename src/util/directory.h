@@ -4,8 +4,8 @@
  * makes them, and by the program that removes what a process left behind. A folder is locked
  * (flock) for as long as its process or that program runs, so one that nobody holds is garbage.
  */
-#ifndef QMPI_FOLDER_H
-#define QMPI_FOLDER_H
+#ifndef QMPI_UTIL_DIRECTORY_H
+#define QMPI_UTIL_DIRECTORY_H
 
 #include <sys/types.h>
 

@@ -4,8 +4,8 @@
  * ever, so all of them are made new there: see lock.c. What such a thread was changing may be half
  * changed in the child; whoever changes more than one pointer at a time looks after that.
  */
-#ifndef QMPI_LOCK_H
-#define QMPI_LOCK_H
+#ifndef QMPI_UTIL_LOCK_H
+#define QMPI_UTIL_LOCK_H
 
 #include <pthread.h>
 

@@ -36,7 +36,7 @@ int qmpi_launcher_rank(void)
     return -1;
 }
 
-bool qmpi_speaks(void)
+bool qmpi_is_reporting_process(void)
 {
     return qmpi_launcher_rank() <= 0;
 }
@@ -129,18 +129,18 @@ static void say_with(const char *prefix, const char *text)
     free(all);
 }
 
-void qmpi_say(const char *text)
+void qmpi_print(const char *text)
 {
     say_with("qmpi: ", text);
 }
 
-void qmpi_sayf(const char *format, ...)
+void qmpi_printf(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
     char *text = qmpi_message_list(format, list);
     va_end(list);
-    qmpi_say(text);
+    qmpi_print(text);
     free(text);
 }
 
@@ -167,12 +167,12 @@ void qmpi_debug_start(const char *list)
 {
     while (list && *list) {
         const size_t length = strcspn(list, ",");
-        if (length && !trace_topic(list, length) && qmpi_speaks()) {
+        if (length && !trace_topic(list, length) && qmpi_is_reporting_process()) {
             char *name = qmpi_copy_part(list, length);
             char *shown = qmpi_shorten(name);
-            qmpi_sayf("QMPI_DEBUG: unknown topic '%s'; the topics are parse, find, load, base, "
-                      "chain and all",
-                      shown);
+            qmpi_printf("QMPI_DEBUG: unknown topic '%s'; the topics are parse, find, load, base, "
+                        "chain and all",
+                        shown);
             free(shown);
             free(name);
         }

@@ -7,8 +7,8 @@
  * Names, paths and values come from outside: a message shows control characters in them as \n or
  * \x1b, and bytes that are no UTF-8 as \xff. The lines of a message are those of its format.
  */
-#ifndef QMPI_MESSAGE_H
-#define QMPI_MESSAGE_H
+#ifndef QMPI_UTIL_MESSAGE_H
+#define QMPI_UTIL_MESSAGE_H
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -31,10 +31,10 @@ const char *qmpi_getenv(const char *name);
 int qmpi_launcher_rank(void);
 
 /* Whether this process speaks for its job: launcher rank 0, or a process without a launcher. */
-bool qmpi_speaks(void);
+bool qmpi_is_reporting_process(void);
 
 /* Writes `text` to stderr in one piece, every line with the prefix. */
-void qmpi_say(const char *text);
+void qmpi_print(const char *text);
 
 /*
  * A message's text, formatted as by asprintf, but that %s shows its argument as above, in one line.
@@ -43,8 +43,8 @@ void qmpi_say(const char *text);
 char *qmpi_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *qmpi_message_list(const char *format, va_list list) __attribute__((format(printf, 1, 0)));
 
-/* As qmpi_say of what qmpi_message makes. */
-void qmpi_sayf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* As qmpi_print of what qmpi_message makes. */
+void qmpi_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Traces the topics of a comma list (NULL: none) and reports those that it does not know. */
 void qmpi_debug_start(const char *list);

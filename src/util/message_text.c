@@ -39,14 +39,14 @@ static bool is_control(const unsigned char *text)
     return text[0] < 0x20 || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0);
 }
 
-static void show(FILE *stream, const char *text, size_t length, bool keep_lines)
+static void print_escaped(FILE *stream, const char *text, size_t length, bool preserve_newlines)
 {
     static const char plain[] = "\a\b\t\n\v\f\r", letters[] = "abtnvfr";
     const unsigned char *bytes = (const unsigned char *)text;
     for (size_t i = 0; i < length;) {
         const char *letter = bytes[i] ? strchr(plain, bytes[i]) : NULL;
         size_t taken = character_length(bytes + i, length - i);
-        if (taken && (!is_control(bytes + i) || (bytes[i] == '\n' && keep_lines))) {
+        if (taken && (!is_control(bytes + i) || (bytes[i] == '\n' && preserve_newlines))) {
             fwrite(text + i, 1, taken, stream);
         } else if (letter) {
             fprintf(stream, "\\%c", letters[letter - plain]);
@@ -112,7 +112,7 @@ static void print_string(FILE *stream, const struct conversion *conversion, cons
 {
     const size_t limit = conversion->precision < 0 ? SIZE_MAX : (size_t)conversion->precision;
     const char *shown = text ? text : "(null)";
-    show(stream, shown, strnlen(shown, limit), conversion->shown_as_is);
+    print_escaped(stream, shown, strnlen(shown, limit), conversion->shown_as_is);
 }
 
 #pragma GCC diagnostic push
@@ -128,7 +128,7 @@ static void print_argument(FILE *stream, const struct conversion *conversion, va
         break;
     case 'c':
         character = (char)va_arg(*list, int);
-        show(stream, &character, 1, false);
+        print_escaped(stream, &character, 1, false);
         break;
     case '%':
         fputc('%', stream);

@@ -10,7 +10,7 @@
 
 enum { BLOCK = 64 << 10, ALIGNMENT = 16 }; /* bytes */
 
-void *qmpi_keep(size_t count, size_t size)
+void *qmpi_permanent_alloc(size_t count, size_t size)
 {
     static char *next;
     static size_t left;

@@ -3,8 +3,8 @@
  * Memory that is kept for the whole run: what a stack is made of. A stack takes hundreds of pages
  * in start-up; here they come many at a time, where each would else cost a page fault.
  */
-#ifndef QMPI_KEPT_H
-#define QMPI_KEPT_H
+#ifndef QMPI_UTIL_PERMANENT_H
+#define QMPI_UTIL_PERMANENT_H
 
 #include <stddef.h>
 
@@ -13,6 +13,6 @@
  * start-up or under startup/switch.c's lock. Not for the only pointer to memory of malloc: leak
  * checkers do not look here.
  */
-void *qmpi_keep(size_t count, size_t size);
+void *qmpi_permanent_alloc(size_t count, size_t size);
 
 #endif

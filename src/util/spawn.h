@@ -3,8 +3,8 @@
  * Starts a program beside the present one, which must not notice: it is no child that wait could
  * return or SIGCHLD tell of.
  */
-#ifndef QMPI_DETACHED_H
-#define QMPI_DETACHED_H
+#ifndef QMPI_UTIL_SPAWN_H
+#define QMPI_UTIL_SPAWN_H
 
 #include <stdbool.h>
 

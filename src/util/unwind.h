@@ -3,8 +3,8 @@
  * The return addresses on the stack, innermost first. libunwind, where the system has it, remembers
  * each function's frame and takes tens of nanoseconds for one; else the C library's backtrace.
  */
-#ifndef QMPI_STACK_WALK_H
-#define QMPI_STACK_WALK_H
+#ifndef QMPI_UTIL_UNWIND_H
+#define QMPI_UTIL_UNWIND_H
 
 /* In start-up, before anybody calls qmpi_unwind. */
 void qmpi_unwind_prepare(void);

@@ -54,7 +54,7 @@ static void init(int tool_id)
         QMPI_Register_function(tool_id, cross_entry[i].number, cross_entry[i].layer);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("cross", init);
 }

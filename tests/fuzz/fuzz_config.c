@@ -73,11 +73,11 @@ static char *write_all(const struct qmpi_config *config, size_t *size)
             write_quoted(to, entry->options[k].value);
             fputs("\r\n", to);
         }
-        for (int k = 0; k < QMPI_OWN_OPTIONS; k++) {
-            if (!entry->own[k])
+        for (int k = 0; k < QMPI_RESERVED_OPTIONS; k++) {
+            if (!entry->reserved[k])
                 continue;
-            fprintf(to, " %s = ", qmpi_own_name((enum qmpi_own_option)k));
-            write_quoted(to, entry->own[k]);
+            fprintf(to, " %s = ", qmpi_reserved_option_name((enum qmpi_reserved_option)k));
+            write_quoted(to, entry->reserved[k]);
             fputs("\n", to);
         }
     }
@@ -93,8 +93,10 @@ static void require_same(const struct qmpi_entry *one, const struct qmpi_entry *
         require(!strcmp(one->options[i].key, other->options[i].key), "key lost in writing");
         require(!strcmp(one->options[i].value, other->options[i].value), "value lost in writing");
     }
-    for (int i = 0; i < QMPI_OWN_OPTIONS; i++)
-        require(one->own[i] ? other->own[i] && !strcmp(one->own[i], other->own[i]) : !other->own[i],
+    for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++)
+        require(one->reserved[i]
+                    ? other->reserved[i] && !strcmp(one->reserved[i], other->reserved[i])
+                    : !other->reserved[i],
                 "an option of ours lost in writing");
 }
 

@@ -22,50 +22,52 @@ static void require(int good, const char *what)
     abort();
 }
 
-static void check_span(const struct span *span)
+static void check_span(const struct duration *duration)
 {
-    require(span->law <= SPAN_EXPONENTIAL, "an unknown law");
-    require(span->least <= span->most, "a span that ends before it begins");
-    require(span->law == SPAN_UNIFORM || span->least == span->most, "two figures of one");
-    const uint64_t low = span_draw(span, 0), high = span_draw(span, 0.999999);
-    if (span->law != SPAN_EXPONENTIAL)
-        require(low >= span->least && high <= span->most, "drawn outside of the span");
+    require(duration->law <= DURATION_EXPONENTIAL, "an unknown law");
+    require(duration->least <= duration->most, "a span that ends before it begins");
+    require(duration->law == DURATION_UNIFORM || duration->least == duration->most,
+            "two figures of one");
+    const uint64_t low = duration_draw(duration, 0), high = duration_draw(duration, 0.999999);
+    if (duration->law != DURATION_EXPONENTIAL)
+        require(low >= duration->least && high <= duration->most, "drawn outside of the span");
     require(low <= high, "a greater number draws less");
 }
 
-static void check_set(const struct span_set *set)
+static void check_set(const struct number_set *set)
 {
     require(set->count >= 0 && (set->count == 0) == (set->ranges == NULL), "a set without ranges");
     for (int i = 0; i < set->count; i++) {
-        const struct span_range *range = &set->ranges[i];
+        const struct duration_range *range = &set->ranges[i];
         require(range->first <= range->last && range->step > 0, "a range that holds nothing");
         if (range->first % range->step == 0)
-            require(span_set_has(set, range->first), "its first number is not in the set");
+            require(duration_set_has(set, range->first), "its first number is not in the set");
     }
 }
 
 static void read_as(unsigned what, const char *text)
 {
-    struct span span, again;
-    struct span_set set = {NULL, 0};
+    struct duration duration, again;
+    struct number_set set = {NULL, 0};
     uint64_t period;
     bool random_moment;
     switch (what % 4) {
     case 0:
-        if (span_read(text, &span)) {
-            check_span(&span);
-            require(span_read(text, &again) && again.least == span.least && again.most == span.most,
+        if (duration_read(text, &duration)) {
+            check_span(&duration);
+            require(duration_read(text, &again) && again.least == duration.least &&
+                        again.most == duration.most,
                     "read differently a second time");
         }
         break;
     case 1:
-        if (span_read_noise(text, &span, &period, &random_moment)) {
-            check_span(&span);
+        if (duration_read_noise(text, &duration, &period, &random_moment)) {
+            check_span(&duration);
             require(period > 0, "noise without a period");
         }
         break;
     case 2:
-        if (span_read_set(text, &set)) {
+        if (duration_read_set(text, &set)) {
             check_set(&set);
             free(set.ranges);
         }

@@ -38,13 +38,13 @@ static char *write_entry(char *to, const struct qmpi_entry *entry)
         *to++ = '=';
         to = escape(to, entry->options[i].value);
     }
-    for (int i = 0; i < QMPI_OWN_OPTIONS; i++) {
-        if (!entry->own[i])
+    for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
+        if (!entry->reserved[i])
             continue;
         *to++ = ',';
-        to = stpcpy(to, qmpi_own_name((enum qmpi_own_option)i));
+        to = stpcpy(to, qmpi_reserved_option_name((enum qmpi_reserved_option)i));
         *to++ = '=';
-        to = escape(to, entry->own[i]);
+        to = escape(to, entry->reserved[i]);
     }
     return to;
 }
@@ -57,8 +57,10 @@ static void require_same(const struct qmpi_entry *one, const struct qmpi_entry *
         require(!strcmp(one->options[i].key, other->options[i].key), "key lost in writing");
         require(!strcmp(one->options[i].value, other->options[i].value), "value lost in writing");
     }
-    for (int i = 0; i < QMPI_OWN_OPTIONS; i++)
-        require(one->own[i] ? other->own[i] && !strcmp(one->own[i], other->own[i]) : !other->own[i],
+    for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++)
+        require(one->reserved[i]
+                    ? other->reserved[i] && !strcmp(one->reserved[i], other->reserved[i])
+                    : !other->reserved[i],
                 "an option of ours lost in writing");
 }
 

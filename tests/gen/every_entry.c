@@ -48,7 +48,7 @@ static void init(int tool_id)
         QMPI_Register_tool_function(tool_id, every_entry[i].number, every_entry[i].layer);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("witness", init);
 }

@@ -130,7 +130,7 @@ def test_what_a_tool_has_made_writable_stays_so():
 # ---- Nothing in between --------------------------------------------------------------------------
 
 
-def leads_to(result, name):
+def target_address(result, name):
     start = f"exit {name} leads to "
     return [line[len(start):] for line in result.trace if line.startswith(start)]
 
@@ -140,19 +140,19 @@ TELLING = ["table", "constant", "constant_now", *BY_NAME]
 
 @pytest.mark.parametrize("name", TELLING)
 def test_the_last_hosted_layer_leads_straight_to_the_mpi_library(name):
-    assert leads_to(succeed("calls", *RUN, tools=f"alpha:{name}"), name) == [MPI_SONAME]
+    assert target_address(succeed("calls", *RUN, tools=f"alpha:{name}"), name) == [MPI_SONAME]
 
 
 @pytest.mark.parametrize("name", TELLING)
 def test_a_hosted_layer_leads_straight_to_the_hosted_layer_below(name):
-    assert leads_to(succeed("calls", *RUN, tools=f"alpha:{name}:now"), name) == ["libnow.so"]
+    assert target_address(succeed("calls", *RUN, tools=f"alpha:{name}:now"), name) == ["libnow.so"]
 
 
 @pytest.mark.parametrize("name", TELLING)
 def test_a_layer_that_does_not_wrap_a_function_is_passed_over(name):
     """`tally` wraps MPI_Comm_rank, but neither MPI_Comm_size nor MPI_Barrier: they arrive below."""
     result = succeed("calls", *RUN, tools=f"{name}:tally:now")
-    assert leads_to(result, name) == ["libtally.so"]
+    assert target_address(result, name) == ["libtally.so"]
     notes = [line for line in result.calls if line.startswith((name, "now "))]
     assert notes == [note for n, function in enumerate(
         ("Init", "Comm_rank", "Comm_size", "Barrier", "Wtime", "Finalize"), 1)

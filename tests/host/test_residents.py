@@ -9,7 +9,7 @@ from host_support import (RUN, STEPS, check_stack, expected_calls, host_program,
                           readelf, run_hosted, succeed)
 from support import LIBQMPI, MPI_LIBRARY
 
-OWN = ["own", "own_now", "own_table", "own_name", "own_fixed", "own_fixed_table"]
+OWN = ["own", "own_now", "own_table", "process_file_name", "own_fixed", "own_fixed_table"]
 
 
 def run_with(preload, tools, program="calls", **kwargs):

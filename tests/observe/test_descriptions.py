@@ -127,7 +127,7 @@ def check_by_compiler(lines, folder):
     """What does not hold is a compiler's error, which names the line."""
     source = folder / "claims.c"
     source.write_text("#include <qmpi/qmpi.h>\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    includes = [SOURCE / "include", LIBQMPI.parent / "dispatch" / "include", MPI_INCLUDE]
+    includes = [SOURCE / "include", LIBQMPI.parent / "generate" / "include", MPI_INCLUDE]
     done = subprocess.run(
         [*CC, "-std=gnu11", "-fsyntax-only", "-Wno-deprecated-declarations",
          *(f"-I{path}" for path in includes), str(source)], capture_output=True, text=True)

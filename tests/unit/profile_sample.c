@@ -78,9 +78,9 @@ struct profile_result *sample_full(void)
                                 .since = qmpi_copy("2024-02-29T23:59:59.999Z")};
     result->flights->frames->module = qmpi_copy("/bin/a");
 
-    result->cell_count = 1;
+    result->matrix_entry_count = 1;
     result->matrix = qmpi_allocate(1, sizeof *result->matrix);
-    *result->matrix = (struct profile_cell){1, 2, 3, 1ull << 40};
+    *result->matrix = (struct profile_matrix_entry){1, 2, 3, 1ull << 40};
 
     result->communicator_count = 1;
     result->communicators = qmpi_allocate(1, sizeof *result->communicators);
@@ -98,7 +98,7 @@ struct profile_result *sample_full(void)
     return result;
 }
 
-struct profile_result *sample_single(int rank, int count, const char *ending)
+struct profile_result *sample_single(int rank, int count, const char *termination)
 {
     struct profile_result *result = qmpi_allocate(1, sizeof *result);
     const char *const names[] = {"MPI_Send", rank ? "MPI_Recv" : "MPI_Wait"};
@@ -108,7 +108,7 @@ struct profile_result *sample_single(int rank, int count, const char *ending)
     result->tool_id = 1;
     result->ranks = 1;
     result->rank = rank;
-    result->ending = ending ? qmpi_copy(ending) : NULL;
+    result->termination = termination ? qmpi_copy(termination) : NULL;
     result->application = (struct profile_spread){100, 100, 100, 100, 0};
     result->process_count = 1;
     result->processes = qmpi_allocate(1, sizeof *result->processes);
@@ -128,9 +128,10 @@ struct profile_result *sample_single(int rank, int count, const char *ending)
         function->times[30] = (uint64_t)times;
     }
     result->time = (struct profile_spread){count + 1, count + 1, count + 1, count + 1, 0};
-    result->cell_count = 1;
+    result->matrix_entry_count = 1;
     result->matrix = qmpi_allocate(1, sizeof *result->matrix);
-    *result->matrix = (struct profile_cell){rank, 0, (uint64_t)count, (uint64_t)(8 * count)};
+    *result->matrix =
+        (struct profile_matrix_entry){rank, 0, (uint64_t)count, (uint64_t)(8 * count)};
     result->region_count = 1;
     result->regions = qmpi_allocate(1, sizeof *result->regions);
     *result->regions = (struct profile_region){

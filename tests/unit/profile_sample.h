@@ -10,6 +10,6 @@ struct profile_result *sample_full(void);
 
 /* One of a single process: `calls` calls of MPI_Send and one of a function named after the rank,
  * each call of 1 second, all to rank 0. */
-struct profile_result *sample_single(int rank, int calls, const char *ending);
+struct profile_result *sample_single(int rank, int calls, const char *termination);
 
 #endif

@@ -174,9 +174,9 @@ static void options_of_ours_stand_there_too(void **state)
     (void)state;
     parse_good("a\n @preload = no\n x = 1\nb\n \"@preload\" = \"yes\"\nc");
     assert_int_equal(tool(0)->option_count, 1);
-    assert_string_equal(tool(0)->own[QMPI_OWN_PRELOAD], "no");
-    assert_string_equal(tool(1)->own[QMPI_OWN_PRELOAD], "yes");
-    assert_null(tool(2)->own[QMPI_OWN_PRELOAD]);
+    assert_string_equal(tool(0)->reserved[QMPI_RESERVED_PRELOAD], "no");
+    assert_string_equal(tool(1)->reserved[QMPI_RESERVED_PRELOAD], "yes");
+    assert_null(tool(2)->reserved[QMPI_RESERVED_PRELOAD]);
 }
 
 static void a_value_is_all_behind_the_first_equals_sign(void **state)

@@ -191,10 +191,10 @@ static void a_text_file_is_refused(void **state)
 /* The library with one byte of its header changed. */
 static void assert_header_reason(size_t offset, unsigned char value, const char *expected)
 {
-    const char kept = library[offset];
+    const char saved = library[offset];
     library[offset] = (char)value;
     assert_reason(library, library_size, expected);
-    library[offset] = kept;
+    library[offset] = saved;
 }
 
 static void a_library_for_another_machine_is_refused(void **state)
@@ -356,15 +356,15 @@ static void flipped_bits_in_the_hash_table_are_survived(void **state)
     (void)state;
     size_t offset = 0, size = 0;
     find_section(SHT_GNU_HASH, &offset, &size);
-    ElfW(Ehdr) header, kept;
-    memcpy(&kept, library, sizeof kept);
-    header = kept;
+    ElfW(Ehdr) header, saved;
+    memcpy(&saved, library, sizeof saved);
+    header = saved;
     header.e_shoff = 0;
     header.e_shnum = 0;
     memcpy(library, &header, sizeof header);
     flip_bits(offset, size, 500);
     flip_bits(offset, 16, 2000); /* the table's own header */
-    memcpy(library, &kept, sizeof kept);
+    memcpy(library, &saved, sizeof saved);
 }
 
 static void a_string_table_without_an_end_is_refused(void **state)

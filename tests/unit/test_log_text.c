@@ -37,13 +37,13 @@ static void times(void **state)
 {
     (void)state;
     CHECK(text_seconds(&text, 1234567890123), "1234.567890");
-    CHECK(text_span(&text, 0), "0 ns");
-    CHECK(text_span(&text, 999), "999 ns");
-    CHECK(text_span(&text, 1000), "1.00 us");
-    CHECK(text_span(&text, 12349), "12.3 us");
-    CHECK(text_span(&text, 999999), "999 us");
-    CHECK(text_span(&text, 5020000000), "5.02 s");
-    CHECK(text_span(&text, 360000000000), "360 s");
+    CHECK(text_duration(&text, 0), "0 ns");
+    CHECK(text_duration(&text, 999), "999 ns");
+    CHECK(text_duration(&text, 1000), "1.00 us");
+    CHECK(text_duration(&text, 12349), "12.3 us");
+    CHECK(text_duration(&text, 999999), "999 us");
+    CHECK(text_duration(&text, 5020000000), "5.02 s");
+    CHECK(text_duration(&text, 360000000000), "360 s");
 }
 
 static void strings(void **state)

@@ -57,7 +57,7 @@ static void every_line_of_a_message_has_the_prefix(void **state)
 {
     (void)state;
     capture();
-    qmpi_say("one\ntwo\n\nfour");
+    qmpi_print("one\ntwo\n\nfour");
     assert_string_equal(released(), "qmpi: one\nqmpi: two\nqmpi: \nqmpi: four\n");
 }
 
@@ -65,7 +65,7 @@ static void a_message_that_ends_a_line_is_not_given_another(void **state)
 {
     (void)state;
     capture();
-    qmpi_say("one\n");
+    qmpi_print("one\n");
     assert_string_equal(released(), "qmpi: one\n");
 }
 
@@ -73,7 +73,7 @@ static void a_formatted_message_is_formatted(void **state)
 {
     (void)state;
     capture();
-    qmpi_sayf("%s %d%%", "at", 7);
+    qmpi_printf("%s %d%%", "at", 7);
     assert_string_equal(released(), "qmpi: at 7%\n");
 }
 
@@ -85,7 +85,7 @@ static void a_very_long_message_is_written_whole(void **state)
     memset(text, 'x', 100000);
     text[100000] = '\0';
     capture();
-    qmpi_say(text);
+    qmpi_print(text);
     free(text);
     assert_int_equal(strlen(released()), strlen("qmpi: ") + 100000 + 1);
 }
@@ -142,7 +142,7 @@ static void lines_are_those_of_the_format(void **state)
     char *problem = qmpi_message("no tool '%s'\nhint: %s", "a\nhint: b", "c");
     assert_string_equal(problem, "no tool 'a\\nhint: b'\nhint: c");
     capture();
-    qmpi_sayf("%s: %-s", "\x1b", problem);
+    qmpi_printf("%s: %-s", "\x1b", problem);
     assert_string_equal(released(), "qmpi: \\x1b: no tool 'a\\nhint: b'\nqmpi: hint: c\n");
     free(problem);
 }
@@ -151,7 +151,7 @@ static void whatever_is_said_holds_no_control_character(void **state)
 {
     (void)state;
     capture();
-    qmpi_say("\x1b[2J\nb\r");
+    qmpi_print("\x1b[2J\nb\r");
     assert_string_equal(released(), "qmpi: \\x1b[2J\nqmpi: b\\r\n");
 }
 
@@ -179,7 +179,7 @@ static void without_a_launcher_the_process_speaks(void **state)
 {
     (void)state;
     assert_int_equal(qmpi_launcher_rank(), -1);
-    assert_true(qmpi_speaks());
+    assert_true(qmpi_is_reporting_process());
 }
 
 static void every_launcher_s_rank_is_known(void **state)
@@ -188,10 +188,10 @@ static void every_launcher_s_rank_is_known(void **state)
     for (int i = 0; i < LAUNCHERS; i++) {
         setenv(launcher_variables[i], "0", 1);
         assert_int_equal(qmpi_launcher_rank(), 0);
-        assert_true(qmpi_speaks());
+        assert_true(qmpi_is_reporting_process());
         setenv(launcher_variables[i], "17", 1);
         assert_int_equal(qmpi_launcher_rank(), 17);
-        assert_false(qmpi_speaks());
+        assert_false(qmpi_is_reporting_process());
         unsetenv(launcher_variables[i]);
     }
 }

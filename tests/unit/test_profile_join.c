@@ -40,13 +40,13 @@ static void figures_are_those_of_all_ranks_and_absent_calls_are_zeros(void **sta
 {
     (void)state;
     struct profile_result *result = sample_single(2, 10, "exit");
-    assert_true(profile_join(result, sample_single(0, 1, "exit")));
-    assert_true(profile_join(result, sample_single(1, 4, "MPI_Abort")));
-    assert_true(profile_join(result, sample_single(3, 7, "exit")));
+    assert_true(profile_combine(result, sample_single(0, 1, "exit")));
+    assert_true(profile_combine(result, sample_single(1, 4, "MPI_Abort")));
+    assert_true(profile_combine(result, sample_single(3, 7, "exit")));
 
     assert_int_equal(result->ranks, 4);
     assert_int_equal(result->rank, -1);
-    assert_string_equal(result->ending, "exit, MPI_Abort");
+    assert_string_equal(result->termination, "exit, MPI_Abort");
     assert_string_equal(result->begin, "2024-05-01T10:00:00Z");
     assert_spread(result->time, (double[]){11, 2, 5, 8}, 4);
     assert_spread(find(result, "MPI_Send")->calls.time, (double[]){10, 1, 4, 7}, 4);
@@ -71,8 +71,8 @@ static void cells_of_the_same_two_ranks_are_added(void **state)
     struct profile_result *result = sample_single(0, 3, "exit"),
                           *other = sample_single(1, 5, "exit");
     other->matrix->from = 0;
-    assert_true(profile_join(result, other));
-    assert_int_equal(result->cell_count, 1);
+    assert_true(profile_combine(result, other));
+    assert_int_equal(result->matrix_entry_count, 1);
     assert_int_equal(result->matrix->messages, 8);
     assert_int_equal(result->matrix->bytes, 64);
     profile_result_free(result);
@@ -80,7 +80,7 @@ static void cells_of_the_same_two_ranks_are_added(void **state)
 
 static bool fits(const struct profile_result *result, struct profile_result *other)
 {
-    const bool answer = profile_join_fits(result, other);
+    const bool answer = profile_combine_fits(result, other);
     profile_result_free(other);
     return answer;
 }
@@ -109,7 +109,7 @@ static void only_processes_of_one_run_fit(void **state)
     other = sample_single(1, 1, "exit");
     other->tool_id = 2;
     assert_false(fits(result, other));
-    assert_true(profile_join(result, sample_single(1, 1, "exit")));
+    assert_true(profile_combine(result, sample_single(1, 1, "exit")));
     assert_false(fits(result, sample_single(1, 1, "exit")));
     assert_true(fits(result, sample_single(2, 1, "exit")));
     profile_result_free(result);
@@ -122,5 +122,5 @@ int main(void)
         cmocka_unit_test(cells_of_the_same_two_ranks_are_added),
         cmocka_unit_test(only_processes_of_one_run_fit),
     };
-    return cmocka_run_group_tests_name("profile_join", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("profile_combine", tests, NULL, NULL);
 }

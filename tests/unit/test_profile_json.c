@@ -81,7 +81,7 @@ static void every_member_is_written_and_read_back(void **state)
     assert_string_equal(second->program, first->program);
     assert_int_equal(second->tool_id, 3);
     assert_int_equal(second->rank, -1);
-    assert_null(second->ending);
+    assert_null(second->termination);
     assert_true(second->functions->calls.time.sum - 1.0 / 3 < 1e-14);
     assert_int_equal(second->functions->calls.received, INT64_MAX);
     assert_int_equal(second->functions->sizes[63], 2);
@@ -108,7 +108,7 @@ static void a_single_process_keeps_its_rank_and_ending(void **state)
     json_decref(written(first));
     struct profile_result *second = read_again();
     assert_int_equal(second->rank, 5);
-    assert_string_equal(second->ending, "signal SIGTERM");
+    assert_string_equal(second->termination, "signal SIGTERM");
     profile_result_free(first);
     profile_result_free(second);
 }

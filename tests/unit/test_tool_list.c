@@ -234,9 +234,10 @@ static void options_of_ours_stand_beside_the_tool_s(void **state)
     assert_int_equal(entry->option_count, 2);
     assert_option(entry, 0, "x", "1");
     assert_option(entry, 1, "y", "2");
-    assert_string_equal(entry->own[QMPI_OWN_PRELOAD], "no");
-    assert_string_equal(parse_one("a,@preload=yes")->own[QMPI_OWN_PRELOAD], "yes");
-    assert_null(parse_one("@preload,preload=no")->own[QMPI_OWN_PRELOAD]); /* a name may begin so */
+    assert_string_equal(entry->reserved[QMPI_RESERVED_PRELOAD], "no");
+    assert_string_equal(parse_one("a,@preload=yes")->reserved[QMPI_RESERVED_PRELOAD], "yes");
+    assert_null(parse_one("@preload,preload=no")
+                    ->reserved[QMPI_RESERVED_PRELOAD]); /* a name may begin so */
 }
 
 static void options_of_ours_that_are_wrong_say_what_is_right(void **state)

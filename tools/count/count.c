@@ -31,8 +31,8 @@ struct layer {
     int tool_id;
     const char *output; /* pattern of the JSON file; NULL: a table on stderr */
     struct tool_sessions sessions;
-    int rank;       /* the launcher's */
-    char *own_file; /* of this process alone; NULL: it has none */
+    int rank;           /* the launcher's */
+    char *process_file; /* of this process alone; NULL: it has none */
     atomic_bool reported;
     struct layer *next;
 };
@@ -52,17 +52,17 @@ static void write_summary(const struct layer *layer, const struct count_summary 
     char *name = tool_file_name(layer->output, layer->tool_id, rank);
     if (summary->rank >= 0 && !tool_file_name_is_per_process(layer->output) &&
         !(name && tool_file_name_is_special(name))) {
-        char *own;
-        if (asprintf(&own, "%s.%d", name ? name : "", rank) >= 0) {
+        char *process_name;
+        if (asprintf(&process_name, "%s.%d", name ? name : "", rank) >= 0) {
             free(name);
-            name = own;
+            name = process_name;
         }
     }
     if (!name || !count_report_json(summary, layer->tool_id, name))
         count_report_table(summary, layer->tool_id);
     else if (summary->lost)
-        qmpi_sayf("count (layer %d): rank %d ended without MPI_Finalize; its calls are in %s",
-                  layer->tool_id, rank, name);
+        qmpi_printf("count (layer %d): rank %d ended without MPI_Finalize; its calls are in %s",
+                    layer->tool_id, rank, name);
     free(name);
 }
 
@@ -108,23 +108,23 @@ static bool wants(void)
     return owner == getpid() && !all_reported();
 }
 
-static void struck(int number, const char *name)
+static void on_fatal_signal(int number, const char *name)
 {
     (void)number;
     for (struct layer *layer = layers; layer; layer = layer->next) {
         if (!atomic_exchange(&layer->reported, true))
-            count_struck_report(layer->tool_id, layer->rank, layer->own_file, name);
+            count_signal_report(layer->tool_id, layer->rank, layer->process_file, name);
     }
 }
 
 /* Where MPI begins: what is a signal's action then is the program's own wish. */
-static void ending_watch(void)
+static void termination_watch(void)
 {
-    static const struct tool_signals user = {wants, struck};
+    static const struct tool_signals user = {wants, on_fatal_signal};
     tool_signals_watch(&user);
 }
 
-static void ending_unwatch(void)
+static void termination_unwatch(void)
 {
     if (all_reported())
         tool_signals_unwatch();
@@ -158,7 +158,7 @@ __attribute__((destructor)) static void leave(void)
         if (!atomic_exchange(&layer->reported, true))
             report_alone(layer);
     }
-    ending_unwatch();
+    termination_unwatch();
 }
 
 /* ---- The interceptors ---------------------------------------------------------------------------
@@ -210,11 +210,11 @@ static int finalize(QMPI_Context context)
 {
     MPI_Comm comm;
     note_if_on(context, MPI_FINALIZE_T);
-    if (tool_own_comm(&comm)) {
+    if (tool_private_comm(&comm)) {
         gather(layer_of(context), comm);
         PMPI_Comm_free(&comm);
     }
-    ending_unwatch();
+    termination_unwatch();
     return QMPIX_NEXT(context, Finalize)(QMPIX_NEXT_CONTEXT(context));
 }
 
@@ -222,7 +222,7 @@ static int init_mpi(QMPI_Context context, int *argc, char ***argv)
 {
     note_if_on(context, MPI_INIT_T);
     const int result = QMPIX_NEXT(context, Init)(QMPIX_NEXT_CONTEXT(context), argc, argv);
-    ending_watch();
+    termination_watch();
     return result;
 }
 
@@ -231,7 +231,7 @@ static int init_thread(QMPI_Context context, int *argc, char ***argv, int requir
     note_if_on(context, MPI_INIT_THREAD_T);
     const int result = QMPIX_NEXT(context, Init_thread)(QMPIX_NEXT_CONTEXT(context), argc, argv,
                                                         required, provided);
-    ending_watch();
+    termination_watch();
     return result;
 }
 
@@ -262,7 +262,7 @@ static int session_init(QMPI_Context context, MPI_Info info, MPI_Errhandler errh
         return result;
     if (tool_sessions_begin(&layer_of(context)->sessions, *session))
         layer_of(context)->reported = false; /* there is more to come after an earlier session */
-    ending_watch();
+    termination_watch();
     return result;
 }
 
@@ -273,7 +273,7 @@ static int comm_create_from_group(QMPI_Context context, MPI_Group group, const c
     const int result = QMPIX_NEXT(context, Comm_create_from_group)(
         QMPIX_NEXT_CONTEXT(context), group, tag, info, errhandler, comm);
     if (result == MPI_SUCCESS)
-        tool_sessions_join(&layer_of(context)->sessions, *comm);
+        tool_sessions_add(&layer_of(context)->sessions, *comm);
     return result;
 }
 
@@ -292,7 +292,7 @@ static int session_finalize(QMPI_Context context, MPI_Session *session)
         PMPI_Comm_free(&comm);
         if (!last || initialized)
             atomic_store(&layer->reported, false);
-        ending_unwatch();
+        termination_unwatch();
     }
     return QMPIX_NEXT(context, Session_finalize)(QMPIX_NEXT_CONTEXT(context), session);
 }
@@ -321,26 +321,26 @@ static void register_functions(int tool_id)
     REGISTER_NAMED(MPI_SESSION_FINALIZE_T, session_finalize);
     REGISTER_NAMED(MPI_COMM_CREATE_FROM_GROUP_T, comm_create_from_group);
 #endif
-    tool_sessions_keep(tool_id);
+    tool_sessions_retain(tool_id);
 }
 
 /* Its name, while there is memory for it; the process may have none when a signal ends it. */
-static char *own_file(const struct layer *layer)
+static char *process_file(const struct layer *layer)
 {
-    char *own = NULL;
+    char *process_name = NULL;
     char *name = layer->output ? tool_file_name(layer->output, layer->tool_id, layer->rank) : NULL;
     if (!name || tool_file_name_is_per_process(layer->output) || tool_file_name_is_special(name))
         return name;
-    if (asprintf(&own, "%s.%d", name, layer->rank) < 0)
-        own = NULL;
+    if (asprintf(&process_name, "%s.%d", name, layer->rank) < 0)
+        process_name = NULL;
     free(name);
-    return own;
+    return process_name;
 }
 
 static void init(int tool_id)
 {
     register_functions(tool_id);
-    count_publish_on_demand(tool_id);
+    count_publish_lazily(tool_id);
 
     struct layer *layer = calloc(1, sizeof *layer);
     if (!layer) {
@@ -359,13 +359,13 @@ static void init(int tool_id)
     owner = getpid();
     const int rank = qmpi_launcher_rank();
     layer->rank = rank < 0 ? 0 : rank;
-    layer->own_file = own_file(layer);
+    layer->process_file = process_file(layer);
     layer->next = layers;
     layers = layer;
     QMPI_Register_tool_storage(tool_id, layer);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_option options[] = {
         {"output", NULL, "write JSON to this file instead of a table to stderr (%r %p %t %h)"},

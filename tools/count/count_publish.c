@@ -56,13 +56,13 @@ static bool publish(int tool_id)
 
 static void publish_or_say(int tool_id)
 {
-    if (!publish(tool_id) && qmpi_speaks())
-        qmpi_sayf("count (layer %d): libqmpi does not take its variables\n"
-                  "  hint: use the count.so that came with it",
-                  tool_id);
+    if (!publish(tool_id) && qmpi_is_reporting_process())
+        qmpi_printf("count (layer %d): libqmpi does not take its variables\n"
+                    "  hint: use the count.so that came with it",
+                    tool_id);
 }
 
-bool count_publish_on_demand(int tool_id)
+bool count_publish_lazily(int tool_id)
 {
     return QMPIX_Register_publisher(tool_id, publish_or_say) == MPI_SUCCESS;
 }

@@ -4,8 +4,8 @@
  * of this MPI, so that a monitor reads them while the program runs. What a monitor resets is its
  * handle's value: the counters go on, and so does what count itself reports.
  */
-#ifndef QMPI_COUNT_PUBLISH_H
-#define QMPI_COUNT_PUBLISH_H
+#ifndef QMPI_TOOL_COUNT_COUNT_PUBLISH_H
+#define QMPI_TOOL_COUNT_COUNT_PUBLISH_H
 
 #include <stdbool.h>
 
@@ -13,6 +13,6 @@
  * Has them published for a layer when MPI_T is first initialised, so that programs that never ask
  * pay nothing for hundreds of variables. From `init`. False: libqmpi would not.
  */
-bool count_publish_on_demand(int tool_id);
+bool count_publish_lazily(int tool_id);
 
 #endif

@@ -65,7 +65,7 @@ void count_report_table(const struct count_summary *summary, int tool_id)
         return;
     print_table(stream, summary, tool_id);
     if (!fclose(stream))
-        qmpi_say(text);
+        qmpi_print(text);
     free(text);
 }
 
@@ -89,8 +89,8 @@ bool count_report_json(const struct count_summary *summary, int tool_id, const c
     errno = 0;
     const bool written = json_dump_file(root, file, JSON_INDENT(2)) == 0;
     if (!written)
-        qmpi_sayf("count (layer %d): cannot write %s: %s\n  the table follows instead", tool_id,
-                  file, errno ? strerror(errno) : "out of memory");
+        qmpi_printf("count (layer %d): cannot write %s: %s\n  the table follows instead", tool_id,
+                    file, errno ? strerror(errno) : "out of memory");
     json_decref(root);
     return written;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What count writes: a table for people on stderr, or a JSON file. */
-#ifndef QMPI_COUNT_REPORT_H
-#define QMPI_COUNT_REPORT_H
+#ifndef QMPI_TOOL_COUNT_COUNT_REPORT_H
+#define QMPI_TOOL_COUNT_COUNT_REPORT_H
 
 #include <qmpi/qmpi.h>
 

@@ -112,7 +112,7 @@ static bool write_file(int rank, int count, const char *file)
     return !close(out.file) && out.good;
 }
 
-void count_struck_report(int tool_id, int rank, const char *file, const char *signal)
+void count_signal_report(int tool_id, int rank, const char *file, const char *signal)
 {
     struct out out = {.file = STDERR_FILENO, .good = true};
     counters_sum(tool_id, calls);

@@ -3,10 +3,10 @@
  * What a process that a signal ends has counted, written in the signal's handler: without memory,
  * locks or streams. The same file or table as count_report.h writes.
  */
-#ifndef QMPI_COUNT_STRUCK_H
-#define QMPI_COUNT_STRUCK_H
+#ifndef QMPI_TOOL_COUNT_COUNT_STRUCK_H
+#define QMPI_TOOL_COUNT_COUNT_STRUCK_H
 
 /* `file` NULL, or not to be written: the table goes to stderr. `signal` is its name. */
-void count_struck_report(int tool_id, int rank, const char *file, const char *signal);
+void count_signal_report(int tool_id, int rank, const char *file, const char *signal);
 
 #endif

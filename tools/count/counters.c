@@ -9,15 +9,15 @@ static struct counters_table *all[256]; /* [tool_id] */
 
 void counters_start(void)
 {
-    own_thread_start(sizeof(struct counters_thread), NULL);
+    thread_level_start(sizeof(struct counters_thread), NULL);
 }
 
 struct counters_table *counters_add_table(int tool_id)
 {
     static int said;
-    struct counters_thread *thread = (struct counters_thread *)own_thread_level;
+    struct counters_thread *thread = (struct counters_thread *)thread_level_current;
     if (!thread)
-        thread = (struct counters_thread *)own_thread_find(__builtin_frame_address(0));
+        thread = (struct counters_thread *)thread_level_find(__builtin_frame_address(0));
     if (thread && thread->tables[tool_id])
         return thread->tables[tool_id];
     struct counters_table *table = thread ? tool_memory_take(sizeof *table) : NULL;
@@ -28,7 +28,7 @@ struct counters_table *counters_add_table(int tool_id)
             continue;
         thread->tables[tool_id] = table;
     } else if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
-        qmpi_sayf("count: out of memory: calls of a thread are not counted");
+        qmpi_printf("count: out of memory: calls of a thread are not counted");
     }
     return table;
 }

@@ -6,8 +6,8 @@
  * threads alive. A signal may strike anywhere, and its handler call MPI: see
  * toolkit/thread_state.h. No call is at work long enough to need more than a thread's first level.
  */
-#ifndef QMPI_COUNTERS_H
-#define QMPI_COUNTERS_H
+#ifndef QMPI_TOOL_COUNT_COUNTERS_H
+#define QMPI_TOOL_COUNT_COUNTERS_H
 
 #include "toolkit/arch/add.h"
 #include "toolkit/thread_state.h"
@@ -20,7 +20,7 @@ struct counters_table {
 };
 
 struct counters_thread {
-    struct own_thread level;
+    struct thread_level level;
     struct counters_table *tables[256]; /* [tool_id] */
 };
 
@@ -33,7 +33,7 @@ struct counters_table *counters_add_table(int tool_id);
 /* Counts one call of function `number` in a layer. */
 static inline void counters_note(int tool_id, int number)
 {
-    const struct counters_thread *thread = (const struct counters_thread *)own_thread_level;
+    const struct counters_thread *thread = (const struct counters_thread *)thread_level_current;
     struct counters_table *table = thread ? thread->tables[tool_id] : NULL;
     if (__builtin_expect(!table, 0)) {
         table = counters_add_table(tool_id);

@@ -4,8 +4,8 @@
  * function, n-th call), not of the numbers drawn before it: so a run repeats whatever its threads
  * do meanwhile, and nothing need be kept or locked.
  */
-#ifndef QMPI_DELAY_CHANCE_H
-#define QMPI_DELAY_CHANCE_H
+#ifndef QMPI_TOOL_DELAY_CHANCE_H
+#define QMPI_TOOL_DELAY_CHANCE_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What functions= chooses, which functions can be failed, and error classes by name. */
-#ifndef QMPI_DELAY_CHOOSE_H
-#define QMPI_DELAY_CHOOSE_H
+#ifndef QMPI_TOOL_DELAY_CHOOSE_H
+#define QMPI_TOOL_DELAY_CHOOSE_H
 
 #include <qmpi/qmpi.h>
 

@@ -54,7 +54,7 @@ static void act(struct rule *rule, const QMPIX_Call *call, uint64_t n)
         __atomic_add_fetch(&rule->acted, 1, __ATOMIC_RELAXED);
     if (delays)
         __atomic_add_fetch(&rule->delayed, 1, __ATOMIC_RELAXED);
-    spend(rule, span_draw(&rule->before, chance_real(hash, BEFORE)));
+    spend(rule, duration_draw(&rule->before, chance_real(hash, BEFORE)));
     if (fails)
         fault_arm(rule, call, n);
 }
@@ -65,7 +65,7 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
     const int number = (int)call->function->number;
     fault_enter(call);
     if (rule->does[number] & RULE_MAKES)
-        origin_begin(call);
+        error_object_begin(call);
     if (!(rule->does[number] & RULE_ACTS) || !__atomic_load_n(&rule->active, __ATOMIC_RELAXED) ||
         fault_is_handled())
         return;
@@ -73,7 +73,7 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
         spend_noise(rule);
     const uint64_t n = count(rule, number);
     const uint64_t hash = hash_of(rule, number, n);
-    if (span_set_has(&rule->calls, n) && chance_real(hash, WHETHER) < rule->probability) {
+    if (duration_set_has(&rule->calls, n) && chance_real(hash, WHETHER) < rule->probability) {
         word->number = n; /* for `after`: the call was acted on */
         act(rule, call, n);
     }
@@ -86,7 +86,7 @@ static void learn(struct rule *rule)
     if (PMPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS)
         rule_set_rank(rule, rank);
     if (rule->error)
-        origin_learn();
+        error_object_learn();
     if (rule->period)
         tool_clock_refine(); /* initialising MPI took long enough for that */
 }
@@ -97,13 +97,13 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     const int number = (int)call->function->number;
     fault_leave(call);
     if (rule->does[number] & RULE_MAKES)
-        origin_end(call);
+        error_object_end(call);
     if ((number == MPI_INIT_T || number == MPI_INIT_THREAD_T) &&
         *(const int *)call->result == MPI_SUCCESS)
         learn(rule);
     if (word->number)
         spend(rule,
-              span_draw(&rule->after, chance_real(hash_of(rule, number, word->number), AFTER)));
+              duration_draw(&rule->after, chance_real(hash_of(rule, number, word->number), AFTER)));
     if (rule->period && rule->does[number] & RULE_ACTS)
         spend_leave(rule);
 }
@@ -118,7 +118,7 @@ static bool needs_requests(const struct rule *rule)
         const QMPIX_Function *function;
         if (rule->does[number] & RULE_FAILS &&
             QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) == MPI_SUCCESS &&
-            origin_is_noted(function))
+            error_object_is_noted(function))
             return true;
     }
     return false;
@@ -134,7 +134,7 @@ static int observe(struct rule *rule)
         const QMPIX_Function *function;
         if (QMPIX_Function_describe(mine, &function) != MPI_SUCCESS)
             continue;
-        if (requests && origin_is_made(function))
+        if (requests && error_object_is_made(function))
             rule->does[number] |= RULE_MAKES;
         if (rule->does[number] || mine == MPI_INIT_T || mine == MPI_INIT_THREAD_T)
             functions[observed++] = mine;
@@ -164,7 +164,7 @@ static void init(int tool_id)
                                  "with it");
         return;
     }
-    publish_on_demand(rule);
+    publish_lazily(rule);
     owner = getpid();
     rule->next = rules;
     rules = rule;
@@ -175,10 +175,10 @@ static void init(int tool_id)
 
 static void report(const struct rule *rule)
 {
-    qmpi_sayf("delay (layer %d): rank %d: calls acted on: %llu, delayed: %llu, failed: %llu; "
-              "detours: %llu; time added: %.6f s",
-              rule->tool_id, rule->rank, rule->acted, rule->delayed, rule->failed, rule->detours,
-              (double)rule->nanoseconds * 1e-9);
+    qmpi_printf("delay (layer %d): rank %d: calls acted on: %llu, delayed: %llu, failed: %llu; "
+                "detours: %llu; time added: %.6f s",
+                rule->tool_id, rule->rank, rule->acted, rule->delayed, rule->failed, rule->detours,
+                (double)rule->nanoseconds * 1e-9);
 }
 
 __attribute__((destructor)) static void leave(void)
@@ -191,7 +191,7 @@ __attribute__((destructor)) static void leave(void)
     }
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,

@@ -16,7 +16,7 @@ struct fault {
     struct rule *rule; /* NULL: the call goes on */
     const QMPIX_Function *function;
     uint64_t n; /* its n-th call */
-    struct origin origin;
+    struct error_object error_object;
     const QMPIX_Call *call; /* on the stack until the call is over */
 };
 static _Thread_local struct fault armed;
@@ -35,7 +35,7 @@ static _Thread_local const char *handler;
 
 void fault_arm(struct rule *rule, const QMPIX_Call *call, uint64_t n)
 {
-    armed = (struct fault){rule, call->function, n, origin_of(call), call};
+    armed = (struct fault){rule, call->function, n, error_object_of(call), call};
 }
 
 /* A handler may have left by longjmp: then the call is over, and what lies above it on the stack is
@@ -82,20 +82,20 @@ static struct fault take(void)
 static void say_last(const struct fault *fault)
 {
     const struct rule *rule = fault->rule;
-    qmpi_sayf("delay (layer %d): rank %d: call %llu of %s is made to fail, and its error handler "
-              "ends the job",
-              rule->tool_id, rule->rank, (unsigned long long)fault->n,
-              rule->count_each ? fault->function->name : "the chosen functions");
+    qmpi_printf("delay (layer %d): rank %d: call %llu of %s is made to fail, and its error handler "
+                "ends the job",
+                rule->tool_id, rule->rank, (unsigned long long)fault->n,
+                rule->count_each ? fault->function->name : "the chosen functions");
 }
 
 /* Reports the error as MPI does: the handler first, then the code, if it returns. */
 static int report(const struct fault *fault, int code)
 {
     __atomic_add_fetch(&fault->rule->failed, 1, __ATOMIC_RELAXED);
-    if (origin_is_fatal(&fault->origin))
+    if (error_object_is_fatal(&fault->error_object))
         say_last(fault);
     handler = __builtin_frame_address(0);
-    origin_raise(&fault->origin, code);
+    error_object_invoke(&fault->error_object, code);
     handler = NULL;
     return code;
 }
@@ -154,20 +154,21 @@ enum { RAISES_OF_REQUEST = false };
 #endif
 
 /* Where the errors of requests are raised, asked before they are complete and gone. */
-static struct origin *origins_of(const struct fault *fault, int count, const MPI_Request requests[])
+static struct error_object *origins_of(const struct fault *fault, int count,
+                                       const MPI_Request requests[])
 {
     if (!RAISES_OF_REQUEST || !fault->rule || count <= 0 || !requests)
         return NULL;
-    struct origin *origins = malloc((size_t)count * sizeof *origins);
+    struct error_object *origins = malloc((size_t)count * sizeof *origins);
     for (int i = 0; origins && i < count; i++)
-        origins[i] = origin_of_request(requests[i]);
+        origins[i] = error_object_of_request(requests[i]);
     return origins;
 }
 
-static void take_origin(struct fault *fault, struct origin *origins, int i)
+static void take_error_object(struct fault *fault, struct error_object *origins, int i)
 {
     if (origins && i >= 0)
-        fault->origin = origins[i];
+        fault->error_object = origins[i];
     free(origins);
 }
 
@@ -198,7 +199,7 @@ static int fail_all(QMPI_Context context, int count, MPI_Request requests[], MPI
     struct fault fault = take();
     const int at = first_of(count, requests);
     int result = MPI_SUCCESS;
-    take_origin(&fault, origins_of(&fault, count, requests), at);
+    take_error_object(&fault, origins_of(&fault, count, requests), at);
     if (!fault.rule || fault.rule->carry_out)
         result =
             QMPIX_NEXT(context, Waitall)(QMPIX_NEXT_CONTEXT(context), count, requests, statuses);
@@ -210,7 +211,7 @@ static int fail_test_all(QMPI_Context context, int count, MPI_Request requests[]
 {
     struct fault fault = take();
     const int at = first_of(count, requests);
-    take_origin(&fault, origins_of(&fault, count, requests), at);
+    take_error_object(&fault, origins_of(&fault, count, requests), at);
     if (!fault.rule || fault.rule->carry_out) {
         const int result = QMPIX_NEXT(context, Testall)(QMPIX_NEXT_CONTEXT(context), count,
                                                         requests, flag, statuses);
@@ -227,15 +228,15 @@ static int fail_some(QMPI_Waitsome_t *next, QMPI_Context context, int count, MPI
                      int *outcount, int indices[], MPI_Status statuses[])
 {
     struct fault fault = take();
-    struct origin *origins = origins_of(&fault, count, requests);
+    struct error_object *origins = origins_of(&fault, count, requests);
     if (!fault.rule || fault.rule->carry_out) {
         const int result = next(context, count, requests, outcount, indices, statuses);
         const bool some = result == MPI_SUCCESS && *outcount != MPI_UNDEFINED && *outcount > 0;
-        take_origin(&fault, origins, some ? indices[0] : -1);
+        take_error_object(&fault, origins, some ? indices[0] : -1);
         return !fault.rule || !some ? result : blame(&fault, 0, *outcount, statuses);
     }
     const int at = first_of(count, requests);
-    take_origin(&fault, origins, at);
+    take_error_object(&fault, origins, at);
     if (at >= 0 && outcount && indices) {
         *outcount = 1;
         indices[0] = at;
@@ -263,7 +264,7 @@ static int fail_wait_any(QMPI_Context context, int count, MPI_Request requests[]
                          MPI_Status *status)
 {
     struct fault fault = take();
-    struct origin *origins = origins_of(&fault, count, requests);
+    struct error_object *origins = origins_of(&fault, count, requests);
     int at = first_of(count, requests), result = MPI_SUCCESS;
     if (!fault.rule || fault.rule->carry_out) {
         result = QMPIX_NEXT(context, Waitany)(QMPIX_NEXT_CONTEXT(context), count, requests, index,
@@ -271,7 +272,7 @@ static int fail_wait_any(QMPI_Context context, int count, MPI_Request requests[]
         if (fault.rule && result == MPI_SUCCESS && *index != MPI_UNDEFINED)
             at = *index;
     }
-    take_origin(&fault, origins, at);
+    take_error_object(&fault, origins, at);
     return !fault.rule || result != MPI_SUCCESS ? result : report(&fault, fault.rule->error);
 }
 
@@ -279,7 +280,7 @@ static int fail_test_any(QMPI_Context context, int count, MPI_Request requests[]
                          int *flag, MPI_Status *status)
 {
     struct fault fault = take();
-    struct origin *origins = origins_of(&fault, count, requests);
+    struct error_object *origins = origins_of(&fault, count, requests);
     int at = first_of(count, requests), result = MPI_SUCCESS;
     if (!fault.rule || fault.rule->carry_out) {
         result = QMPIX_NEXT(context, Testany)(QMPIX_NEXT_CONTEXT(context), count, requests, index,
@@ -287,7 +288,7 @@ static int fail_test_any(QMPI_Context context, int count, MPI_Request requests[]
         if (fault.rule && result == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED)
             at = *index;
     }
-    take_origin(&fault, origins, at);
+    take_error_object(&fault, origins, at);
     return !fault.rule || result != MPI_SUCCESS ? result : report(&fault, fault.rule->error);
 }
 

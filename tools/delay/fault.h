@@ -3,8 +3,8 @@
  * Calls that fail by order: the interceptors that report an error instead of going on to the layers
  * below. The layer's observer, which stands around them, decides which call it is.
  */
-#ifndef QMPI_DELAY_FAULT_H
-#define QMPI_DELAY_FAULT_H
+#ifndef QMPI_TOOL_DELAY_FAULT_H
+#define QMPI_TOOL_DELAY_FAULT_H
 
 #include "rule.h"
 

@@ -27,21 +27,21 @@ static bool makes_handler(const QMPIX_Function *function)
 }
 
 /* Calls that have a handle, or could have, and raise their errors elsewhere. */
-static bool is_special(enum QMPI_Functions_enum number, struct origin *origin)
+static bool is_special(enum QMPI_Functions_enum number, struct error_object *error_object)
 {
     switch ((int)number) {
     case MPI_FILE_OPEN_T:
     case MPI_FILE_DELETE_T:
     case MPI_REGISTER_DATAREP_T:
     case MPI_REGISTER_DATAREP_C_T:
-        *origin = (struct origin){.kind = ORIGIN_FILE, .file = MPI_FILE_NULL};
+        *error_object = (struct error_object){.kind = ERROR_OBJECT_FILE, .file = MPI_FILE_NULL};
         return true;
 #ifdef MPICH_VERSION
     case MPI_MRECV_T: /* it does not ask the message for its communicator */
     case MPI_MRECV_C_T:
     case MPI_IMRECV_T:
     case MPI_IMRECV_C_T:
-        *origin = (struct origin){.kind = ORIGIN_PROCESS};
+        *error_object = (struct error_object){.kind = ERROR_OBJECT_PROCESS};
         return true;
 #endif
 #ifdef OPEN_MPI
@@ -51,11 +51,11 @@ static bool is_special(enum QMPI_Functions_enum number, struct origin *origin)
     case MPI_REQUEST_FREE_T:
     case MPI_REQUEST_GET_STATUS_T:
     case MPI_GREQUEST_COMPLETE_T:
-        *origin = (struct origin){.kind = ORIGIN_PROCESS};
+        *error_object = (struct error_object){.kind = ERROR_OBJECT_PROCESS};
         return true;
 #endif
     case MPI_SESSION_INIT_T: /* may be called before there is anything with a handler */
-        *origin = (struct origin){.kind = ORIGIN_NONE};
+        *error_object = (struct error_object){.kind = ERROR_OBJECT_NONE};
         return true;
     default:
         return false;
@@ -77,27 +77,30 @@ static bool ends(enum QMPI_Functions_enum number)
     }
 }
 
-/* The object at `value`; ORIGIN_NONE: it is of another kind. A null handle is no object; errors of
- * files then go to the handler that new files get. */
-static struct origin origin_at(QMPIX_Kind kind, const void *value)
+/* The object at `value`; ERROR_OBJECT_NONE: it is of another kind. A null handle is no object;
+ * errors of files then go to the handler that new files get. */
+static struct error_object error_object_at(QMPIX_Kind kind, const void *value)
 {
-    struct origin origin = {.kind = ORIGIN_NONE};
+    struct error_object error_object = {.kind = ERROR_OBJECT_NONE};
     if (kind == QMPIX_KIND_COMM) {
-        memcpy(&origin.comm, value, sizeof origin.comm);
-        origin.kind = origin.comm == MPI_COMM_NULL ? ORIGIN_PROCESS : ORIGIN_COMM;
+        memcpy(&error_object.comm, value, sizeof error_object.comm);
+        error_object.kind =
+            error_object.comm == MPI_COMM_NULL ? ERROR_OBJECT_PROCESS : ERROR_OBJECT_COMM;
     } else if (kind == QMPIX_KIND_WIN) {
-        memcpy(&origin.win, value, sizeof origin.win);
-        origin.kind = origin.win == MPI_WIN_NULL ? ORIGIN_PROCESS : ORIGIN_WIN;
+        memcpy(&error_object.win, value, sizeof error_object.win);
+        error_object.kind =
+            error_object.win == MPI_WIN_NULL ? ERROR_OBJECT_PROCESS : ERROR_OBJECT_WIN;
     } else if (kind == QMPIX_KIND_FILE) {
-        memcpy(&origin.file, value, sizeof origin.file);
-        origin.kind = ORIGIN_FILE;
+        memcpy(&error_object.file, value, sizeof error_object.file);
+        error_object.kind = ERROR_OBJECT_FILE;
 #if MPI_VERSION >= 4
     } else if (kind == QMPIX_KIND_SESSION) {
-        memcpy(&origin.session, value, sizeof origin.session);
-        origin.kind = origin.session == MPI_SESSION_NULL ? ORIGIN_PROCESS : ORIGIN_SESSION;
+        memcpy(&error_object.session, value, sizeof error_object.session);
+        error_object.kind =
+            error_object.session == MPI_SESSION_NULL ? ERROR_OBJECT_PROCESS : ERROR_OBJECT_SESSION;
 #endif
     }
-    return origin;
+    return error_object;
 }
 
 static bool is_object(QMPIX_Kind kind)
@@ -150,7 +153,7 @@ static const void *argument_at(const QMPIX_Call *call, int i)
 struct noted {
     QMPIX_Kind kind;
     uint64_t handle;
-    struct origin origin;
+    struct error_object error_object;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -177,7 +180,7 @@ static void note(const struct noted *noted)
     pthread_mutex_lock(&lock);
     struct noted *const *place = tfind(noted, &tree, compare);
     if (place) {
-        (*place)->origin = noted->origin;
+        (*place)->error_object = noted->error_object;
     } else {
         struct noted *mine = malloc(sizeof *mine);
         if (mine)
@@ -188,77 +191,78 @@ static void note(const struct noted *noted)
     pthread_mutex_unlock(&lock);
 }
 
-static struct origin find(struct noted noted)
+static struct error_object find(struct noted noted)
 {
     pthread_mutex_lock(&lock);
     struct noted *const *place = tfind(&noted, &tree, compare);
-    const struct origin origin = place ? (*place)->origin : (struct origin){.kind = ORIGIN_PROCESS};
+    const struct error_object error_object =
+        place ? (*place)->error_object : (struct error_object){.kind = ERROR_OBJECT_PROCESS};
     pthread_mutex_unlock(&lock);
-    return origin;
+    return error_object;
 }
 
-static bool is_same(const struct origin *a, const struct origin *b)
+static bool is_same(const struct error_object *a, const struct error_object *b)
 {
-    return a->kind == b->kind && ((a->kind == ORIGIN_COMM && a->comm == b->comm) ||
-                                  (a->kind == ORIGIN_WIN && a->win == b->win) ||
-                                  (a->kind == ORIGIN_FILE && a->file == b->file));
+    return a->kind == b->kind && ((a->kind == ERROR_OBJECT_COMM && a->comm == b->comm) ||
+                                  (a->kind == ERROR_OBJECT_WIN && a->win == b->win) ||
+                                  (a->kind == ERROR_OBJECT_FILE && a->file == b->file));
 }
 
 static void forget(const void *node, VISIT visit, void *gone)
 {
     struct noted *noted = *(struct noted *const *)node;
-    if ((visit == postorder || visit == leaf) && is_same(&noted->origin, gone))
-        noted->origin = (struct origin){.kind = ORIGIN_PROCESS};
+    if ((visit == postorder || visit == leaf) && is_same(&noted->error_object, gone))
+        noted->error_object = (struct error_object){.kind = ERROR_OBJECT_PROCESS};
 }
 
 /* What the call's request or message was made of. */
-static struct origin noted_origin(const QMPIX_Call *call)
+static struct error_object noted_error_object(const QMPIX_Call *call)
 {
     const int place = noted_of(call->function);
     const void *value = place < 0 ? NULL : argument_at(call, place);
     if (!value || call->function->parameters[place].is_array)
-        return (struct origin){.kind = ORIGIN_PROCESS};
+        return (struct error_object){.kind = ERROR_OBJECT_PROCESS};
     return find(noted_at(&call->function->parameters[place], value));
 }
 
 /* ---- Answers ------------------------------------------------------------------------------------
  */
 
-struct origin origin_of(const QMPIX_Call *call)
+struct error_object error_object_of(const QMPIX_Call *call)
 {
     const QMPIX_Function *function = call->function;
-    struct origin origin = {.kind = ORIGIN_PROCESS};
+    struct error_object error_object = {.kind = ERROR_OBJECT_PROCESS};
     if (function->group == QMPIX_GROUP_TOOL_INFORMATION)
-        return (struct origin){.kind = ORIGIN_NONE};
-    if (is_special(function->number, &origin))
-        return origin;
+        return (struct error_object){.kind = ERROR_OBJECT_NONE};
+    if (is_special(function->number, &error_object))
+        return error_object;
     const int object = object_of(function);
     if (object < 0)
-        return noted_origin(call);
+        return noted_error_object(call);
     const void *value = argument_at(call, object);
-    return value ? origin_at(function->parameters[object].kind, value) : origin;
+    return value ? error_object_at(function->parameters[object].kind, value) : error_object;
 }
 
-struct origin origin_of_request(MPI_Request request)
+struct error_object error_object_of_request(MPI_Request request)
 {
     struct noted noted = {.kind = QMPIX_KIND_REQUEST};
     memcpy(&noted.handle, &request, sizeof request);
     return find(noted);
 }
 
-MPI_File_errhandler_function *origin_function(MPI_Errhandler errhandler)
+MPI_File_errhandler_function *error_object_function(MPI_Errhandler errhandler)
 {
     struct noted noted = {.kind = QMPIX_KIND_ERRHANDLER};
     memcpy(&noted.handle, &errhandler, sizeof errhandler);
-    const struct origin origin = find(noted);
-    return origin.kind == ORIGIN_NONE ? origin.function : NULL;
+    const struct error_object error_object = find(noted);
+    return error_object.kind == ERROR_OBJECT_NONE ? error_object.function : NULL;
 }
 
-bool origin_is_noted(const QMPIX_Function *function)
+bool error_object_is_noted(const QMPIX_Function *function)
 {
-    struct origin origin;
-    if (is_special(function->number, &origin))
-        return NOTES_HANDLERS && origin.kind == ORIGIN_FILE;
+    struct error_object error_object;
+    if (is_special(function->number, &error_object))
+        return NOTES_HANDLERS && error_object.kind == ERROR_OBJECT_FILE;
     return object_of(function) < 0 && noted_of(function) >= 0;
 }
 
@@ -291,21 +295,21 @@ static int made_of(const QMPIX_Function *function)
     return -1;
 }
 
-bool origin_is_made(const QMPIX_Function *function)
+bool error_object_is_made(const QMPIX_Function *function)
 {
     return ends(function->number) || makes_handler(function) || made_of(function) >= 0;
 }
 
 /* MPI_Imrecv's message, which is gone when its request is there. */
-static _Thread_local struct origin matched;
+static _Thread_local struct error_object matched;
 
-void origin_begin(const QMPIX_Call *call)
+void error_object_begin(const QMPIX_Call *call)
 {
     if (!ends(call->function->number)) {
-        matched = noted_origin(call);
+        matched = noted_error_object(call);
         return;
     }
-    struct origin gone = origin_of(call);
+    struct error_object gone = error_object_of(call);
     pthread_mutex_lock(&lock);
     twalk_r(tree, forget, &gone);
     pthread_mutex_unlock(&lock);
@@ -313,15 +317,15 @@ void origin_begin(const QMPIX_Call *call)
 
 static void note_handler(const QMPIX_Call *call)
 {
-    struct origin origin = {.kind = ORIGIN_NONE};
+    struct error_object error_object = {.kind = ERROR_OBJECT_NONE};
     const void *errhandler = *(const void *const *)call->arguments[1];
-    memcpy(&origin.function, call->arguments[0], sizeof origin.function);
+    memcpy(&error_object.function, call->arguments[0], sizeof error_object.function);
     struct noted noted = noted_at(&call->function->parameters[1], errhandler);
-    noted.origin = origin;
+    noted.error_object = error_object;
     note(&noted);
 }
 
-void origin_end(const QMPIX_Call *call)
+void error_object_end(const QMPIX_Call *call)
 {
     if (makes_handler(call->function)) {
         if (*(const int *)call->result == MPI_SUCCESS)
@@ -333,6 +337,6 @@ void origin_end(const QMPIX_Call *call)
     if (!value || *(const int *)call->result != MPI_SUCCESS)
         return;
     struct noted noted = noted_at(&call->function->parameters[made], value);
-    noted.origin = object_of(call->function) < 0 ? matched : origin_of(call);
+    noted.error_object = object_of(call->function) < 0 ? matched : error_object_of(call);
     note(&noted);
 }

@@ -58,12 +58,12 @@ static bool publish(struct rule *rule)
 static void publish_or_say(int tool_id)
 {
     if (!publish(published[tool_id]))
-        qmpi_sayf("delay (layer %d): libqmpi does not take its variables\n"
-                  "  hint: use the delay.so that came with it",
-                  tool_id);
+        qmpi_printf("delay (layer %d): libqmpi does not take its variables\n"
+                    "  hint: use the delay.so that came with it",
+                    tool_id);
 }
 
-void publish_on_demand(struct rule *rule)
+void publish_lazily(struct rule *rule)
 {
     published[rule->tool_id] = rule;
     QMPIX_Register_publisher(rule->tool_id, publish_or_say);

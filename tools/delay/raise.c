@@ -23,7 +23,7 @@ static bool is_predefined(MPI_Errhandler errhandler)
     return errhandler == MPI_ERRORS_ARE_FATAL || errhandler == MPI_ERRORS_RETURN;
 }
 
-void origin_learn(void)
+void error_object_learn(void)
 {
     static int learnt;
     const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
@@ -54,31 +54,31 @@ static bool is_there(MPI_Comm comm)
     return initialized || (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF);
 }
 
-static struct origin resolve(const struct origin *origin)
+static struct error_object resolve(const struct error_object *error_object)
 {
-    struct origin place = *origin;
+    struct error_object place = *error_object;
     int finalized = 0;
     PMPI_Finalized(&finalized);
-    if (origin->kind == ORIGIN_PROCESS)
-        place = (struct origin){.kind = ORIGIN_COMM,
-                                .comm = takes_world ? MPI_COMM_WORLD : MPI_COMM_SELF};
-    if (finalized || (place.kind == ORIGIN_COMM && !is_there(place.comm)))
-        place.kind = ORIGIN_NONE;
+    if (error_object->kind == ERROR_OBJECT_PROCESS)
+        place = (struct error_object){.kind = ERROR_OBJECT_COMM,
+                                      .comm = takes_world ? MPI_COMM_WORLD : MPI_COMM_SELF};
+    if (finalized || (place.kind == ERROR_OBJECT_COMM && !is_there(place.comm)))
+        place.kind = ERROR_OBJECT_NONE;
     return place;
 }
 
-bool origin_is_fatal(const struct origin *origin)
+bool error_object_is_fatal(const struct error_object *error_object)
 {
-    const struct origin place = resolve(origin);
+    const struct error_object place = resolve(error_object);
     MPI_Errhandler errhandler = MPI_ERRORS_RETURN;
-    if (place.kind == ORIGIN_COMM)
+    if (place.kind == ERROR_OBJECT_COMM)
         PMPI_Comm_get_errhandler(place.comm, &errhandler);
-    else if (place.kind == ORIGIN_WIN)
+    else if (place.kind == ERROR_OBJECT_WIN)
         PMPI_Win_get_errhandler(place.win, &errhandler);
-    else if (place.kind == ORIGIN_FILE)
+    else if (place.kind == ERROR_OBJECT_FILE)
         PMPI_File_get_errhandler(place.file, &errhandler);
 #if MPI_VERSION >= 4
-    else if (place.kind == ORIGIN_SESSION)
+    else if (place.kind == ERROR_OBJECT_SESSION)
         PMPI_Session_get_errhandler(place.session, &errhandler);
 #endif
     if (!is_predefined(errhandler))
@@ -100,7 +100,7 @@ static void call_handler_of_null(int code)
         PMPI_Abort(MPI_COMM_WORLD, code);
         return;
     }
-    MPI_File_errhandler_function *function = origin_function(errhandler);
+    MPI_File_errhandler_function *function = error_object_function(errhandler);
     PMPI_Errhandler_free(&errhandler);
     if (function)
         function(&file, &code);
@@ -118,17 +118,17 @@ static void call_file_handler(MPI_File file, int code)
     PMPI_File_call_errhandler(file, code);
 }
 
-void origin_raise(const struct origin *origin, int code)
+void error_object_invoke(const struct error_object *error_object, int code)
 {
-    const struct origin place = resolve(origin);
-    if (place.kind == ORIGIN_COMM)
+    const struct error_object place = resolve(error_object);
+    if (place.kind == ERROR_OBJECT_COMM)
         PMPI_Comm_call_errhandler(place.comm, code);
-    else if (place.kind == ORIGIN_WIN)
+    else if (place.kind == ERROR_OBJECT_WIN)
         PMPI_Win_call_errhandler(place.win, code);
-    else if (place.kind == ORIGIN_FILE)
+    else if (place.kind == ERROR_OBJECT_FILE)
         call_file_handler(place.file, code);
 #if MPI_VERSION >= 4
-    else if (place.kind == ORIGIN_SESSION)
+    else if (place.kind == ERROR_OBJECT_SESSION)
         PMPI_Session_call_errhandler(place.session, code);
 #endif
 }

@@ -26,7 +26,7 @@ const QMPIX_Tool_option rule_options[] = {
     {NULL, NULL, NULL},
 };
 
-static const char span_hint[] =
+static const char duration_hint[] =
     "give a time such as 20us, a range such as 10us-50us, or a mean such as exp 20us; units are "
     "ns, us, ms and s";
 static const char noise_hint[] =
@@ -46,16 +46,16 @@ static const char *option(const struct rule *rule, const char *key)
 }
 
 /* The readers: NULL, or the message. What is not given stays as it is. */
-static char *read_span(const struct rule *rule, const char *key, struct span *span)
+static char *read_duration(const struct rule *rule, const char *key, struct duration *duration)
 {
     const char *value = option(rule, key);
-    return !value || span_read(value, span) ? NULL : refuse(key, value, span_hint);
+    return !value || duration_read(value, duration) ? NULL : refuse(key, value, duration_hint);
 }
 
-static char *read_set(const struct rule *rule, const char *key, struct span_set *set)
+static char *read_set(const struct rule *rule, const char *key, struct number_set *set)
 {
     const char *value = option(rule, key);
-    return !value || span_read_set(value, set) ? NULL : refuse(key, value, set_hint);
+    return !value || duration_read_set(value, set) ? NULL : refuse(key, value, set_hint);
 }
 
 static char *read_word(const struct rule *rule, const char *key, const char *no, const char *yes,
@@ -74,7 +74,7 @@ static char *read_word(const struct rule *rule, const char *key, const char *no,
 static char *read_noise(struct rule *rule)
 {
     const char *value = option(rule, "noise");
-    if (!value || span_read_noise(value, &rule->detour, &rule->period, &rule->random_moment))
+    if (!value || duration_read_noise(value, &rule->detour, &rule->period, &rule->random_moment))
         return NULL;
     return refuse("noise", value, noise_hint);
 }
@@ -83,7 +83,7 @@ static char *read_probability(struct rule *rule)
 {
     const char *value = option(rule, "probability");
     char *end;
-    rule->probability = span_read_real(value, &end);
+    rule->probability = duration_read_real(value, &end);
     if (end != value && !*end && rule->probability >= 0 && rule->probability <= 1)
         return NULL;
     return refuse("probability", value, "give a number from 0 to 1, such as 0.01");
@@ -120,8 +120,8 @@ static char *check(const struct rule *rule)
 
 static char *read_all(struct rule *rule)
 {
-    char *problem = read_span(rule, "before", &rule->before);
-    problem = problem ? problem : read_span(rule, "after", &rule->after);
+    char *problem = read_duration(rule, "before", &rule->before);
+    problem = problem ? problem : read_duration(rule, "after", &rule->after);
     problem = problem ? problem : read_noise(rule);
     problem = problem ? problem : read_set(rule, "ranks", &rule->ranks);
     problem = problem ? problem : read_set(rule, "calls", &rule->calls);
@@ -171,5 +171,6 @@ struct rule *rule_read(int tool_id)
 void rule_set_rank(struct rule *rule, int rank)
 {
     __atomic_store_n(&rule->rank, rank, __ATOMIC_RELAXED);
-    __atomic_store_n(&rule->active, span_set_has(&rule->ranks, (uint64_t)rank), __ATOMIC_RELAXED);
+    __atomic_store_n(&rule->active, duration_set_has(&rule->ranks, (uint64_t)rank),
+                     __ATOMIC_RELAXED);
 }

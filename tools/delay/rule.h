@@ -3,8 +3,8 @@
  * A layer of delay: which calls it acts on, what it does to them, and what it has done so far. The
  * options become a rule when the layer is initialised; from then on only the counters change.
  */
-#ifndef QMPI_DELAY_RULE_H
-#define QMPI_DELAY_RULE_H
+#ifndef QMPI_TOOL_DELAY_RULE_H
+#define QMPI_TOOL_DELAY_RULE_H
 
 #include "choose.h"
 #include "span.h"
@@ -19,16 +19,16 @@ struct rule {
     uint64_t stream; /* its place among the layers of delay: each draws numbers of its own */
     uint64_t seed;
     unsigned char does[MPI_LAST_FUNC];
-    struct span_set ranks, calls;
+    struct number_set ranks, calls;
     bool count_each; /* n-th call of each function, not of all of them together */
     double probability;
-    struct span before, after;
-    struct span detour; /* noise: so long … */
-    uint64_t period;    /* … once in so many nanoseconds; 0: no noise */
-    bool random_moment; /* at any moment of each period, not always the same */
-    bool sleeps;        /* waits by sleeping, not by spinning */
-    int error;          /* error class or code; MPI_SUCCESS: none */
-    bool carry_out;     /* the call is carried out before its error is reported */
+    struct duration before, after;
+    struct duration detour; /* noise: so long … */
+    uint64_t period;        /* … once in so many nanoseconds; 0: no noise */
+    bool random_moment;     /* at any moment of each period, not always the same */
+    bool sleeps;            /* waits by sleeping, not by spinning */
+    int error;              /* error class or code; MPI_SUCCESS: none */
+    bool carry_out;         /* the call is carried out before its error is reported */
     bool reports;
 
     int rank;    /* atomic */

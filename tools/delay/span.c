@@ -25,7 +25,7 @@ static const char *skip_word(const char *text, const char *word)
     return strncmp(text, word, length) ? NULL : skip_blanks(text + length);
 }
 
-double span_read_real(const char *text, char **end)
+double duration_read_real(const char *text, char **end)
 {
     locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     const double value = plain ? strtod_l(text, end, plain) : strtod(text, end);
@@ -44,7 +44,7 @@ static const char *read_time(const char *text, uint64_t *nanoseconds)
     char *end;
     if (!(*text >= '0' && *text <= '9') && *text != '.')
         return NULL;
-    const double value = span_read_real(text, &end);
+    const double value = duration_read_real(text, &end);
     if (end == text)
         return NULL;
     const char *rest = skip_blanks(end);
@@ -61,28 +61,29 @@ static const char *read_time(const char *text, uint64_t *nanoseconds)
     return value == 0 ? end : NULL; /* nothing needs no unit */
 }
 
-static const char *read_span(const char *text, struct span *span)
+static const char *read_duration(const char *text, struct duration *duration)
 {
     const char *mean = skip_word(text, "exp");
-    const char *rest = read_time(mean ? mean : text, &span->least);
-    span->law = mean ? SPAN_EXPONENTIAL : SPAN_FIXED;
-    span->most = span->least;
+    const char *rest = read_time(mean ? mean : text, &duration->least);
+    duration->law = mean ? DURATION_EXPONENTIAL : DURATION_FIXED;
+    duration->most = duration->least;
     if (!rest || mean || *skip_blanks(rest) != '-')
         return rest;
-    span->law = SPAN_UNIFORM;
-    rest = read_time(skip_blanks(skip_blanks(rest) + 1), &span->most);
-    return span->most < span->least ? NULL : rest;
+    duration->law = DURATION_UNIFORM;
+    rest = read_time(skip_blanks(skip_blanks(rest) + 1), &duration->most);
+    return duration->most < duration->least ? NULL : rest;
 }
 
-bool span_read(const char *text, struct span *span)
+bool duration_read(const char *text, struct duration *duration)
 {
-    const char *rest = read_span(skip_blanks(text), span);
+    const char *rest = read_duration(skip_blanks(text), duration);
     return rest && !*skip_blanks(rest);
 }
 
-bool span_read_noise(const char *text, struct span *detour, uint64_t *period, bool *random_moment)
+bool duration_read_noise(const char *text, struct duration *detour, uint64_t *period,
+                         bool *random_moment)
 {
-    const char *rest = read_span(skip_blanks(text), detour);
+    const char *rest = read_duration(skip_blanks(text), detour);
     if (!rest || *skip_blanks(rest) != '/')
         return false;
     rest = skip_blanks(skip_blanks(rest) + 1);
@@ -92,13 +93,13 @@ bool span_read_noise(const char *text, struct span *detour, uint64_t *period, bo
     return rest && *period && !*skip_blanks(rest);
 }
 
-uint64_t span_draw(const struct span *span, double drawn)
+uint64_t duration_draw(const struct duration *duration, double drawn)
 {
-    if (span->law == SPAN_UNIFORM)
-        return span->least + (uint64_t)((double)(span->most - span->least + 1) * drawn);
-    if (span->law == SPAN_EXPONENTIAL)
-        return (uint64_t)(-log1p(-drawn) * (double)span->least);
-    return span->least;
+    if (duration->law == DURATION_UNIFORM)
+        return duration->least + (uint64_t)((double)(duration->most - duration->least + 1) * drawn);
+    if (duration->law == DURATION_EXPONENTIAL)
+        return (uint64_t)(-log1p(-drawn) * (double)duration->least);
+    return duration->least;
 }
 
 static const char *read_number(const char *text, uint64_t *number)
@@ -111,10 +112,10 @@ static const char *read_number(const char *text, uint64_t *number)
     return errno ? NULL : skip_blanks(end);
 }
 
-static const char *read_range(const char *text, struct span_range *range)
+static const char *read_range(const char *text, struct duration_range *range)
 {
     const char *step = skip_word(text, "every");
-    *range = (struct span_range){.first = 0, .last = UINT64_MAX, .step = 1};
+    *range = (struct duration_range){.first = 0, .last = UINT64_MAX, .step = 1};
     if (step) {
         const char *rest = read_number(step, &range->step);
         return range->step ? rest : NULL;
@@ -131,13 +132,13 @@ static const char *read_range(const char *text, struct span_range *range)
     return range->last < range->first ? NULL : rest;
 }
 
-bool span_read_set(const char *text, struct span_set *set)
+bool duration_read_set(const char *text, struct number_set *set)
 {
     const char *rest = text;
     int room = 1;
     for (const char *at = text; *at; at++)
         room += *at == ';';
-    *set = (struct span_set){.ranges = qmpi_allocate((size_t)room, sizeof *set->ranges)};
+    *set = (struct number_set){.ranges = qmpi_allocate((size_t)room, sizeof *set->ranges)};
     while (rest && set->count < room) {
         rest = read_range(skip_blanks(rest), &set->ranges[set->count++]);
         if (rest && !*rest)
@@ -145,6 +146,6 @@ bool span_read_set(const char *text, struct span_set *set)
         rest = rest && *rest == ';' ? rest + 1 : NULL;
     }
     free(set->ranges);
-    *set = (struct span_set){0};
+    *set = (struct number_set){0};
     return false;
 }

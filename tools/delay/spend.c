@@ -69,11 +69,11 @@ void spend_noise(struct rule *rule)
     const uint64_t detours = detours_between(rule, end - computed, end);
     const uint64_t first = __atomic_fetch_add(&rule->detours, detours, __ATOMIC_RELAXED);
     uint64_t total = 0;
-    if (rule->detour.law == SPAN_FIXED || detours > MANY)
+    if (rule->detour.law == DURATION_FIXED || detours > MANY)
         total = detours * (rule->detour.least + (rule->detour.most - rule->detour.least) / 2);
     else
         for (uint64_t i = 0; i < detours; i++)
-            total += span_draw(&rule->detour, draw(rule, LENGTHS, first + i));
+            total += duration_draw(&rule->detour, draw(rule, LENGTHS, first + i));
     left[rule->tool_id] = now; /* a call in a call counts no time twice */
     spend(rule, total);
 }

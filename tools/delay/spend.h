@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How delay spends time: in delays of a given length, and in the detours of noise. */
-#ifndef QMPI_DELAY_SPEND_H
-#define QMPI_DELAY_SPEND_H
+#ifndef QMPI_TOOL_DELAY_SPEND_H
+#define QMPI_TOOL_DELAY_SPEND_H
 
 #include "rule.h"
 

@@ -29,7 +29,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_PCONTROL_T, (void (*)(void))empty_Pcontrol);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,

@@ -102,7 +102,7 @@ static void add_in(struct text *text, const struct argument *argument)
     text_pointer(text, argument->pointer);
     if (argument->value.shape->is_sized)
         open_hole(argument,
-                  (struct hole){.place = begin, .skip = text->length - begin, .is_late = true});
+                  (struct hole){.place = begin, .skip = text->length - begin, .is_deferred = true});
 }
 
 static uint64_t bytes_of(const struct argument *argument)
@@ -164,7 +164,7 @@ void arguments_begin(struct frame *frame, const QMPIX_Call *call)
 /* ---- After the call -----------------------------------------------------------------------------
  */
 
-struct ending {
+struct termination {
     const struct frame *frame;
     bool succeeded, in_status;
 };
@@ -254,15 +254,15 @@ static void add_new_value(struct text *text, const struct argument *argument, ui
 }
 
 /* Returns how much of what stands in the hole is replaced. */
-static size_t fill(struct text *text, const struct ending *ending, const struct hole *hole,
-                   struct argument *argument)
+static size_t fill(struct text *text, const struct termination *termination,
+                   const struct hole *hole, struct argument *argument)
 {
-    if (hole->is_late)
-        return ending->succeeded && add_read(text, argument) ? hole->skip : 0;
+    if (hole->is_deferred)
+        return termination->succeeded && add_read(text, argument) ? hole->skip : 0;
     if (argument->way == WAY_INOUT) {
-        if (ending->succeeded)
+        if (termination->succeeded)
             add_new_value(text, argument, hole->before);
-    } else if (!ending->succeeded && !ending->in_status) {
+    } else if (!termination->succeeded && !termination->in_status) {
         text_pointer(text, argument->pointer);
     } else if (has_value(argument)) {
         add_written(text, argument);
@@ -316,7 +316,7 @@ void arguments_end(struct text *text, const struct frame *frame, const QMPIX_Cal
     struct layer *layer = frame->layer;
     const struct shape *shape = shape_of(call->function);
     const int result = shape && shape->has_error ? *(const int *)call->result : MPI_SUCCESS;
-    const struct ending ending = {
+    const struct termination termination = {
         frame,
         result == MPI_SUCCESS,
         result != MPI_SUCCESS && may_ask(frame, call) &&
@@ -327,9 +327,9 @@ void arguments_end(struct text *text, const struct frame *frame, const QMPIX_Cal
         const struct hole *hole = &frame->holes[i];
         struct argument argument = argument_of(layer, call, shape, hole->parameter);
         argument.frame = (struct frame *)(uintptr_t)frame;
-        argument.value.in_status = ending.in_status;
+        argument.value.in_status = termination.in_status;
         text_add(text, frame->text.data + at, hole->place - at);
-        at = hole->place + fill(text, &ending, hole, &argument);
+        at = hole->place + fill(text, &termination, hole, &argument);
     }
     text_add(text, frame->text.data + at, frame->text.length - at);
     add_result(text, frame, call, shape);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The arguments of a call by name, as a line has them: what it reads, then what it wrote. */
-#ifndef QMPI_LOG_ARGUMENTS_H
-#define QMPI_LOG_ARGUMENTS_H
+#ifndef QMPI_TOOL_LOG_ARGUMENTS_H
+#define QMPI_TOOL_LOG_ARGUMENTS_H
 
 #include "frames.h"
 #include "layer.h"

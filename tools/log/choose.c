@@ -97,17 +97,17 @@ static bool read_rank(const char **text, int *rank)
     return true;
 }
 
-static bool read_span(const char *text, struct span *span)
+static bool read_duration(const char *text, struct duration *duration)
 {
-    if (!read_rank(&text, &span->first))
+    if (!read_rank(&text, &duration->first))
         return false;
-    span->last = span->first;
+    duration->last = duration->first;
     if (*text == '-') {
         text++;
-        if (!read_rank(&text, &span->last))
+        if (!read_rank(&text, &duration->last))
             return false;
     }
-    return !*text && span->first <= span->last;
+    return !*text && duration->first <= duration->last;
 }
 
 char *choose_ranks(const char *list, struct ranks *ranks)
@@ -115,7 +115,7 @@ char *choose_ranks(const char *list, struct ranks *ranks)
     char *item;
     ranks->spans = qmpi_allocate(strlen(list) + 1, sizeof *ranks->spans);
     while ((item = next_item(&list))) {
-        if (!read_span(item, &ranks->spans[ranks->count]))
+        if (!read_duration(item, &ranks->spans[ranks->count]))
             return item;
         ranks->count++;
         free(item);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists in options: functions by names, patterns and groups; ranks. */
-#ifndef QMPI_LOG_CHOOSE_H
-#define QMPI_LOG_CHOOSE_H
+#ifndef QMPI_TOOL_LOG_CHOOSE_H
+#define QMPI_TOOL_LOG_CHOOSE_H
 
 #include <qmpi/qmpi.h>
 
 #include <stdbool.h>
 
 /* From rank `first` to rank `last`. */
-struct span {
+struct duration {
     int first, last;
 };
 
 struct ranks {
-    struct span *spans;
+    struct duration *spans;
     int count; /* 0: every rank */
 };
 

@@ -66,7 +66,7 @@ static enum role known_role(const QMPIX_Function *function)
     return (enum role)(role - 1);
 }
 
-bool course_concerns(const QMPIX_Function *function)
+bool lifecycle_concerns(const QMPIX_Function *function)
 {
     return role_of(function) != NOTHING;
 }
@@ -85,7 +85,7 @@ static void begin(struct layer *layer, bool has_world)
     int rank = 0;
     atomic_store(&layer->ended, false);
     atomic_store(&layer->begun, true);
-    ending_watch(); /* for MPI may have changed handlers */
+    termination_watch(); /* for MPI may have changed handlers */
     if (!has_world)
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -96,9 +96,9 @@ static void begin(struct layer *layer, bool has_world)
 
 static void end(struct layer *layer)
 {
-    stuck_stop(layer);
+    hang_stop(layer);
     atomic_store(&layer->ended, true);
-    ending_unwatch();
+    termination_unwatch();
 }
 
 static void end_session(struct layer *layer)
@@ -120,13 +120,13 @@ static void forget(struct layer *layer, const QMPIX_Call *call)
         objects_forget(&layer->objects, parameter->kind, handle, parameter->size);
 }
 
-void course_before(struct layer *layer, const QMPIX_Call *call)
+void lifecycle_before(struct layer *layer, const QMPIX_Call *call)
 {
     switch (known_role(call->function)) {
     case BEGINS:
     case BEGINS_SESSION:
-        ending_watch();
-        stuck_start(layer);
+        termination_watch();
+        hang_start(layer);
         break;
     case FREES:
         forget(layer, call);
@@ -144,7 +144,7 @@ static void name_file(struct layer *layer, const QMPIX_Call *call)
                  *(const char *const *)call->arguments[NAME]);
 }
 
-void course_after(struct layer *layer, const QMPIX_Call *call)
+void lifecycle_after(struct layer *layer, const QMPIX_Call *call)
 {
     const QMPIX_Parameter *parameters = call->function->parameters;
     const enum role role = known_role(call->function);

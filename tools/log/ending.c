@@ -26,24 +26,25 @@ static bool has_frames(const struct layer *layer)
     return false;
 }
 
-static void say(struct layer *layer, const char *ending, const struct frame *except, bool may_speak)
+static void say(struct layer *layer, const char *termination, const struct frame *except,
+                bool may_print)
 {
     struct frame *frame = NULL;
     const uint64_t now = line_now();
     while ((frame = frames_next(frame))) {
         if (is_under_way(frame) && frame->layer == layer && frame != except)
-            line_unfinished(frame, now, may_speak);
+            line_unfinished(frame, now, may_print);
     }
-    line_ending(layer, ending, may_speak);
+    line_termination(layer, termination, may_print);
 }
 
 /* A process that only asked for the version has no end worth a line. */
-void ending_say(const char *ending, const struct frame *except, bool may_speak)
+void termination_print(const char *termination, const struct frame *except, bool may_print)
 {
     for (struct layer *layer = log_layers; layer; layer = layer->next) {
         const bool begun = atomic_load(&layer->begun) || has_frames(layer);
         if (begun && !atomic_exchange(&layer->ended, true) && !atomic_load(&layer->is_quiet))
-            say(layer, ending, except, may_speak);
+            say(layer, termination, except, may_print);
     }
 }
 
@@ -63,21 +64,21 @@ static bool wants(void)
     return log_owner == getpid() && !all_ended();
 }
 
-static void struck(int number, const char *name)
+static void on_fatal_signal(int number, const char *name)
 {
-    char ending[32] = "signal ";
+    char termination[32] = "signal ";
     (void)number;
-    strncat(ending, name, sizeof ending - 8);
-    ending_say(ending, NULL, false);
+    strncat(termination, name, sizeof termination - 8);
+    termination_print(termination, NULL, false);
 }
 
-void ending_watch(void)
+void termination_watch(void)
 {
-    static const struct tool_signals user = {wants, struck};
+    static const struct tool_signals user = {wants, on_fatal_signal};
     tool_signals_watch(&user);
 }
 
-void ending_unwatch(void)
+void termination_unwatch(void)
 {
     if (all_ended())
         tool_signals_unwatch();
@@ -91,7 +92,7 @@ __attribute__((destructor)) static void leave(void)
     if (log_owner != getpid())
         return; /* a forked child: the calls are its parent's */
     for (struct layer *layer = log_layers; layer; layer = layer->next)
-        stuck_stop(layer);
-    ending_say("exit without MPI_Finalize", NULL, true);
-    ending_unwatch();
+        hang_stop(layer);
+    termination_print("exit without MPI_Finalize", NULL, true);
+    termination_unwatch();
 }

@@ -4,19 +4,19 @@
  * The calls that are under way are printed, and how the process ends. Nothing but lines that are
  * there already is written then, so that all of it is safe in a signal handler.
  */
-#ifndef QMPI_LOG_ENDING_H
-#define QMPI_LOG_ENDING_H
+#ifndef QMPI_TOOL_LOG_ENDING_H
+#define QMPI_TOOL_LOG_ENDING_H
 
 #include "frames.h"
 #include "layer.h"
 
 /* Begins to watch for signals; again: for those that have become watchable. */
-void ending_watch(void);
+void termination_watch(void);
 
 /* Ends it, when MPI has ended for every layer. */
-void ending_unwatch(void);
+void termination_unwatch(void);
 
 /* The process ends: says so, once for each layer. `except`: a call that has its line; or NULL. */
-void ending_say(const char *ending, const struct frame *except, bool may_speak);
+void termination_print(const char *termination, const struct frame *except, bool may_print);
 
 #endif

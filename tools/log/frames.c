@@ -8,34 +8,34 @@
 #include "toolkit/thread_state.h"
 
 struct thread {
-    struct own_thread level;
+    struct thread_level level;
     int number;            /* 1, 2, … in the order of their first calls */
     struct frame *current; /* the innermost call under way, at its turn */
     unsigned current_turn;
     struct frame *free;
     struct text line;
-    struct own_stack stack;
+    struct thread_stack stack;
 };
 
 static atomic_int threads;
 static _Atomic(struct frame *) frames;
 
-static void leave(struct own_thread *level)
+static void leave(struct thread_level *level)
 {
     struct thread *thread = (struct thread *)level;
     thread->number = 0;
     thread->current = NULL;
-    thread->stack = (struct own_stack){0, 0};
+    thread->stack = (struct thread_stack){0, 0};
 }
 
 void frames_start(void)
 {
-    own_thread_start(sizeof(struct thread), leave);
+    thread_level_start(sizeof(struct thread), leave);
 }
 
 static struct thread *get(void)
 {
-    return (struct thread *)own_thread_level;
+    return (struct thread *)thread_level_current;
 }
 
 static int number_of(struct thread *thread)
@@ -88,7 +88,7 @@ struct frame *frames_parent(const struct frame *frame)
 static bool is_on_stack(struct thread *thread, const void *word)
 {
     if (!thread->stack.end)
-        thread->stack = own_stack_find();
+        thread->stack = thread_stack_find();
     return (uintptr_t)word >= thread->stack.begin && (uintptr_t)word < thread->stack.end;
 }
 
@@ -139,8 +139,8 @@ struct frame *frames_take(struct layer *layer, const void *word, void (*left)(st
     frame->hole_count = frame->request_count = 0;
     frame->caller = NULL;
     frame->text.length = 0;
-    atomic_store_explicit(&frame->announced, false, memory_order_relaxed);
-    atomic_store_explicit(&frame->stuck, false, memory_order_relaxed);
+    atomic_store_explicit(&frame->registered, false, memory_order_relaxed);
+    atomic_store_explicit(&frame->hang, false, memory_order_relaxed);
     frame->parent = at_turn(thread->current, thread->current_turn);
     frame->parent_turn = thread->current_turn;
     frame->depth = 0;

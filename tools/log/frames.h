@@ -4,12 +4,12 @@
  * known when the call begins. Others read it: a handler of a signal, the end of the process, the
  * thread that looks for calls that are stuck; so no frame is ever freed, only used again, and a
  * frame's turn tells whether what was read is one call's. Threads keep what they had for the next
- * thread. All but frames_next and frames_read is for between own_thread_enter and own_thread_leave
- * (toolkit/thread_state.h): a call that interrupts the log's own work has frames of its own, and no
- * parent.
+ * thread. All but frames_next and frames_read is for between thread_level_enter and
+ * thread_level_leave (toolkit/thread_state.h): a call that interrupts the log's own work has frames
+ * of its own, and no parent.
  */
-#ifndef QMPI_LOG_FRAMES_H
-#define QMPI_LOG_FRAMES_H
+#ifndef QMPI_TOOL_LOG_FRAMES_H
+#define QMPI_TOOL_LOG_FRAMES_H
 
 #include "shape.h"
 
@@ -19,11 +19,11 @@ struct layer;
 
 /* What is left open in a line until the call has returned. */
 struct hole {
-    size_t place;    /* in the text */
-    int parameter;   /* -1: none */
-    bool is_late;    /* an array whose length was not known: `?` is an address so far */
-    size_t skip;     /* what stands there so far, and is replaced */
-    uint64_t before; /* the value, of what is read and written */
+    size_t place;     /* in the text */
+    int parameter;    /* -1: none */
+    bool is_deferred; /* an array whose length was not known: `?` is an address so far */
+    size_t skip;      /* what stands there so far, and is replaced */
+    uint64_t before;  /* the value, of what is read and written */
 };
 
 struct frame {
@@ -32,15 +32,15 @@ struct frame {
     struct frame *next_free; /* of one thread's */
     struct frame *parent;    /* the call that this one is made from, at its turn then */
     unsigned parent_turn;
-    const void *word;      /* the call's QMPIX_Word: where it is on the stack */
-    atomic_uint turn;      /* odd: under way */
-    atomic_bool announced; /* its line begins with three dots: it was there before */
-    atomic_bool stuck;     /* that it does not return was said */
-    uint64_t begin;        /* CLOCK_MONOTONIC, nanoseconds */
+    const void *word;       /* the call's QMPIX_Word: where it is on the stack */
+    atomic_uint turn;       /* odd: under way */
+    atomic_bool registered; /* its line begins with three dots: it was there before */
+    atomic_bool hang;       /* that it does not return was said */
+    uint64_t begin;         /* CLOCK_MONOTONIC, nanoseconds */
     int thread, depth;
-    bool shows_no_result; /* MPI_Abort */
-    const char *caller;   /* NULL: not asked for */
-    struct text text;     /* "MPI_Send(buf=…" */
+    bool has_no_result; /* MPI_Abort */
+    const char *caller; /* NULL: not asked for */
+    struct text text;   /* "MPI_Send(buf=…" */
     int request_count, request_room;
     MPI_Request *requests; /* that the call was given; see requests.h */
     int hole_count;

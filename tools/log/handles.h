@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The handles and addresses that mpi.h has names for. */
-#ifndef QMPI_LOG_HANDLES_H
-#define QMPI_LOG_HANDLES_H
+#ifndef QMPI_TOOL_LOG_HANDLES_H
+#define QMPI_TOOL_LOG_HANDLES_H
 
 #include <qmpi/observer.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What one layer of log knows. */
-#ifndef QMPI_LOG_LAYER_H
-#define QMPI_LOG_LAYER_H
+#ifndef QMPI_TOOL_LOG_LAYER_H
+#define QMPI_TOOL_LOG_LAYER_H
 
 #include "objects.h"
 #include "options.h"
@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 /* The thread of stuck=; see stuck.h. */
-struct stuck {
+struct hang {
     atomic_bool runs;
     bool stop;
     pthread_t thread;
@@ -32,7 +32,7 @@ struct layer {
     atomic_int sessions;  /* open ones */
     atomic_bool begun;    /* MPI was initialised, or a session */
     atomic_bool ended;    /* MPI is finalized, or it was said how the process ends */
-    struct stuck stuck;
+    struct hang hang;
     struct layer *next;
 };
 

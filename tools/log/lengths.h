@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How long the arrays are that a call is given. */
-#ifndef QMPI_LOG_LENGTHS_H
-#define QMPI_LOG_LENGTHS_H
+#ifndef QMPI_TOOL_LOG_LENGTHS_H
+#define QMPI_TOOL_LOG_LENGTHS_H
 
 #include "layer.h"
 #include "shape.h"

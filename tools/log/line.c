@@ -84,12 +84,12 @@ static void add_caller(struct text *text, const struct frame *frame)
     }
 }
 
-static void write_line(struct text *text, struct layer *layer, bool may_speak)
+static void write_line(struct text *text, struct layer *layer, bool may_print)
 {
     if (text->is_fixed && text->length == text->size)
         text->length--; /* it was cut */
     text_char(text, '\n');
-    sink_write(&layer->sink, text->data, text->length, may_speak);
+    sink_write(&layer->sink, text->data, text->length, may_print);
 }
 
 static void write_open(const struct frame *frame, const char *end)
@@ -102,10 +102,10 @@ static void write_open(const struct frame *frame, const char *end)
     write_line(text, frame->layer, true);
 }
 
-void line_announce(struct frame *frame)
+void line_begin(struct frame *frame)
 {
-    if (!atomic_exchange(&frame->announced, true))
-        write_open(frame, frame->shows_no_result ? " = ?" : " <unfinished ...>");
+    if (!atomic_exchange(&frame->registered, true))
+        write_open(frame, frame->has_no_result ? " = ?" : " <unfinished ...>");
 }
 
 void line_left(struct frame *frame)
@@ -114,7 +114,7 @@ void line_left(struct frame *frame)
         write_open(frame, " <left by a jump>");
 }
 
-void line_unfinished(struct frame *frame, uint64_t now, bool may_speak)
+void line_unfinished(struct frame *frame, uint64_t now, bool may_print)
 {
     char bytes[4096];
     struct text text = {.data = bytes, .size = sizeof bytes - 256, .is_fixed = true};
@@ -123,45 +123,45 @@ void line_unfinished(struct frame *frame, uint64_t now, bool may_speak)
         return;
     text.size = sizeof bytes; /* however long the arguments are, there is room for this */
     text_string(&text, " <unfinished after ");
-    text_span(&text, now > frame->begin ? now - frame->begin : 0);
+    text_duration(&text, now > frame->begin ? now - frame->begin : 0);
     text_char(&text, '>');
     if (frame->caller && strlen(frame->caller) < 200)
         add_caller(&text, frame);
-    write_line(&text, frame->layer, may_speak);
+    write_line(&text, frame->layer, may_print);
 }
 
-static void announce_parents(struct frame *frame)
+static void print_parents(struct frame *frame)
 {
     struct frame *parent = frames_parent(frame);
     if (!parent || frame->layer->judges)
         return;
-    announce_parents(parent);
+    print_parents(parent);
     if (parent->layer == frame->layer)
-        line_announce(parent);
+        line_begin(parent);
 }
 
 void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t end)
 {
-    announce_parents(frame);
+    print_parents(frame);
     struct text *text = frames_line();
     add_begin(text, frame);
-    if (atomic_load(&frame->announced))
+    if (atomic_load(&frame->registered))
         text_string(text, "... ");
     arguments_end(text, frame, call);
     text_string(text, " <");
-    text_span(text, end > frame->begin ? end - frame->begin : 0);
+    text_duration(text, end > frame->begin ? end - frame->begin : 0);
     text_char(text, '>');
     add_caller(text, frame);
     write_line(text, frame->layer, true);
 }
 
-void line_ending(struct layer *layer, const char *ending, bool may_speak)
+void line_termination(struct layer *layer, const char *termination, bool may_print)
 {
     char bytes[512];
     struct text text = {.data = bytes, .size = sizeof bytes, .is_fixed = true};
     add_prefix(&text, layer, 0, line_now());
     text_string(&text, "+++ ");
-    text_string(&text, ending);
+    text_string(&text, termination);
     text_string(&text, " +++");
-    write_line(&text, layer, may_speak);
+    write_line(&text, layer, may_print);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The lines of a log, whole. */
-#ifndef QMPI_LOG_LINE_H
-#define QMPI_LOG_LINE_H
+#ifndef QMPI_TOOL_LOG_LINE_H
+#define QMPI_TOOL_LOG_LINE_H
 
 #include "frames.h"
 #include "layer.h"
@@ -10,11 +10,11 @@
 uint64_t line_now(void);
 
 /* "[0] 0.001234 MPI_Recv(…, status=?) <unfinished ...>", once for each call. */
-void line_announce(struct frame *frame);
+void line_begin(struct frame *frame);
 
 /* The same of a call that may be another thread's and may not return any more, with how long it has
- * lasted: "<unfinished after 5.00 s>". In a signal handler too, unless `may_speak`. */
-void line_unfinished(struct frame *frame, uint64_t now, bool may_speak);
+ * lasted: "<unfinished after 5.00 s>". In a signal handler too, unless `may_print`. */
+void line_unfinished(struct frame *frame, uint64_t now, bool may_print);
 
 /* The line of a call that has returned: the calls that it was made from are announced before it. */
 void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t end);
@@ -22,7 +22,7 @@ void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t end);
 /* "MPI_Send(…) <left by a jump>". */
 void line_left(struct frame *frame);
 
-/* "+++ signal SIGTERM +++". In a signal handler too, unless `may_speak`. */
-void line_ending(struct layer *layer, const char *ending, bool may_speak);
+/* "+++ signal SIGTERM +++". In a signal handler too, unless `may_print`. */
+void line_termination(struct layer *layer, const char *termination, bool may_print);
 
 #endif

@@ -50,12 +50,12 @@ static struct frame *begin(struct layer *layer, const QMPIX_Call *call, const QM
         frame->caller = find_caller(call);
     arguments_begin(frame, call);
     if (layer->knows_requests)
-        requests_keep(frame, call);
-    frame->shows_no_result = call->function->number == MPI_ABORT_T;
+        requests_save(frame, call);
+    frame->has_no_result = call->function->number == MPI_ABORT_T;
     frame->begin = line_now();
     frames_begin(frame);
-    if (layer->options.enter || frame->shows_no_result) {
-        line_announce(frame);
+    if (layer->options.enter || frame->has_no_result) {
+        line_begin(frame);
         frame->begin = line_now();
     }
     return frame;
@@ -65,13 +65,13 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct layer *layer = call->observer->data;
     const int error = errno;
-    struct own_thread *level = own_thread_enter();
+    struct thread_level *level = thread_level_enter();
     if (layer->options.chosen[call->function->number] && !atomic_load(&layer->is_quiet))
         word->pointer = begin(layer, call, word);
-    course_before(layer, call); /* by now the line has the name of what is freed */
+    lifecycle_before(layer, call); /* by now the line has the name of what is freed */
     if (call->function->number == MPI_ABORT_T)
-        ending_say("MPI_Abort", word->pointer, true);
-    own_thread_leave(level);
+        termination_print("MPI_Abort", word->pointer, true);
+    thread_level_leave(level);
     errno = error;
 }
 
@@ -109,8 +109,8 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     struct layer *layer = call->observer->data;
     struct frame *frame = word->pointer;
     const int error = errno;
-    struct own_thread *level = own_thread_enter();
-    course_after(layer, call);
+    struct thread_level *level = thread_level_enter();
+    lifecycle_after(layer, call);
     if (frame) {
         if (!layer->judges || is_wanted(layer, call, now - frame->begin)) {
             meet_processes(layer, call);
@@ -120,7 +120,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
             requests_follow(frame, call);
         frames_end(frame);
     }
-    own_thread_leave(level);
+    thread_level_leave(level);
     errno = error;
 }
 
@@ -130,12 +130,12 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
 /* While layers are switched, names may be given and handles freed unseen. */
 static void stack_changed(int tool_id)
 {
-    struct own_thread *level = own_thread_enter();
+    struct thread_level *level = thread_level_enter();
     for (struct layer *layer = log_layers; layer; layer = layer->next) {
         if (layer->tool_id == tool_id)
             objects_forget_all(&layer->objects);
     }
-    own_thread_leave(level);
+    thread_level_leave(level);
 }
 
 /* Two layers that write one file would write over each other's lines. */
@@ -172,7 +172,7 @@ static bool observe(struct layer *layer)
         const enum QMPI_Functions_enum fn = (enum QMPI_Functions_enum)number;
         const QMPIX_Function *function;
         if (QMPIX_Function_describe(fn, &function) == MPI_SUCCESS &&
-            (layer->options.chosen[number] || course_concerns(function)))
+            (layer->options.chosen[number] || lifecycle_concerns(function)))
             functions[observer.function_count++] = fn;
     }
     return QMPIX_Register_tool_observer(layer->tool_id, &observer) == MPI_SUCCESS;
@@ -213,7 +213,7 @@ static void init(int tool_id)
     log_layer_count++;
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,

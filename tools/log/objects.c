@@ -28,8 +28,8 @@ void objects_make(struct objects *objects)
 /* What interrupts the log's own work may have struck it with the lock: it does without names. */
 static bool take_lock(struct objects *objects)
 {
-    return !(own_thread_interrupts() ? pthread_mutex_trylock(&objects->lock)
-                                     : pthread_mutex_lock(&objects->lock));
+    return !(thread_level_interrupts() ? pthread_mutex_trylock(&objects->lock)
+                                       : pthread_mutex_lock(&objects->lock));
 }
 
 static void give_lock(struct objects *objects)

@@ -6,8 +6,8 @@
  * question instead of in its own call. Any thread; a call that interrupts the log's own work (see
  * toolkit/thread_state.h) does without, where the lock is taken.
  */
-#ifndef QMPI_LOG_OBJECTS_H
-#define QMPI_LOG_OBJECTS_H
+#ifndef QMPI_TOOL_LOG_OBJECTS_H
+#define QMPI_TOOL_LOG_OBJECTS_H
 
 #include "text.h"
 

@@ -181,7 +181,7 @@ bool log_options_read(int tool_id, struct options *options)
         !read_word(tool_id, "errors", errors, "give only or no", &only) ||
         !read_time(tool_id, "min-time", &options->min_time) ||
         !read_answer(tool_id, "enter", false, &options->enter) ||
-        !read_time(tool_id, "stuck", &options->stuck) ||
+        !read_time(tool_id, "stuck", &options->hang) ||
         !read_word(tool_id, "time", whens, "give offset, clock or none", &when) ||
         !read_answer(tool_id, "caller", false, &options->caller) ||
         !read_answer(tool_id, "args", true, &options->arguments) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of a layer of log, checked. */
-#ifndef QMPI_LOG_OPTIONS_H
-#define QMPI_LOG_OPTIONS_H
+#ifndef QMPI_TOOL_LOG_OPTIONS_H
+#define QMPI_TOOL_LOG_OPTIONS_H
 
 #include "choose.h"
 
@@ -18,7 +18,7 @@ struct options {
     struct ranks ranks;
     uint64_t min_size, max_size; /* bytes */
     uint64_t min_time;           /* nanoseconds */
-    uint64_t stuck;              /* nanoseconds; 0: no */
+    uint64_t hang;               /* nanoseconds; 0: no */
     bool errors, enter, caller, arguments;
     enum when when;
     int array, strings; /* elements and characters that are shown; 0: all */

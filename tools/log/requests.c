@@ -46,7 +46,7 @@ static bool make_room(struct frame *frame, int count)
     return true;
 }
 
-void requests_keep(struct frame *frame, const QMPIX_Call *call)
+void requests_save(struct frame *frame, const QMPIX_Call *call)
 {
     enum { MOST = 1 << 20 };
     const struct shape *shape = shape_of(call->function);

@@ -4,8 +4,8 @@
  * numbers mean, how long their arrays are. mpi.h tells names and types, but not these: tables here
  * go by the names of functions and parameters, which are the MPI standard's.
  */
-#ifndef QMPI_LOG_SHAPE_H
-#define QMPI_LOG_SHAPE_H
+#ifndef QMPI_TOOL_LOG_SHAPE_H
+#define QMPI_TOOL_LOG_SHAPE_H
 
 #include "words.h"
 

@@ -30,9 +30,9 @@ static char *find_path(int tool_id, const char *pattern, int rank)
     const bool is_shared = rank >= 0 && !tool_file_name_is_per_process(pattern);
     char *path = qmpi_format("%s%s%s", folder ? folder : "", folder ? "/" : "", name);
     if (is_shared && !tool_file_name_is_special(path)) {
-        char *own = qmpi_format("%s.%d", path, rank);
+        char *rank_name = qmpi_format("%s.%d", path, rank);
         free(path);
-        path = own;
+        path = rank_name;
     }
     free(folder);
     free(name);
@@ -51,24 +51,24 @@ bool sink_is_stderr(const struct sink *sink)
     return !sink->path || (atomic_load(&sink->state) == OPEN && sink->descriptor == STDERR_FILENO);
 }
 
-static void open_file(struct sink *sink, bool may_speak)
+static void open_file(struct sink *sink, bool may_print)
 {
     struct stat status;
     const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOCTTY;
     const int descriptor = sink->path ? open(sink->path, flags, 0666) : -1;
     if (descriptor >= 0)
         sink->descriptor = descriptor;
-    else if (sink->path && may_speak)
-        qmpi_sayf("log (layer %d): cannot write %s: %s\n  its lines follow here instead\n"
-                  "  hint: name a file that can be written with output=FILE",
-                  sink->tool_id, sink->path, strerror(errno));
+    else if (sink->path && may_print)
+        qmpi_printf("log (layer %d): cannot write %s: %s\n  its lines follow here instead\n"
+                    "  hint: name a file that can be written with output=FILE",
+                    sink->tool_id, sink->path, strerror(errno));
     sink->is_pipe =
         !fstat(sink->descriptor, &status) && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
 /* False: in the handler of a fault in a thread that is opening it. Other signals wait meanwhile:
  * their handlers may call MPI. */
-static bool is_open(struct sink *sink, bool may_speak)
+static bool is_open(struct sink *sink, bool may_print)
 {
     int state = atomic_load_explicit(&sink->state, memory_order_acquire);
     if (state == OPEN)
@@ -77,11 +77,11 @@ static bool is_open(struct sink *sink, bool may_speak)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (state == CLOSED && atomic_compare_exchange_strong(&sink->state, &state, OPENING)) {
-        open_file(sink, may_speak);
+        open_file(sink, may_print);
         atomic_store(&sink->state, state = OPEN);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    while (state == OPENING && may_speak) {
+    while (state == OPENING && may_print) {
         sched_yield();
         state = atomic_load(&sink->state);
     }
@@ -123,9 +123,9 @@ static void write_to_pipe(int descriptor, const char *bytes, size_t length)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void sink_write(struct sink *sink, const char *bytes, size_t length, bool may_speak)
+void sink_write(struct sink *sink, const char *bytes, size_t length, bool may_print)
 {
-    if (!is_open(sink, may_speak))
+    if (!is_open(sink, may_print))
         return;
     if (sink->is_pipe)
         write_to_pipe(sink->descriptor, bytes, length);

@@ -24,7 +24,7 @@
 /* A lock that the reading of debug information needs may be held by who waits for it: one that
  * calls from a library's constructor, or whose handler interrupted the dynamic loader. */
 enum { PATIENCE = 2 /* seconds */, STACK = 1024 * 1024 };
-enum { NEW, ASKED, LATE, KNOWN }; /* it is waited for while it is ASKED */
+enum { NEW, ASKED, ABANDONED, KNOWN }; /* it is waited for while it is ASKED */
 
 struct site {
     const void *caller;
@@ -133,7 +133,7 @@ static void wait_for(struct site *site)
         }
         unsigned state = ASKED;
         if (left.tv_sec < 0)
-            atomic_compare_exchange_strong(&site->state, &state, LATE);
+            atomic_compare_exchange_strong(&site->state, &state, ABANDONED);
         else
             futex(&site->state, FUTEX_WAIT_PRIVATE, ASKED, &left);
     }

@@ -4,8 +4,8 @@
  * is large enough, for the program's may be small, and may be that of a handler which interrupted
  * malloc. It makes no MPI call and takes no signal.
  */
-#ifndef QMPI_LOG_SITES_H
-#define QMPI_LOG_SITES_H
+#ifndef QMPI_TOOL_LOG_SITES_H
+#define QMPI_TOOL_LOG_SITES_H
 
 /* Starts that thread; again: does nothing. In `init`. */
 void sites_start(void);

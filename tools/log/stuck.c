@@ -17,8 +17,8 @@ static void look(struct layer *layer)
     const uint64_t now = line_now();
     while ((frame = frames_next(frame))) {
         if (frame->layer == layer && atomic_load(&frame->turn) & 1 && frame->begin < now &&
-            now - frame->begin >= layer->options.stuck && !atomic_exchange(&frame->stuck, true)) {
-            atomic_store(&frame->announced, true);
+            now - frame->begin >= layer->options.hang && !atomic_exchange(&frame->hang, true)) {
+            atomic_store(&frame->registered, true);
             line_unfinished(frame, now, true);
         }
     }
@@ -27,57 +27,57 @@ static void look(struct layer *layer)
 static void *run(void *data)
 {
     struct layer *layer = data;
-    struct stuck *stuck = &layer->stuck;
-    uint64_t step = layer->options.stuck / 4;
+    struct hang *hang = &layer->hang;
+    uint64_t step = layer->options.hang / 4;
     if (step > 1000000000U)
         step = 1000000000U;
-    pthread_mutex_lock(&stuck->lock);
-    while (!stuck->stop) {
+    pthread_mutex_lock(&hang->lock);
+    while (!hang->stop) {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
         const uint64_t nanoseconds = (uint64_t)until.tv_nsec + step;
         until.tv_sec += (time_t)(nanoseconds / 1000000000U);
         until.tv_nsec = (long)(nanoseconds % 1000000000U);
-        pthread_cond_timedwait(&stuck->changed, &stuck->lock, &until);
-        pthread_mutex_unlock(&stuck->lock);
+        pthread_cond_timedwait(&hang->changed, &hang->lock, &until);
+        pthread_mutex_unlock(&hang->lock);
         if (!atomic_load(&layer->is_quiet))
             look(layer);
-        pthread_mutex_lock(&stuck->lock);
+        pthread_mutex_lock(&hang->lock);
     }
-    pthread_mutex_unlock(&stuck->lock);
+    pthread_mutex_unlock(&hang->lock);
     return NULL;
 }
 
-void stuck_start(struct layer *layer)
+void hang_start(struct layer *layer)
 {
-    struct stuck *stuck = &layer->stuck;
+    struct hang *hang = &layer->hang;
     pthread_condattr_t clock;
     sigset_t all, before;
-    if (!layer->options.stuck || atomic_exchange(&stuck->runs, true))
+    if (!layer->options.hang || atomic_exchange(&hang->runs, true))
         return;
-    stuck->stop = false;
-    pthread_mutex_init(&stuck->lock, NULL);
+    hang->stop = false;
+    pthread_mutex_init(&hang->lock, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&stuck->changed, &clock);
+    pthread_cond_init(&hang->changed, &clock);
     pthread_condattr_destroy(&clock);
     sigfillset(&all); /* signals are the program's */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&stuck->thread, NULL, run, layer))
-        atomic_store(&stuck->runs, false);
+    if (pthread_create(&hang->thread, NULL, run, layer))
+        atomic_store(&hang->runs, false);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void stuck_stop(struct layer *layer)
+void hang_stop(struct layer *layer)
 {
-    struct stuck *stuck = &layer->stuck;
-    if (log_owner != getpid() || !atomic_exchange(&stuck->runs, false))
+    struct hang *hang = &layer->hang;
+    if (log_owner != getpid() || !atomic_exchange(&hang->runs, false))
         return;
-    pthread_mutex_lock(&stuck->lock);
-    stuck->stop = true;
-    pthread_cond_signal(&stuck->changed);
-    pthread_mutex_unlock(&stuck->lock);
-    pthread_join(stuck->thread, NULL);
-    pthread_cond_destroy(&stuck->changed);
-    pthread_mutex_destroy(&stuck->lock);
+    pthread_mutex_lock(&hang->lock);
+    hang->stop = true;
+    pthread_cond_signal(&hang->changed);
+    pthread_mutex_unlock(&hang->lock);
+    pthread_join(hang->thread, NULL);
+    pthread_cond_destroy(&hang->changed);
+    pthread_mutex_destroy(&hang->lock);
 }

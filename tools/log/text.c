@@ -142,7 +142,7 @@ void text_seconds(struct text *text, uint64_t nanoseconds)
     add_digits(text, nanoseconds / 1000 % 1000000, 10, 6);
 }
 
-void text_span(struct text *text, uint64_t nanoseconds)
+void text_duration(struct text *text, uint64_t nanoseconds)
 {
     static const struct {
         uint64_t size;

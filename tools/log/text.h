@@ -4,8 +4,8 @@
  * others may read it, or is held in memory of the caller's and is then cut where that ends. Both
  * are safe in a signal handler. Numbers look the same in every locale.
  */
-#ifndef QMPI_LOG_TEXT_H
-#define QMPI_LOG_TEXT_H
+#ifndef QMPI_TOOL_LOG_TEXT_H
+#define QMPI_TOOL_LOG_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ void text_pointer(struct text *text, const void *pointer);
 /* In quotes, with what cannot be printed escaped as C does it; `more`: and "..." behind them. */
 void text_quoted(struct text *text, const char *bytes, size_t length, bool more);
 
-void text_seconds(struct text *text, uint64_t nanoseconds); /* "12.345678" */
-void text_span(struct text *text, uint64_t nanoseconds);    /* "12.3 us": three digits */
+void text_seconds(struct text *text, uint64_t nanoseconds);  /* "12.345678" */
+void text_duration(struct text *text, uint64_t nanoseconds); /* "12.3 us": three digits */
 
 #endif

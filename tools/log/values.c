@@ -17,7 +17,7 @@
 /* Not where the log's own work was interrupted: that may be a question to MPI. */
 static bool can_ask(struct layer *layer)
 {
-    return atomic_load(&layer->begun) && !atomic_load(&layer->ended) && !own_thread_interrupts();
+    return atomic_load(&layer->begun) && !atomic_load(&layer->ended) && !thread_level_interrupts();
 }
 
 int values_error_class(struct layer *layer, int code)

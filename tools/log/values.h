@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Single values and arrays of them in words. */
-#ifndef QMPI_LOG_VALUES_H
-#define QMPI_LOG_VALUES_H
+#ifndef QMPI_TOOL_LOG_VALUES_H
+#define QMPI_TOOL_LOG_VALUES_H
 
 #include "layer.h"
 #include "shape.h"

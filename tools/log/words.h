@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the numbers that MPI functions are given mean, in the words of mpi.h. */
-#ifndef QMPI_LOG_WORDS_H
-#define QMPI_LOG_WORDS_H
+#ifndef QMPI_TOOL_LOG_WORDS_H
+#define QMPI_TOOL_LOG_WORDS_H
 
 #include "text.h"
 

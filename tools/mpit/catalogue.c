@@ -19,14 +19,14 @@ static void find_label(int tool_id, struct variable *variable)
         variable->type->datatype != MPI_INT || variable->count != 1)
         return;
     memcpy(&number, variable->data, sizeof number);
-    BELOW(tool_id, T_enum_get_info, MPI_T_ENUM_GET_INFO_T, variable->enumtype, &items, NULL,
-          &length);
+    CALL_NEXT(tool_id, T_enum_get_info, MPI_T_ENUM_GET_INFO_T, variable->enumtype, &items, NULL,
+              &length);
     for (int i = 0; i < items && !variable->label; i++) {
         int value = 0;
         char name[128];
         length = sizeof name;
-        if (BELOW(tool_id, T_enum_get_item, MPI_T_ENUM_GET_ITEM_T, variable->enumtype, i, &value,
-                  name, &length) == MPI_SUCCESS &&
+        if (CALL_NEXT(tool_id, T_enum_get_item, MPI_T_ENUM_GET_ITEM_T, variable->enumtype, i,
+                      &value, name, &length) == MPI_SUCCESS &&
             value == number)
             variable->label = qmpi_copy(name);
     }
@@ -44,13 +44,13 @@ static const char *read_cvar(int tool_id, struct variable *variable, bool has_wo
         return "its datatype is none of MPI_T's";
     if (bound && (variable->bind != MPI_T_BIND_MPI_COMM || !has_world))
         return "it is bound to an object";
-    if (BELOW(tool_id, T_cvar_handle_alloc, MPI_T_CVAR_HANDLE_ALLOC_T, variable->index,
-              bound ? &world : NULL, &handle, &variable->count) != MPI_SUCCESS)
+    if (CALL_NEXT(tool_id, T_cvar_handle_alloc, MPI_T_CVAR_HANDLE_ALLOC_T, variable->index,
+                  bound ? &world : NULL, &handle, &variable->count) != MPI_SUCCESS)
         return "it gives no handle";
     variable->data = value_room(variable->type, variable->count);
     const int result =
-        BELOW(tool_id, T_cvar_read, MPI_T_CVAR_READ_T, handle, (void *)variable->data);
-    BELOW(tool_id, T_cvar_handle_free, MPI_T_CVAR_HANDLE_FREE_T, &handle);
+        CALL_NEXT(tool_id, T_cvar_read, MPI_T_CVAR_READ_T, handle, (void *)variable->data);
+    CALL_NEXT(tool_id, T_cvar_handle_free, MPI_T_CVAR_HANDLE_FREE_T, &handle);
     return result == MPI_SUCCESS ? NULL : "it cannot be read";
 }
 
@@ -94,11 +94,11 @@ static const char *read_new(int tool_id, MPI_T_pvar_session session, struct vari
     if (reason)
         return reason;
     if (!variable->continuous)
-        BELOW(tool_id, T_pvar_start, MPI_T_PVAR_START_T, session, handle);
+        CALL_NEXT(tool_id, T_pvar_start, MPI_T_PVAR_START_T, session, handle);
     variable->data = value_room(variable->type, variable->count);
     const int result =
-        BELOW(tool_id, T_pvar_read, MPI_T_PVAR_READ_T, session, handle, (void *)variable->data);
-    BELOW(tool_id, T_pvar_handle_free, MPI_T_PVAR_HANDLE_FREE_T, session, &handle);
+        CALL_NEXT(tool_id, T_pvar_read, MPI_T_PVAR_READ_T, session, handle, (void *)variable->data);
+    CALL_NEXT(tool_id, T_pvar_handle_free, MPI_T_PVAR_HANDLE_FREE_T, session, &handle);
     return result == MPI_SUCCESS ? NULL : "it cannot be read";
 }
 
@@ -107,7 +107,7 @@ struct reader {
     int tool_id;
     const struct watch *watch;
     const struct early *early;
-    const char *show;
+    const char *patterns;
     bool has_world;
 };
 
@@ -123,12 +123,12 @@ static const char *read_pvar(const struct reader *reader, MPI_T_pvar_session ses
     }
     if (has_past_only(variable))
         return "it counts from when it is started";
-    if (!early_allows(reader->early, variable->name, variable->var_class, reader->show))
+    if (!early_allows(reader->early, variable->name, variable->var_class, reader->patterns))
         return "its part of MPI may not be in use: ask for it by its whole name";
     return read_new(reader->tool_id, session, variable, reader->has_world);
 }
 
-static void settle(int tool_id, struct variable *variable, const char *reason)
+static void resolve(int tool_id, struct variable *variable, const char *reason)
 {
     variable->reason = reason;
     if (reason) {
@@ -146,7 +146,7 @@ typedef int member_function(int tool_id, int category, int length, int *indices)
 #define MEMBERS(what, NUMBER)                                                                      \
     static int get_##what(int tool_id, int category, int length, int *indices)                     \
     {                                                                                              \
-        return BELOW(tool_id, T_category_get_##what, NUMBER, category, length, indices);           \
+        return CALL_NEXT(tool_id, T_category_get_##what, NUMBER, category, length, indices);       \
     }
 MEMBERS(cvars, MPI_T_CATEGORY_GET_CVARS_T)
 MEMBERS(pvars, MPI_T_CATEGORY_GET_PVARS_T)
@@ -170,12 +170,12 @@ static void read_category(int tool_id, int index, const struct catalogue *catalo
                           struct category *category)
 {
     int name_length = 0, description_length = 0, cvars = 0, pvars = 0, categories = 0;
-    BELOW(tool_id, T_category_get_info, MPI_T_CATEGORY_GET_INFO_T, index, NULL, &name_length, NULL,
-          &description_length, &cvars, &pvars, &categories);
+    CALL_NEXT(tool_id, T_category_get_info, MPI_T_CATEGORY_GET_INFO_T, index, NULL, &name_length,
+              NULL, &description_length, &cvars, &pvars, &categories);
     category->name = qmpi_allocate((size_t)name_length + 1, 1);
     category->description = qmpi_allocate((size_t)description_length + 1, 1);
-    BELOW(tool_id, T_category_get_info, MPI_T_CATEGORY_GET_INFO_T, index, category->name,
-          &name_length, category->description, &description_length, NULL, NULL, NULL);
+    CALL_NEXT(tool_id, T_category_get_info, MPI_T_CATEGORY_GET_INFO_T, index, category->name,
+              &name_length, category->description, &description_length, NULL, NULL, NULL);
     read_members(tool_id, index, cvars, catalogue->cvar_count, get_cvars, &category->cvars);
     read_members(tool_id, index, pvars, catalogue->pvar_count, get_pvars, &category->pvars);
     read_members(tool_id, index, categories, catalogue->category_count, get_categories,
@@ -192,7 +192,7 @@ static void read_cvars(struct catalogue *catalogue, const struct reader *reader)
         const char *reason = early_find(reader->early, variable->name, &value)
                                  ? recall(variable, &value)
                                  : read_cvar(reader->tool_id, variable, reader->has_world);
-        settle(reader->tool_id, variable, reason);
+        resolve(reader->tool_id, variable, reason);
         catalogue->early |= variable->early;
     }
 }
@@ -201,23 +201,23 @@ static void read_pvars(struct catalogue *catalogue, const struct reader *reader)
 {
     const int tool_id = reader->tool_id;
     MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
-    BELOW(tool_id, T_pvar_session_create, MPI_T_PVAR_SESSION_CREATE_T, &session);
+    CALL_NEXT(tool_id, T_pvar_session_create, MPI_T_PVAR_SESSION_CREATE_T, &session);
     for (int i = 0; i < catalogue->pvar_count; i++) {
         struct variable *variable = &catalogue->pvars[i];
         if (catalogue_read_pvar_info(tool_id, i, variable))
-            settle(tool_id, variable, read_pvar(reader, session, variable));
+            resolve(tool_id, variable, read_pvar(reader, session, variable));
     }
-    BELOW(tool_id, T_pvar_session_free, MPI_T_PVAR_SESSION_FREE_T, &session);
+    CALL_NEXT(tool_id, T_pvar_session_free, MPI_T_PVAR_SESSION_FREE_T, &session);
 }
 
 struct catalogue *catalogue_read(int tool_id, const struct watch *watch, const struct early *early,
-                                 const char *show, bool has_world)
+                                 const char *patterns, bool has_world)
 {
-    const struct reader reader = {tool_id, watch, early, show, has_world};
+    const struct reader reader = {tool_id, watch, early, patterns, has_world};
     struct catalogue *catalogue = qmpi_allocate(1, sizeof *catalogue);
-    BELOW(tool_id, T_cvar_get_num, MPI_T_CVAR_GET_NUM_T, &catalogue->cvar_count);
-    BELOW(tool_id, T_pvar_get_num, MPI_T_PVAR_GET_NUM_T, &catalogue->pvar_count);
-    BELOW(tool_id, T_category_get_num, MPI_T_CATEGORY_GET_NUM_T, &catalogue->category_count);
+    CALL_NEXT(tool_id, T_cvar_get_num, MPI_T_CVAR_GET_NUM_T, &catalogue->cvar_count);
+    CALL_NEXT(tool_id, T_pvar_get_num, MPI_T_PVAR_GET_NUM_T, &catalogue->pvar_count);
+    CALL_NEXT(tool_id, T_category_get_num, MPI_T_CATEGORY_GET_NUM_T, &catalogue->category_count);
     catalogue->cvars = qmpi_allocate((size_t)catalogue->cvar_count + 1, sizeof(struct variable));
     catalogue->pvars = qmpi_allocate((size_t)catalogue->pvar_count + 1, sizeof(struct variable));
     catalogue->categories =

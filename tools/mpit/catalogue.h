@@ -3,8 +3,8 @@
  * All variables and categories that there are below a layer of mpit, with their values, as they
  * were at one moment.
  */
-#ifndef QMPI_MPIT_TOOL_CATALOGUE_H
-#define QMPI_MPIT_TOOL_CATALOGUE_H
+#ifndef QMPI_TOOL_MPIT_CATALOGUE_H
+#define QMPI_TOOL_MPIT_CATALOGUE_H
 
 #include "early.h"
 #include "variable.h"
@@ -35,7 +35,7 @@ struct catalogue {
  * library is not to be asked; `show` is what the user asked for.
  */
 struct catalogue *catalogue_read(int tool_id, const struct watch *watch, const struct early *early,
-                                 const char *show, bool has_world);
+                                 const char *patterns, bool has_world);
 void catalogue_free(struct catalogue *catalogue);
 
 #endif

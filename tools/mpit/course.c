@@ -39,7 +39,7 @@ static void say_list(const struct layer *layer, const struct list *list)
         return;
     write_list(stream, layer, list);
     fclose(stream);
-    qmpi_say(text);
+    qmpi_print(text);
     free(text);
 }
 
@@ -49,9 +49,9 @@ static void save_list(const struct layer *layer, const struct list *list)
     FILE *stream = name ? fopen(name, "we") : NULL;
     const bool written = stream && write_list(stream, layer, list);
     if (!stream || fclose(stream) || !written)
-        qmpi_sayf("mpit (layer %d): cannot write %s: %s\n"
-                  "  hint: give output= a file in a folder that can be written to",
-                  layer->tool_id, name ? name : layer->output, strerror(errno));
+        qmpi_printf("mpit (layer %d): cannot write %s: %s\n"
+                    "  hint: give output= a file in a folder that can be written to",
+                    layer->tool_id, name ? name : layer->output, strerror(errno));
     free(name);
 }
 
@@ -63,9 +63,9 @@ static void write_catalogue(struct layer *layer, const char *moment)
         return;
     early_has_lost(&layer->early);
     struct catalogue *catalogue = catalogue_read(layer->tool_id, &layer->started, &layer->early,
-                                                 layer->show, layer->has_world);
+                                                 layer->patterns, layer->has_world);
     const struct list list = {.catalogue = catalogue,
-                              .show = layer->show,
+                              .patterns = layer->patterns,
                               .moment = moment,
                               .tool_id = layer->tool_id,
                               .rank = layer->rank};
@@ -85,21 +85,21 @@ static bool must_be_started(void *data, const struct variable *variable)
 {
     const struct layer *layer = data;
     return !variable->continuous &&
-           early_allows(&layer->early, variable->name, variable->var_class, layer->show);
+           early_allows(&layer->early, variable->name, variable->var_class, layer->patterns);
 }
 
 /* ---- Beginning and end --------------------------------------------------------------------------
  */
 
-void course_begin(struct layer *layer)
+void lifecycle_begin(struct layer *layer)
 {
     int provided;
     pthread_mutex_lock(&layer->lock);
-    if (!layer->begun && BELOW(layer->tool_id, T_init_thread, MPI_T_INIT_THREAD_T,
-                               MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS) {
+    if (!layer->begun && CALL_NEXT(layer->tool_id, T_init_thread, MPI_T_INIT_THREAD_T,
+                                   MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS) {
         layer->begun = true;
         settings_apply(layer->tool_id);
-        early_read(&layer->early, layer->at == AT_NEVER ? "" : layer->show);
+        early_read(&layer->early, layer->at == AT_NEVER ? "" : layer->patterns);
     }
     pthread_mutex_unlock(&layer->lock);
 }
@@ -109,12 +109,12 @@ static char *csv_file(const struct layer *layer)
     char *name = tool_file_name(layer->csv, layer->tool_id, layer->rank);
     if (layer->ranks == 1 || tool_file_name_is_per_process(layer->csv))
         return name;
-    char *own = qmpi_format("%s.%d", name ? name : "", layer->rank);
+    char *rank_name = qmpi_format("%s.%d", name ? name : "", layer->rank);
     free(name);
-    return own;
+    return rank_name;
 }
 
-void course_run(struct layer *layer, bool has_world)
+void lifecycle_run(struct layer *layer, bool has_world)
 {
     pthread_mutex_lock(&layer->lock);
     const bool first = layer->begun && !layer->running && !layer->ended;
@@ -142,13 +142,13 @@ void course_run(struct layer *layer, bool has_world)
     pthread_mutex_unlock(&layer->lock);
 }
 
-void course_sample(struct layer *layer)
+void lifecycle_sample(struct layer *layer)
 {
     if (layer->csv && layer->running)
         samples_write(&layer->samples, "pcontrol");
 }
 
-void course_end(struct layer *layer)
+void lifecycle_end(struct layer *layer)
 {
     pthread_mutex_lock(&layer->lock);
     if (layer->running) {
@@ -164,7 +164,7 @@ void course_end(struct layer *layer)
         layer->running = false;
         layer->ended = true;
         QMPI_Context next = NULL;
-        ((QMPI_T_finalize_t *)below_find(layer->tool_id, MPI_T_FINALIZE_T, &next))(next);
+        ((QMPI_T_finalize_t *)next_find(layer->tool_id, MPI_T_FINALIZE_T, &next))(next);
     }
     pthread_mutex_unlock(&layer->lock);
 }

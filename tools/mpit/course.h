@@ -3,8 +3,8 @@
  * What one layer of mpit does from MPI's beginning to its end: settings before, then the list or
  * the begin of following variables, at the end what there is to tell.
  */
-#ifndef QMPI_MPIT_TOOL_COURSE_H
-#define QMPI_MPIT_TOOL_COURSE_H
+#ifndef QMPI_TOOL_MPIT_COURSE_H
+#define QMPI_TOOL_MPIT_COURSE_H
 
 #include "early.h"
 #include "samples.h"
@@ -19,7 +19,7 @@ struct layer {
     enum moment at;
     bool json;
     const char *output; /* pattern; NULL: stderr; "-": stdout */
-    const char *show, *globs, *csv;
+    const char *patterns, *globs, *csv;
     pthread_mutex_t lock; /* of what follows */
     bool begun;           /* MPI_T is initialised, and settings are made */
     bool running, ended;  /* between the end of MPI_Init and MPI_Finalize */
@@ -35,15 +35,15 @@ struct layer {
  * Before MPI is initialised. MPI_T is initialised from the top of the stack, as if the application
  * did it: then layers that publish on demand do so, those above this one too.
  */
-void course_begin(struct layer *layer);
+void lifecycle_begin(struct layer *layer);
 
 /* MPI is initialised; again: does nothing. `has_world`: by MPI_Init. */
-void course_run(struct layer *layer, bool has_world);
+void lifecycle_run(struct layer *layer, bool has_world);
 
 /* MPI_Pcontrol(2). */
-void course_sample(struct layer *layer);
+void lifecycle_sample(struct layer *layer);
 
 /* MPI is about to be finalized. */
-void course_end(struct layer *layer);
+void lifecycle_end(struct layer *layer);
 
 #endif

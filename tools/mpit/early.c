@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_chosen(int index, const char *show)
+static bool is_chosen(int index, const char *patterns)
 {
     int length = 0;
     if (PMPI_T_cvar_get_info(index, NULL, &length, NULL, NULL, NULL, NULL, NULL, NULL, NULL) !=
@@ -18,7 +18,7 @@ static bool is_chosen(int index, const char *show)
         return false;
     char *name = qmpi_allocate((size_t)length + 1, 1);
     PMPI_T_cvar_get_info(index, name, &length, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-    const bool chosen = globs_match(show, name);
+    const bool chosen = globs_match(patterns, name);
     free(name);
     return chosen;
 }
@@ -43,7 +43,7 @@ static struct early_value read_value(int index)
     return value;
 }
 
-void early_read(struct early *early, const char *show)
+void early_read(struct early *early, const char *patterns)
 {
     int count = 0;
     if (PMPI_T_cvar_get_num(&count) != MPI_SUCCESS)
@@ -51,7 +51,7 @@ void early_read(struct early *early, const char *show)
     early->values = qmpi_allocate((size_t)count + 1, sizeof *early->values);
     early->count = count;
     for (int i = 0; i < count; i++) {
-        if (is_chosen(i, show))
+        if (is_chosen(i, patterns))
             early->values[i] = read_value(i);
     }
 }

@@ -9,8 +9,8 @@
  * variables have gone is not asked: of control variables those values are told that they had before
  * MPI was initialised, performance variables are read where the user has named them.
  */
-#ifndef QMPI_MPIT_TOOL_EARLY_H
-#define QMPI_MPIT_TOOL_EARLY_H
+#ifndef QMPI_TOOL_MPIT_EARLY_H
+#define QMPI_TOOL_MPIT_EARLY_H
 
 #include "value.h"
 
@@ -27,7 +27,7 @@ struct early {
 };
 
 /* Reads control variables whose names `show` chooses. MPI_T is initialised, MPI not yet. */
-void early_read(struct early *early, const char *show);
+void early_read(struct early *early, const char *patterns);
 /* The values go; whether variables have gone is still known. */
 void early_clear(struct early *early);
 

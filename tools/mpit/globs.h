@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of patterns for names: `GLOB;GLOB`, as a shell's for files. */
-#ifndef QMPI_MPIT_TOOL_GLOBS_H
-#define QMPI_MPIT_TOOL_GLOBS_H
+#ifndef QMPI_TOOL_MPIT_GLOBS_H
+#define QMPI_TOOL_MPIT_GLOBS_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What mpit prints of a catalogue. */
-#ifndef QMPI_MPIT_TOOL_LIST_H
-#define QMPI_MPIT_TOOL_LIST_H
+#ifndef QMPI_TOOL_MPIT_LIST_H
+#define QMPI_TOOL_MPIT_LIST_H
 
 #include "catalogue.h"
 
@@ -10,8 +10,8 @@
 /* What is listed, and of whom. */
 struct list {
     const struct catalogue *catalogue;
-    const char *show;   /* patterns of names; NULL: all */
-    const char *moment; /* "init" or "finalize" */
+    const char *patterns; /* patterns of names; NULL: all */
+    const char *moment;   /* "init" or "finalize" */
     int tool_id, rank;
 };
 

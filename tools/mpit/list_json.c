@@ -73,7 +73,7 @@ static json_t *list_cvars(const struct list *list)
     json_t *array = json_array();
     for (int i = 0; i < list->catalogue->cvar_count; i++) {
         const struct variable *variable = &list->catalogue->cvars[i];
-        if (!variable->name || !globs_match(list->show, variable->name))
+        if (!variable->name || !globs_match(list->patterns, variable->name))
             continue;
         json_t *object = describe(variable);
         json_object_set_new(object, "scope", json_string(word_of_scope(variable->scope)));
@@ -87,7 +87,7 @@ static json_t *list_pvars(const struct list *list)
     json_t *array = json_array();
     for (int i = 0; i < list->catalogue->pvar_count; i++) {
         const struct variable *variable = &list->catalogue->pvars[i];
-        if (!variable->name || !globs_match(list->show, variable->name))
+        if (!variable->name || !globs_match(list->patterns, variable->name))
             continue;
         json_t *object = describe(variable);
         json_object_set_new(object, "class", json_string(word_of_class(variable->var_class)));
@@ -116,7 +116,7 @@ static json_t *list_categories(const struct list *list)
     json_t *array = json_array();
     for (int i = 0; i < all->category_count; i++) {
         const struct category *category = &all->categories[i];
-        if (!globs_match(list->show, category->name))
+        if (!globs_match(list->patterns, category->name))
             continue;
         json_t *inner = json_array();
         for (int j = 0; j < category->categories.count; j++) {

@@ -15,7 +15,7 @@ static int name_width(const struct list *list, const struct variable *variables,
     int width = 4;
     for (int i = 0; i < count; i++) {
         const char *name = variables[i].name;
-        if (name && globs_match(list->show, name) && (int)strlen(name) > width)
+        if (name && globs_match(list->patterns, name) && (int)strlen(name) > width)
             width = (int)strlen(name);
     }
     return width;
@@ -68,7 +68,7 @@ static int count_shown(const struct list *list, const struct variable *variables
 {
     int shown = 0;
     for (int i = 0; i < count; i++)
-        shown += variables[i].name && globs_match(list->show, variables[i].name);
+        shown += variables[i].name && globs_match(list->patterns, variables[i].name);
     return shown;
 }
 
@@ -83,7 +83,7 @@ static void print_variables(FILE *stream, const struct list *list, const char *t
             "description");
     for (int i = 0; i < count; i++) {
         const struct variable *variable = &variables[i];
-        if (variable->name && globs_match(list->show, variable->name))
+        if (variable->name && globs_match(list->patterns, variable->name))
             print_variable(stream, variable, width,
                            are_pvars ? word_of_class(variable->var_class)
                                      : word_of_scope(variable->scope));
@@ -96,7 +96,7 @@ static void print_categories(FILE *stream, const struct list *list)
     bool begun = false;
     for (int i = 0; i < all->category_count; i++) {
         const struct category *category = &all->categories[i];
-        if (!globs_match(list->show, category->name))
+        if (!globs_match(list->patterns, category->name))
             continue;
         if (!begun)
             fprintf(stream, "categories\n  %-32s %8s %11s %10s %s\n", "name", "control",

@@ -26,26 +26,26 @@ static struct layer *layer_of(QMPI_Context context)
 
 static int init_mpi(QMPI_Context context, int *argc, char ***argv)
 {
-    course_begin(layer_of(context));
+    lifecycle_begin(layer_of(context));
     const int result = QMPIX_NEXT(context, Init)(QMPIX_NEXT_CONTEXT(context), argc, argv);
     if (result == MPI_SUCCESS)
-        course_run(layer_of(context), true);
+        lifecycle_run(layer_of(context), true);
     return result;
 }
 
 static int init_thread(QMPI_Context context, int *argc, char ***argv, int required, int *provided)
 {
-    course_begin(layer_of(context));
+    lifecycle_begin(layer_of(context));
     const int result = QMPIX_NEXT(context, Init_thread)(QMPIX_NEXT_CONTEXT(context), argc, argv,
                                                         required, provided);
     if (result == MPI_SUCCESS)
-        course_run(layer_of(context), true);
+        lifecycle_run(layer_of(context), true);
     return result;
 }
 
 static int finalize(QMPI_Context context)
 {
-    course_end(layer_of(context));
+    lifecycle_end(layer_of(context));
     return QMPIX_NEXT(context, Finalize)(QMPIX_NEXT_CONTEXT(context));
 }
 
@@ -55,7 +55,7 @@ QMPIX_PCONTROL_READER static int pcontrol(QMPI_Context context, const int level,
     QMPIX_Pcontrol_words words;
     QMPIX_PCONTROL_READ(words, level);
     if (level == 2)
-        course_sample(layer);
+        lifecycle_sample(layer);
     return QMPIX_NEXT(context, Pcontrol)(QMPIX_NEXT_CONTEXT(context), level,
                                          QMPIX_PCONTROL_PASS(words));
 }
@@ -65,14 +65,14 @@ static int session_init(QMPI_Context context, MPI_Info info, MPI_Errhandler errh
                         MPI_Session *session)
 {
     struct layer *layer = layer_of(context);
-    course_begin(layer);
+    lifecycle_begin(layer);
     const int result =
         QMPIX_NEXT(context, Session_init)(QMPIX_NEXT_CONTEXT(context), info, errhandler, session);
     if (result == MPI_SUCCESS) {
         int initialized = 0;
         __atomic_add_fetch(&layer->sessions, 1, __ATOMIC_RELAXED);
         PMPI_Initialized(&initialized);
-        course_run(layer, initialized);
+        lifecycle_run(layer, initialized);
     }
     return result;
 }
@@ -84,7 +84,7 @@ static int session_finalize(QMPI_Context context, MPI_Session *session)
     int initialized = 0;
     PMPI_Initialized(&initialized);
     if (__atomic_sub_fetch(&layer->sessions, 1, __ATOMIC_RELAXED) == 0 && !initialized)
-        course_end(layer);
+        lifecycle_end(layer);
     return QMPIX_NEXT(context, Session_finalize)(QMPIX_NEXT_CONTEXT(context), session);
 }
 #endif
@@ -112,7 +112,7 @@ static void init(int tool_id)
 #endif
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,

@@ -44,7 +44,7 @@ bool options_read(struct layer *layer)
         return false;
     layer->at = (enum moment)at;
     layer->json = format == 1;
-    QMPIX_Tool_get_option(tool_id, "show", &layer->show);
+    QMPIX_Tool_get_option(tool_id, "show", &layer->patterns);
     QMPIX_Tool_get_option(tool_id, "pvars", &layer->globs);
     if (layer->globs && !layer->csv) {
         QMPIX_Tool_fail(tool_id, "pvars= chooses what goes into a CSV file, but none is named\n"

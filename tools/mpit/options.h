@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of mpit. Those of settings are in settings.h. */
-#ifndef QMPI_MPIT_TOOL_OPTIONS_H
-#define QMPI_MPIT_TOOL_OPTIONS_H
+#ifndef QMPI_TOOL_MPIT_OPTIONS_H
+#define QMPI_TOOL_MPIT_OPTIONS_H
 
 #include "course.h"
 

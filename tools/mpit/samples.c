@@ -31,9 +31,9 @@ static bool wants(void *data, const struct variable *variable)
 
 static void say_unwritten(struct samples *samples)
 {
-    qmpi_sayf("mpit (layer %d): cannot write %s: %s\n"
-              "  hint: give csv= a file in a folder that can be written to",
-              samples->tool_id, samples->file, strerror(errno));
+    qmpi_printf("mpit (layer %d): cannot write %s: %s\n"
+                "  hint: give csv= a file in a folder that can be written to",
+                samples->tool_id, samples->file, strerror(errno));
     if (samples->stream)
         fclose(samples->stream);
     samples->stream = NULL;
@@ -126,11 +126,11 @@ static void say_unmatched(const struct samples *samples)
         const size_t length = strcspn(globs, ";");
         char *glob = qmpi_copy_part(globs, length);
         if (*glob && !is_matched(&samples->watch, glob))
-            qmpi_sayf("mpit (layer %d): pvars=: no performance variable is called '%s'\n"
-                      "  hint: `qmpi vars -t TOOLS` lists those that there are%s",
-                      samples->tool_id, glob,
-                      samples->has_left_out ? "; this MPI library's own need their whole names"
-                                            : "");
+            qmpi_printf("mpit (layer %d): pvars=: no performance variable is called '%s'\n"
+                        "  hint: `qmpi vars -t TOOLS` lists those that there are%s",
+                        samples->tool_id, glob,
+                        samples->has_left_out ? "; this MPI library's own need their whole names"
+                                              : "");
         free(glob);
         globs += length + (globs[length] == ';');
     }

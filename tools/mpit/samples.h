@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The values of chosen performance variables, again and again, as lines of a CSV file. */
-#ifndef QMPI_MPIT_TOOL_SAMPLES_H
-#define QMPI_MPIT_TOOL_SAMPLES_H
+#ifndef QMPI_TOOL_MPIT_SAMPLES_H
+#define QMPI_TOOL_MPIT_SAMPLES_H
 
 #include "early.h"
 #include "watch.h"

@@ -27,12 +27,12 @@ static char *list_items(int tool_id, MPI_T_enum enumtype, const char *text, size
     int items = 0, none = 0;
     char *all = qmpi_copy("");
     *found = false;
-    BELOW(tool_id, T_enum_get_info, MPI_T_ENUM_GET_INFO_T, enumtype, &items, NULL, &none);
+    CALL_NEXT(tool_id, T_enum_get_info, MPI_T_ENUM_GET_INFO_T, enumtype, &items, NULL, &none);
     for (int i = 0; i < items; i++) {
         char name[128] = "", number[16];
         int value = 0, size = sizeof name;
-        if (BELOW(tool_id, T_enum_get_item, MPI_T_ENUM_GET_ITEM_T, enumtype, i, &value, name,
-                  &size) != MPI_SUCCESS)
+        if (CALL_NEXT(tool_id, T_enum_get_item, MPI_T_ENUM_GET_ITEM_T, enumtype, i, &value, name,
+                      &size) != MPI_SUCCESS)
             continue;
         snprintf(number, sizeof number, "%d", value);
         if ((strlen(name) == length && !memcmp(name, text, length)) ||
@@ -114,18 +114,18 @@ static char *describe_refusal(int result)
 static char *write_value(int tool_id, struct variable *variable, const char *text)
 {
     MPI_T_cvar_handle handle;
-    int result = BELOW(tool_id, T_cvar_handle_alloc, MPI_T_CVAR_HANDLE_ALLOC_T, variable->index,
-                       NULL, &handle, &variable->count);
+    int result = CALL_NEXT(tool_id, T_cvar_handle_alloc, MPI_T_CVAR_HANDLE_ALLOC_T, variable->index,
+                           NULL, &handle, &variable->count);
     if (result != MPI_SUCCESS)
         return describe_refusal(result);
     variable->data = value_room(variable->type, variable->count);
     char *problem = variable->type->kind == VALUE_TEXT ? read_text(variable, text)
                                                        : read_elements(tool_id, variable, text);
     if (!problem) {
-        result = BELOW(tool_id, T_cvar_write, MPI_T_CVAR_WRITE_T, handle, variable->data);
+        result = CALL_NEXT(tool_id, T_cvar_write, MPI_T_CVAR_WRITE_T, handle, variable->data);
         problem = result == MPI_SUCCESS ? NULL : describe_refusal(result);
     }
-    BELOW(tool_id, T_cvar_handle_free, MPI_T_CVAR_HANDLE_FREE_T, &handle);
+    CALL_NEXT(tool_id, T_cvar_handle_free, MPI_T_CVAR_HANDLE_FREE_T, &handle);
     return problem;
 }
 
@@ -134,7 +134,7 @@ static char *set(int tool_id, const char *name, const char *text)
     int index = -1;
     struct variable variable;
     char *problem = NULL;
-    if (BELOW(tool_id, T_cvar_get_index, MPI_T_CVAR_GET_INDEX_T, name, &index) != MPI_SUCCESS ||
+    if (CALL_NEXT(tool_id, T_cvar_get_index, MPI_T_CVAR_GET_INDEX_T, name, &index) != MPI_SUCCESS ||
         !catalogue_read_cvar_info(tool_id, index, &variable))
         return qmpi_copy("there is no control variable of this name\nhint: `qmpi vars -t "
                          "TOOLS` lists those that there are");
@@ -160,13 +160,13 @@ static void report(int tool_id, const char *key, const char *value, const char *
 {
     const char *on_error = qmpi_setting("QMPI_ON_ERROR");
     const bool skips = on_error && !strcmp(on_error, "skip");
-    if (qmpi_speaks()) {
+    if (qmpi_is_reporting_process()) {
         const char *hint = strstr(problem, "\nhint: ");
         char *shown = qmpi_shorten(value);
-        qmpi_sayf("mpit (layer %d): %s=%s: %.*s%-s%s%-s", tool_id, key, shown,
-                  hint ? (int)(hint - problem) : (int)strlen(problem), problem, hint ? "\n  " : "",
-                  hint ? hint + 1 : "",
-                  skips ? "\n  the run goes on without this setting (QMPI_ON_ERROR=skip)" : "");
+        qmpi_printf("mpit (layer %d): %s=%s: %.*s%-s%s%-s", tool_id, key, shown,
+                    hint ? (int)(hint - problem) : (int)strlen(problem), problem,
+                    hint ? "\n  " : "", hint ? hint + 1 : "",
+                    skips ? "\n  the run goes on without this setting (QMPI_ON_ERROR=skip)" : "");
         free(shown);
     }
     if (!skips)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* set.NAME=VALUE: control variables that get values of their own before MPI is initialised. */
-#ifndef QMPI_MPIT_TOOL_SETTINGS_H
-#define QMPI_MPIT_TOOL_SETTINGS_H
+#ifndef QMPI_TOOL_MPIT_SETTINGS_H
+#define QMPI_TOOL_MPIT_SETTINGS_H
 
 /*
  * Sets what the layer's options say. What cannot be set is said by the one process that speaks for

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The values of variables: the datatypes that MPI_T has, as text and from text. */
-#ifndef QMPI_MPIT_TOOL_VALUE_H
-#define QMPI_MPIT_TOOL_VALUE_H
+#ifndef QMPI_TOOL_MPIT_VALUE_H
+#define QMPI_TOOL_MPIT_VALUE_H
 
 #include <mpi.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A variable of MPI_T below a layer of mpit. */
-#ifndef QMPI_MPIT_TOOL_VARIABLE_H
-#define QMPI_MPIT_TOOL_VARIABLE_H
+#ifndef QMPI_TOOL_MPIT_VARIABLE_H
+#define QMPI_TOOL_MPIT_VARIABLE_H
 
 #include "value.h"
 

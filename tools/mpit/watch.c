@@ -17,8 +17,8 @@ const char *watch_open(int tool_id, MPI_T_pvar_session session, const struct var
         return "its datatype is none of MPI_T's";
     if (bound && (variable->bind != MPI_T_BIND_MPI_COMM || !has_world))
         return "it is bound to an object";
-    const int result = BELOW(tool_id, T_pvar_handle_alloc, MPI_T_PVAR_HANDLE_ALLOC_T, session,
-                             variable->index, bound ? &world : NULL, handle, count);
+    const int result = CALL_NEXT(tool_id, T_pvar_handle_alloc, MPI_T_PVAR_HANDLE_ALLOC_T, session,
+                                 variable->index, bound ? &world : NULL, handle, count);
     return result == MPI_SUCCESS ? NULL : "it gives no handle";
 }
 
@@ -33,7 +33,8 @@ static void follow(struct watch *watch, const struct variable *variable)
                    &watched->count))
         return;
     if (!variable->continuous)
-        BELOW(watch->tool_id, T_pvar_start, MPI_T_PVAR_START_T, watch->session, watched->handle);
+        CALL_NEXT(watch->tool_id, T_pvar_start, MPI_T_PVAR_START_T, watch->session,
+                  watched->handle);
     watched->index = variable->index;
     watched->name = qmpi_copy(variable->name);
     watched->var_class = variable->var_class;
@@ -46,7 +47,7 @@ void watch_extend(struct watch *watch)
     int count = 0;
     if (watch->session == MPI_T_PVAR_SESSION_NULL)
         return;
-    BELOW(watch->tool_id, T_pvar_get_num, MPI_T_PVAR_GET_NUM_T, &count);
+    CALL_NEXT(watch->tool_id, T_pvar_get_num, MPI_T_PVAR_GET_NUM_T, &count);
     for (; watch->seen < count; watch->seen++) {
         struct variable variable;
         if (!catalogue_read_pvar_info(watch->tool_id, watch->seen, &variable))
@@ -65,7 +66,7 @@ void watch_begin(struct watch *watch, int tool_id, bool has_world,
                             .wants = wants,
                             .data = data,
                             .session = MPI_T_PVAR_SESSION_NULL};
-    if (BELOW(tool_id, T_pvar_session_create, MPI_T_PVAR_SESSION_CREATE_T, &watch->session) !=
+    if (CALL_NEXT(tool_id, T_pvar_session_create, MPI_T_PVAR_SESSION_CREATE_T, &watch->session) !=
         MPI_SUCCESS)
         watch->session = MPI_T_PVAR_SESSION_NULL;
     watch_extend(watch);
@@ -87,8 +88,8 @@ const struct watched *watch_find(const struct watch *watch, int index)
 void *watch_read(const struct watch *watch, const struct watched *watched)
 {
     void *data = value_room(watched->type, watched->count);
-    if (BELOW(watch->tool_id, T_pvar_read, MPI_T_PVAR_READ_T, watch->session, watched->handle,
-              data) == MPI_SUCCESS)
+    if (CALL_NEXT(watch->tool_id, T_pvar_read, MPI_T_PVAR_READ_T, watch->session, watched->handle,
+                  data) == MPI_SUCCESS)
         return data;
     free(data);
     return NULL;
@@ -97,12 +98,12 @@ void *watch_read(const struct watch *watch, const struct watched *watched)
 void watch_end(struct watch *watch)
 {
     for (int i = 0; i < watch->count; i++) {
-        BELOW(watch->tool_id, T_pvar_handle_free, MPI_T_PVAR_HANDLE_FREE_T, watch->session,
-              &watch->all[i].handle);
+        CALL_NEXT(watch->tool_id, T_pvar_handle_free, MPI_T_PVAR_HANDLE_FREE_T, watch->session,
+                  &watch->all[i].handle);
         free(watch->all[i].name);
     }
     if (watch->session != MPI_T_PVAR_SESSION_NULL)
-        BELOW(watch->tool_id, T_pvar_session_free, MPI_T_PVAR_SESSION_FREE_T, &watch->session);
+        CALL_NEXT(watch->tool_id, T_pvar_session_free, MPI_T_PVAR_SESSION_FREE_T, &watch->session);
     free(watch->all);
     *watch = (struct watch){.session = MPI_T_PVAR_SESSION_NULL};
 }

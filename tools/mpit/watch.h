@@ -3,8 +3,8 @@
  * Performance variables that are followed for some time: a session with a started handle for each.
  * Those that appear later are taken in when they do.
  */
-#ifndef QMPI_MPIT_TOOL_WATCH_H
-#define QMPI_MPIT_TOOL_WATCH_H
+#ifndef QMPI_TOOL_MPIT_WATCH_H
+#define QMPI_TOOL_MPIT_WATCH_H
 
 #include "value.h"
 

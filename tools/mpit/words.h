@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The constants of MPI_T in words: the standard's names in lower case, without their prefix. "?":
  * the standard has no such constant. */
-#ifndef QMPI_MPIT_TOOL_WORDS_H
-#define QMPI_MPIT_TOOL_WORDS_H
+#ifndef QMPI_TOOL_MPIT_WORDS_H
+#define QMPI_TOOL_MPIT_WORDS_H
 
 const char *word_of_verbosity(int verbosity); /* "user_basic" */
 const char *word_of_class(int var_class);     /* "counter" */

@@ -33,14 +33,14 @@ void build_calls(struct profile_calls *calls, const struct stats *stats, double 
 /* ---- Peers, communicators, files ----------------------------------------------------------------
  */
 
-static bool sum_cells(const struct layer *layer, struct table *sum)
+static bool sum_matrix(const struct layer *layer, struct table *sum)
 {
-    bool good = table_make(sum, 1, sizeof(struct cell_row));
+    bool good = table_make(sum, 1, sizeof(struct matrix_row));
     for (const struct thread *thread = threads_first(layer->tool_id); good && thread;
          thread = thread->next) {
         struct table_place place = {0};
-        for (const struct cell_row *its; good && (its = table_next(&thread->cells, &place));) {
-            struct cell_row *cell = table_get(sum, &its->key, 1);
+        for (const struct matrix_row *its; good && (its = table_next(&thread->matrix, &place));) {
+            struct matrix_row *cell = table_get(sum, &its->key, 1);
             good = cell != NULL;
             if (good) {
                 cell->messages += __atomic_load_n(&its->messages, __ATOMIC_RELAXED);
@@ -56,13 +56,13 @@ static bool build_matrix(struct profile_result *result, const struct layer *laye
 {
     struct table sum = {0};
     struct table_place place = {0};
-    bool good = sum_cells(layer, &sum);
+    bool good = sum_matrix(layer, &sum);
     result->matrix = good ? calloc(sum.count + 1, sizeof *result->matrix) : NULL;
-    struct profile_cell *self = NULL;
-    for (const struct cell_row *its; result->matrix && (its = table_next(&sum, &place));) {
+    struct profile_matrix_entry *self = NULL;
+    for (const struct matrix_row *its; result->matrix && (its = table_next(&sum, &place));) {
         const int other = (int)(its->key >> 1);
-        struct profile_cell *cell =
-            other == layer->rank && self ? self : &result->matrix[result->cell_count++];
+        struct profile_matrix_entry *cell =
+            other == layer->rank && self ? self : &result->matrix[result->matrix_entry_count++];
         cell->from = its->key & 1 ? layer->rank : other;
         cell->to = its->key & 1 ? other : layer->rank;
         cell->messages += its->messages;
@@ -177,7 +177,8 @@ static bool build_process(struct profile_result *result, const struct layer *lay
     return process->host != NULL;
 }
 
-static bool build_head(struct profile_result *result, const struct layer *layer, const char *ending)
+static bool build_head(struct profile_result *result, const struct layer *layer,
+                       const char *termination)
 {
     result->tool_id = layer->tool_id;
     result->ranks = 1;
@@ -185,13 +186,13 @@ static bool build_head(struct profile_result *result, const struct layer *layer,
     result->program = strdup(modules_program());
     result->mpi = strdup(layer->mpi ? layer->mpi : "");
     result->begin = strdup(layer->begin);
-    result->ending = ending ? strdup(ending) : NULL;
+    result->termination = termination ? strdup(termination) : NULL;
     result->unfinished_receives = receives_unfinished(layer->tool_id);
-    return result->program && result->mpi && result->begin && (!ending || result->ending);
+    return result->program && result->mpi && result->begin && (!termination || result->termination);
 }
 
 /* NULL: memory is out. */
-static struct profile_result *build_with(struct layer *layer, const char *ending,
+static struct profile_result *build_with(struct layer *layer, const char *termination,
                                          const struct flights_seen *flights, bool crashed)
 {
     const double tick = tool_clock_tick();
@@ -200,7 +201,7 @@ static struct profile_result *build_with(struct layer *layer, const char *ending
         return NULL;
     const bool locked = profile_lock(layer, crashed);
     const bool good =
-        build_head(result, layer, ending) && build_functions(result, layer, flights, tick) &&
+        build_head(result, layer, termination) && build_functions(result, layer, flights, tick) &&
         build_regions(result, layer, flights, tick) &&
         build_callsites(result, layer, flights, tick) && build_matrix(result, layer) &&
         build_communicators(result, layer, flights, tick) &&
@@ -215,13 +216,14 @@ static struct profile_result *build_with(struct layer *layer, const char *ending
 
 /* A call that has ended meanwhile may have been counted both as one that has ended and as one under
  * way: then all is made anew without it. */
-struct profile_result *build_result(struct layer *layer, const char *ending, bool crashed)
+struct profile_result *build_result(struct layer *layer, const char *termination, bool crashed)
 {
     struct profile_result *result;
     struct flights_seen flights = {NULL, 0};
-    if (ending && !flights_see(&flights, layer->tool_id))
+    if (termination && !flights_see(&flights, layer->tool_id))
         return NULL;
-    while ((result = build_with(layer, ending, &flights, crashed)) && !flights_see_again(&flights))
+    while ((result = build_with(layer, termination, &flights, crashed)) &&
+           !flights_see_again(&flights))
         profile_result_free(result);
     free(flights.all);
     return result;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What this process has noted so far, of all its threads, as a result of one rank. */
-#ifndef QMPI_PROFILE_BUILD_H
-#define QMPI_PROFILE_BUILD_H
+#ifndef QMPI_TOOL_PROFILE_BUILD_H
+#define QMPI_TOOL_PROFILE_BUILD_H
 
 #include "layer.h"
 #include "profile/result.h"
@@ -12,6 +12,6 @@
  * NULL: then MPI ends. `ending` is the result's; `crashed`: locks that are held are passed
  * by. To be freed with profile_result_free; NULL: memory is out.
  */
-struct profile_result *build_result(struct layer *layer, const char *ending, bool crashed);
+struct profile_result *build_result(struct layer *layer, const char *termination, bool crashed);
 
 #endif

@@ -70,18 +70,18 @@ static void add_same(struct profile_callsite *into, struct profile_callsite *fro
     profile_callsite_clear(from);
 }
 
-static void join_same(struct profile_result *result)
+static void combine_same(struct profile_result *result)
 {
     struct profile_callsite *all = result->callsites;
-    size_t kept = 0;
+    size_t saved = 0;
     qsort(all, result->callsite_count, sizeof *all, merge_callsites.compare);
     for (size_t i = 0; i < result->callsite_count; i++) {
-        if (kept && !merge_callsites.compare(&all[kept - 1], &all[i]))
-            add_same(&all[kept - 1], &all[i]);
+        if (saved && !merge_callsites.compare(&all[saved - 1], &all[i]))
+            add_same(&all[saved - 1], &all[i]);
         else
-            all[kept++] = all[i];
+            all[saved++] = all[i];
     }
-    result->callsite_count = kept;
+    result->callsite_count = saved;
 }
 
 /* A place that was noted when a call began has none while the call is not noted itself. */
@@ -102,7 +102,7 @@ bool build_callsites(struct profile_result *result, const struct layer *layer,
         good = !site_of(site, depth)->stats.calls ||
                fill(&result->callsites[result->callsite_count++], site, depth, tick);
     if (good)
-        join_same(result);
+        combine_same(result);
     table_free(&sum);
     return good;
 }

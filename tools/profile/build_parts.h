@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of a process's result that are made elsewhere than in build.c, and what they share. */
-#ifndef QMPI_PROFILE_BUILD_PARTS_H
-#define QMPI_PROFILE_BUILD_PARTS_H
+#ifndef QMPI_TOOL_PROFILE_BUILD_PARTS_H
+#define QMPI_TOOL_PROFILE_BUILD_PARTS_H
 
 #include "layer.h"
 #include "profile/result.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-static atomic_bool struck; /* by a signal that ends the process */
+static atomic_bool on_fatal_signal; /* by a signal that ends the process */
 
 /* Waits until `when` or until it is to stop: then false. */
 static bool wait_until(struct saving *saving, const struct timespec *when)
@@ -30,8 +30,8 @@ static bool wait_until(struct saving *saving, const struct timespec *when)
 static void save(struct layer *layer)
 {
     atomic_store(&layer->saving.writes, true);
-    if (!atomic_load(&struck) && !atomic_load(&layer->reported))
-        own_checkpoint(layer);
+    if (!atomic_load(&on_fatal_signal) && !atomic_load(&layer->reported))
+        process_checkpoint(layer);
     atomic_store(&layer->saving.writes, false);
 }
 
@@ -73,8 +73,8 @@ void checkpoint_start(struct layer *layer)
     const int problem = create(layer);
     layer->saving.runs = !problem;
     if (problem)
-        qmpi_sayf("profile (layer %d): rank %d: no checkpoints: no thread for them: %s",
-                  layer->tool_id, layer->rank, strerror(problem));
+        qmpi_printf("profile (layer %d): rank %d: no checkpoints: no thread for them: %s",
+                    layer->tool_id, layer->rank, strerror(problem));
 }
 
 static void stop(struct layer *layer)
@@ -101,7 +101,7 @@ void checkpoint_strike(void)
 {
     enum { MILLISECONDS = 2000 };
     const struct timespec pause = {0, 1000000};
-    atomic_store(&struck, true);
+    atomic_store(&on_fatal_signal, true);
     for (struct layer *layer = profile_layers; layer; layer = layer->next) {
         for (int i = 0; atomic_load(&layer->saving.writes) && i < MILLISECONDS; i++)
             nanosleep(&pause, NULL);

@@ -4,8 +4,8 @@
  * of. By a thread of ours, so that a process in a long computation is saved, too; it makes no MPI
  * call and takes no signal.
  */
-#ifndef QMPI_PROFILE_CHECKPOINT_H
-#define QMPI_PROFILE_CHECKPOINT_H
+#ifndef QMPI_TOOL_PROFILE_CHECKPOINT_H
+#define QMPI_TOOL_PROFILE_CHECKPOINT_H
 
 struct layer;
 

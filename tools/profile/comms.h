@@ -4,8 +4,8 @@
  * when it is freed these go to all freed ones of its name and processes, and the number to the next
  * communicator. So memory is bound by the communicators alive and by the different names.
  */
-#ifndef QMPI_PROFILE_COMMS_H
-#define QMPI_PROFILE_COMMS_H
+#ifndef QMPI_TOOL_PROFILE_COMMS_H
+#define QMPI_TOOL_PROFILE_COMMS_H
 
 #include "handles.h"
 #include "threads.h"

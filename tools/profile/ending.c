@@ -40,16 +40,16 @@ static pid_t copy_process(void)
 
 static void write_in_child(const char *name)
 {
-    char ending[32];
+    char termination[32];
     sigset_t none;
     tool_signals_set_default();
     signal(SIGXFSZ, SIG_IGN); /* too large a file is an error of its writing */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     alarm(PATIENCE);
-    snprintf(ending, sizeof ending, "signal %s", name);
+    snprintf(termination, sizeof termination, "signal %s", name);
     for (struct layer *layer = profile_layers; layer; layer = layer->next)
-        own_leave(layer, ending, true);
+        process_leave(layer, termination, true);
     _exit(0);
 }
 
@@ -93,7 +93,7 @@ static bool wants(void)
     return profile_is_owner() && !all_reported();
 }
 
-static void struck(int number, const char *name)
+static void on_fatal_signal(int number, const char *name)
 {
     (void)number;
     checkpoint_strike();
@@ -107,14 +107,14 @@ static void struck(int number, const char *name)
 /* ---- Watching -----------------------------------------------------------------------------------
  */
 
-void ending_watch(void)
+void termination_watch(void)
 {
-    static const struct tool_signals user = {wants, struck};
+    static const struct tool_signals user = {wants, on_fatal_signal};
     if (!atomic_exchange(&watching, true))
         tool_signals_watch(&user);
 }
 
-void ending_unwatch(void)
+void termination_unwatch(void)
 {
     if (all_reported() && atomic_exchange(&watching, false))
         tool_signals_unwatch();
@@ -130,9 +130,9 @@ __attribute__((destructor)) static void leave(void)
     for (struct layer *layer = profile_layers; layer; layer = layer->next) {
         checkpoint_stop(layer);
         if (tool_sessions_are_over(&layer->sessions))
-            own_end_sessions(layer);
+            process_end_sessions(layer);
         else
-            own_leave(layer, "exit", false);
+            process_leave(layer, "exit", false);
     }
-    ending_unwatch();
+    termination_unwatch();
 }

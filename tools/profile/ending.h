@@ -8,13 +8,13 @@
  * before is left alone; one that it installs later takes our place. After ours the signal takes the
  * action that it had before, so that the process ends as it would have without us.
  */
-#ifndef QMPI_PROFILE_ENDING_H
-#define QMPI_PROFILE_ENDING_H
+#ifndef QMPI_TOOL_PROFILE_ENDING_H
+#define QMPI_TOOL_PROFILE_ENDING_H
 
 /* Begins to watch; again: does nothing. In the thread that begins MPI. */
-void ending_watch(void);
+void termination_watch(void);
 
 /* Ends, when every layer has reported. */
-void ending_unwatch(void);
+void termination_unwatch(void);
 
 #endif

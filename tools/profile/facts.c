@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-struct facts facts_all[MPI_LAST_FUNC];
+struct traits traits_all[MPI_LAST_FUNC];
 
 /* The first argument of a kind that is given by value; -1: none. */
 static signed char find(const QMPIX_Function *function, QMPIX_Kind kind)
@@ -48,38 +48,38 @@ static bool sends_plainly(const QMPIX_Function *function)
            parameters[SEND_COMM].kind == QMPIX_KIND_COMM;
 }
 
-static void describe_receives(struct facts *facts, const QMPIX_Function *function)
+static void describe_receives(struct traits *traits, const QMPIX_Function *function)
 {
-    facts->receives = (unsigned char)receives_role(function);
-    facts->completion = (unsigned char)receives_completion(function);
-    facts->source = facts->receives == RECEIVES_POSTS ? find_source(function) : -1;
+    traits->receives = (unsigned char)receives_role(function);
+    traits->completion = (unsigned char)receives_completion(function);
+    traits->source = traits->receives == RECEIVES_POSTS ? find_source(function) : -1;
 }
 
-static void describe(struct facts *facts, const QMPIX_Function *function)
+static void describe(struct traits *traits, const QMPIX_Function *function)
 {
     const enum QMPI_Functions_enum number = function->number;
-    describe_receives(facts, function);
-    const bool completes = facts->receives == RECEIVES_COMPLETES;
-    const bool starts = facts->receives == RECEIVES_STARTS;
-    facts->reads_peer = function->group == QMPIX_GROUP_ONE_SIDED;
-    facts->has_transfers =
-        starts || facts->reads_peer || function->group == QMPIX_GROUP_POINT_TO_POINT;
-    facts->has_bytes =
+    describe_receives(traits, function);
+    const bool completes = traits->receives == RECEIVES_COMPLETES;
+    const bool starts = traits->receives == RECEIVES_STARTS;
+    traits->reads_peer = function->group == QMPIX_GROUP_ONE_SIDED;
+    traits->has_transfers =
+        starts || traits->reads_peer || function->group == QMPIX_GROUP_POINT_TO_POINT;
+    traits->has_bytes =
         starts || function->group == QMPIX_GROUP_COLLECTIVE || function->group == QMPIX_GROUP_IO;
-    facts->comm = find(function, QMPIX_KIND_COMM);
-    facts->file = find(function, QMPIX_KIND_FILE);
-    facts->waits = function->group == QMPIX_GROUP_COLLECTIVE && facts->comm >= 0 &&
-                   number != MPI_BARRIER_T && !takes(function, QMPIX_KIND_REQUEST);
-    facts->has_error = function->result == QMPIX_KIND_INT;
-    facts->is_steered = steer_concerns(number);
-    facts->sends_plainly = sends_plainly(function);
-    facts->carries = facts->has_transfers || facts->has_bytes;
-    facts->begins_simply = !facts->is_steered && !completes && facts->receives != RECEIVES_FREES;
-    facts->ends_simply = !facts->is_steered && !completes && facts->receives != RECEIVES_MAKES;
-    facts->has_places = facts->is_steered || facts->file >= 0;
+    traits->comm = find(function, QMPIX_KIND_COMM);
+    traits->file = find(function, QMPIX_KIND_FILE);
+    traits->waits = function->group == QMPIX_GROUP_COLLECTIVE && traits->comm >= 0 &&
+                    number != MPI_BARRIER_T && !takes(function, QMPIX_KIND_REQUEST);
+    traits->has_error = function->result == QMPIX_KIND_INT;
+    traits->is_steered = control_concerns(number);
+    traits->sends_plainly = sends_plainly(function);
+    traits->carries = traits->has_transfers || traits->has_bytes;
+    traits->begins_simply = !traits->is_steered && !completes && traits->receives != RECEIVES_FREES;
+    traits->ends_simply = !traits->is_steered && !completes && traits->receives != RECEIVES_MAKES;
+    traits->has_places = traits->is_steered || traits->file >= 0;
 }
 
-void facts_find(void)
+void traits_find(void)
 {
     static bool found;
     if (found)
@@ -87,14 +87,14 @@ void facts_find(void)
     found = true;
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
         const QMPIX_Function *function;
-        facts_all[number].comm = facts_all[number].file = facts_all[number].source = -1;
+        traits_all[number].comm = traits_all[number].file = traits_all[number].source = -1;
         if (QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) == MPI_SUCCESS)
-            describe(&facts_all[number], function);
+            describe(&traits_all[number], function);
     }
 }
 
-void facts_let_wait(void)
+void traits_let_wait(void)
 {
     for (int number = 0; number < MPI_LAST_FUNC; number++)
-        facts_all[number].begins_simply &= !facts_all[number].waits;
+        traits_all[number].begins_simply &= !traits_all[number].waits;
 }

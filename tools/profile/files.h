@@ -3,8 +3,8 @@
  * The files that a layer saw opened, by the names that they were opened under. A name has a number,
  * under which each thread notes the calls on it; a handle leads to its name's number.
  */
-#ifndef QMPI_PROFILE_FILES_H
-#define QMPI_PROFILE_FILES_H
+#ifndef QMPI_TOOL_PROFILE_FILES_H
+#define QMPI_TOOL_PROFILE_FILES_H
 
 #include "handles.h"
 #include "threads.h"

@@ -133,12 +133,12 @@ bool flights_see(struct flights_seen *seen, int tool_id)
 
 bool flights_see_again(struct flights_seen *seen)
 {
-    size_t kept = 0;
+    size_t saved = 0;
     for (size_t i = 0; i < seen->count; i++) {
         if (GET(seen->all[i].flight->since) == seen->all[i].since)
-            seen->all[kept++] = seen->all[i];
+            seen->all[saved++] = seen->all[i];
     }
-    const bool all = kept == seen->count;
-    seen->count = kept;
+    const bool all = saved == seen->count;
+    seen->count = saved;
     return all;
 }

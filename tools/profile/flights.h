@@ -5,8 +5,8 @@
  * saves the process while it hangs, or is killed, reads them all, and sees each whole or not at
  * all.
  */
-#ifndef QMPI_PROFILE_FLIGHTS_H
-#define QMPI_PROFILE_FLIGHTS_H
+#ifndef QMPI_TOOL_PROFILE_FLIGHTS_H
+#define QMPI_TOOL_PROFILE_FLIGHTS_H
 
 #include "toolkit/clock.h"
 
@@ -81,7 +81,7 @@ static inline void flights_wait(struct flight *flight, uint64_t ticks)
 }
 
 /* From now on, or anew, it can be seen, since `since`. Those that do not count never are. */
-static inline void flights_show(struct flight *flight, enum flight_state state, uint64_t since)
+static inline void flights_publish(struct flight *flight, enum flight_state state, uint64_t since)
 {
     FLIGHT_PUT(flight->state, state);
     FLIGHT_PUT(flight->since, since);

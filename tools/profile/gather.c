@@ -40,7 +40,7 @@ static void add_notice(struct notice *sum, const struct notice *more)
     sum->unmatched += more->unmatched;
 }
 
-static struct notice own_notice(const struct layer *layer)
+static struct notice process_notice(const struct layer *layer)
 {
     struct notice notice = {.unmatched = layer->regions.unmatched, .unmatched_rank = layer->rank};
     memcpy(notice.unmatched_name, layer->regions.first_unmatched, sizeof notice.unmatched_name);
@@ -50,14 +50,14 @@ static struct notice own_notice(const struct layer *layer)
 static void say(const struct layer *layer, const struct notice *notice)
 {
     if (notice->lost)
-        qmpi_sayf("profile (layer %d): out of memory: the data of %llu ranks or more are missing",
-                  layer->tool_id, notice->lost);
+        qmpi_printf("profile (layer %d): out of memory: the data of %llu ranks or more are missing",
+                    layer->tool_id, notice->lost);
     if (notice->unmatched)
-        qmpi_sayf("profile (layer %d): %llu times MPI_Pcontrol(-1, name) ended a region that was "
-                  "not open: \"%s\" on rank %d first; ignored\n"
-                  "  hint: begin it with MPI_Pcontrol(1, name) in the same process",
-                  layer->tool_id, notice->unmatched, notice->unmatched_name,
-                  notice->unmatched_rank);
+        qmpi_printf("profile (layer %d): %llu times MPI_Pcontrol(-1, name) ended a region that was "
+                    "not open: \"%s\" on rank %d first; ignored\n"
+                    "  hint: begin it with MPI_Pcontrol(1, name) in the same process",
+                    layer->tool_id, notice->unmatched, notice->unmatched_name,
+                    notice->unmatched_rank);
 }
 
 /* A message may hold no more than an int counts. */
@@ -121,7 +121,7 @@ static bool take_result(struct profile_result **result, struct notice *notice, i
 static bool gather(struct layer *layer, MPI_Comm comm)
 {
     int rank, size;
-    struct notice notice = own_notice(layer);
+    struct notice notice = process_notice(layer);
     if (PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
         PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS)
         return false;
@@ -139,8 +139,9 @@ static bool gather(struct layer *layer, MPI_Comm comm)
     if (good && rank == 0)
         say(layer, &notice);
     if (good && rank == 0 && result) {
-        own_remove_checkpoint(layer); /* first: with %r in output= it may have the result's name */
-        own_write_all(layer, result);
+        process_remove_checkpoint(
+            layer); /* first: with %r in output= it may have the result's name */
+        process_write_all(layer, result);
         result = NULL;
     }
     profile_result_free(result);
@@ -152,7 +153,7 @@ static void finish(struct layer *layer, bool good)
     if (!good)
         return; /* this process reports for itself when it exits */
     atomic_store(&layer->reported, true);
-    own_remove_checkpoint(layer);
+    process_remove_checkpoint(layer);
 }
 
 void gather_on(struct layer *layer, MPI_Comm comm)
@@ -164,6 +165,6 @@ void gather_on(struct layer *layer, MPI_Comm comm)
 void gather_world(struct layer *layer)
 {
     MPI_Comm comm;
-    if (tool_own_comm(&comm))
+    if (tool_private_comm(&comm))
         gather_on(layer, comm);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Brings the results of all ranks together, by a tree of messages on a communicator of our own. */
-#ifndef QMPI_PROFILE_GATHER_H
-#define QMPI_PROFILE_GATHER_H
+#ifndef QMPI_TOOL_PROFILE_GATHER_H
+#define QMPI_TOOL_PROFILE_GATHER_H
 
 #include "layer.h"
 

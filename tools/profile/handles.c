@@ -7,19 +7,19 @@
 enum { FIRST_BITS = 4 };
 
 /* The handle's cell, or the free one where it belongs. */
-static struct handle_cell *cell_of(struct handle_map *map, uint64_t handle)
+static struct handle_slot *slot_of(struct handle_map *map, uint64_t handle)
 {
     const size_t mask = ((size_t)1 << map->bits) - 1;
     size_t place = handles_place(map, handle);
-    while (map->cells[place].state != HANDLE_FREE && map->cells[place].handle != handle)
+    while (map->matrix[place].state != HANDLE_FREE && map->matrix[place].handle != handle)
         place = (place + 1) & mask;
-    return &map->cells[place];
+    return &map->matrix[place];
 }
 
 static struct handle_map *make_map(int bits)
 {
     struct handle_map *map =
-        calloc(1, sizeof *map + ((size_t)1 << bits) * sizeof(struct handle_cell));
+        calloc(1, sizeof *map + ((size_t)1 << bits) * sizeof(struct handle_slot));
     if (map)
         map->bits = bits;
     return map;
@@ -32,7 +32,7 @@ static bool renew(struct handles *handles)
     struct handle_map *old = handles->map;
     size_t live = 0;
     for (size_t i = 0; old && i < (size_t)1 << old->bits; i++)
-        live += old->cells[i].state >= HANDLE_FIRST;
+        live += old->matrix[i].state >= HANDLE_FIRST;
     int bits = FIRST_BITS;
     while ((size_t)1 << bits < 4 * (live + 1))
         bits++;
@@ -40,8 +40,8 @@ static bool renew(struct handles *handles)
     if (!map)
         return false;
     for (size_t i = 0; old && i < (size_t)1 << old->bits; i++) {
-        if (old->cells[i].state >= HANDLE_FIRST)
-            *cell_of(map, old->cells[i].handle) = old->cells[i];
+        if (old->matrix[i].state >= HANDLE_FIRST)
+            *slot_of(map, old->matrix[i].handle) = old->matrix[i];
     }
     map->older = old;
     handles->used = live;
@@ -57,12 +57,12 @@ static void note_change(struct handles *handles)
 
 bool handles_set(struct handles *handles, uint64_t handle, int number)
 {
-    struct handle_cell *cell = handles->map ? cell_of(handles->map, handle) : NULL;
+    struct handle_slot *cell = handles->map ? slot_of(handles->map, handle) : NULL;
     if (!cell || cell->state == HANDLE_FREE) {
         if ((!handles->map || 2 * (handles->used + 1) > (size_t)1 << handles->map->bits) &&
             !renew(handles))
             return false;
-        cell = cell_of(handles->map, handle);
+        cell = slot_of(handles->map, handle);
         cell->handle = handle;
         handles->used++;
     }
@@ -73,7 +73,7 @@ bool handles_set(struct handles *handles, uint64_t handle, int number)
 
 void handles_remove(struct handles *handles, uint64_t handle)
 {
-    struct handle_cell *cell = handles->map ? cell_of(handles->map, handle) : NULL;
+    struct handle_slot *cell = handles->map ? slot_of(handles->map, handle) : NULL;
     if (!cell || cell->state == HANDLE_FREE)
         return;
     __atomic_store_n(&cell->state, (int64_t)HANDLE_REMOVED, __ATOMIC_RELEASE);

@@ -4,15 +4,15 @@
  * Read by every call, without a lock; changed under the layer's lock when an object is first seen
  * and when it is freed, after which MPI may give its handle to another one.
  */
-#ifndef QMPI_PROFILE_HANDLES_H
-#define QMPI_PROFILE_HANDLES_H
+#ifndef QMPI_TOOL_PROFILE_HANDLES_H
+#define QMPI_TOOL_PROFILE_HANDLES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-struct handle_cell {
+struct handle_slot {
     uint64_t handle;
     int64_t state; /* HANDLE_FREE, HANDLE_REMOVED, or the number + HANDLE_FIRST */
 };
@@ -21,7 +21,7 @@ enum { HANDLE_FREE = 0, HANDLE_REMOVED = 1, HANDLE_FIRST = 2 };
 struct handle_map {
     int bits;
     struct handle_map *older; /* readers may still be in it */
-    struct handle_cell cells[];
+    struct handle_slot matrix[];
 };
 
 struct handles {
@@ -54,7 +54,7 @@ static inline int handles_find(const struct handles *handles, uint64_t handle)
     const size_t mask = ((size_t)1 << map->bits) - 1;
     size_t place = handles_place(map, handle);
     for (;; place = (place + 1) & mask) {
-        const struct handle_cell *cell = &map->cells[place];
+        const struct handle_slot *cell = &map->matrix[place];
         const int64_t state = __atomic_load_n(&cell->state, __ATOMIC_ACQUIRE);
         if (state == HANDLE_FREE)
             return -1;

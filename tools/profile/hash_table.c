@@ -11,7 +11,7 @@ enum { FIRST_BITS = 5, LARGEST_BLOCK = 1024 };
 struct table_block {
     struct table_block *next;
     size_t capacity, count;
-    _Alignas(uint64_t) char rows[];
+    _Alignas(uint64_t) char entries[];
 };
 
 static void *take(const struct table *table, size_t size)
@@ -98,7 +98,7 @@ void *table_add(struct table *table, const uint64_t *key)
     struct table_block *block = room(table);
     if (!block)
         return NULL;
-    uint64_t *row = (uint64_t *)(void *)(block->rows + block->count * table->row_size);
+    uint64_t *row = (uint64_t *)(void *)(block->entries + block->count * table->row_size);
     memcpy(row, key, table->key_words * sizeof *key);
     put(table->index, table->shift, row, table->key_words);
     table->count++;
@@ -116,7 +116,7 @@ void *table_next(const struct table *table, struct table_place *place)
             return NULL;
         *place = (struct table_place){next, 0};
     }
-    return place->block ? place->block->rows + place->at++ * table->row_size : NULL;
+    return place->block ? place->block->entries + place->at++ * table->row_size : NULL;
 }
 
 void *table_seek(const struct table *table, uint64_t key)

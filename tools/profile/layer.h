@@ -4,8 +4,8 @@
  * files and regions of the process. What calls cost and carry each thread notes for itself: see
  * threads.h.
  */
-#ifndef QMPI_PROFILE_LAYER_H
-#define QMPI_PROFILE_LAYER_H
+#ifndef QMPI_TOOL_PROFILE_LAYER_H
+#define QMPI_TOOL_PROFILE_LAYER_H
 
 #include "comms.h"
 #include "files.h"

@@ -20,7 +20,7 @@ struct amount {
 static void note_cell(struct thread *thread, int world, bool sending, uint64_t bytes)
 {
     const uint64_t key = (uint64_t)world << 1 | sending;
-    struct cell_row *cell = world < 0 ? NULL : table_get(&thread->cells, &key, 1);
+    struct matrix_row *cell = world < 0 ? NULL : table_get(&thread->matrix, &key, 1);
     if (cell) {
         note_add(&cell->messages, 1);
         note_add(&cell->bytes, bytes);
@@ -65,13 +65,13 @@ static bool find_send(const QMPIX_Call *call, struct amount *amount)
 
 /* Of MPI_Startall some operations are messages and some collectives: each knows its own. Of a
  * receive that is only posted nothing counts but whether a message will come. */
-static void find_amount(const QMPIX_Call *call, const struct facts *facts, struct amount *amount)
+static void find_amount(const QMPIX_Call *call, const struct traits *traits, struct amount *amount)
 {
-    if (facts->source >= 0)
-        amount->awaits = *(const int *)call->arguments[facts->source] != MPI_PROC_NULL;
-    else if (facts->has_transfers && !(facts->sends_plainly && find_send(call, amount)))
+    if (traits->source >= 0)
+        amount->awaits = *(const int *)call->arguments[traits->source] != MPI_PROC_NULL;
+    else if (traits->has_transfers && !(traits->sends_plainly && find_send(call, amount)))
         QMPIX_Call_for_each_transfer(call, note_transfer, amount);
-    if (facts->has_bytes) {
+    if (traits->has_bytes) {
         MPI_Count sent = 0, received = 0;
         QMPIX_Call_get_bytes(call, &sent, &received);
         amount->sent = (uint64_t)sent;
@@ -102,9 +102,9 @@ static struct numbered_row *find_number(struct table *table, int number)
 static struct numbered_row *find_comm(struct layer *layer, struct thread *thread,
                                       const QMPIX_Call *call, MPI_Comm comm)
 {
-    const struct facts *facts = &facts_all[call->function->number];
+    const struct traits *traits = &traits_all[call->function->number];
     int number = comms_find(&layer->comms, comm);
-    if (number < 0 && note_has_succeeded(call, facts) && !own_thread_interrupts())
+    if (number < 0 && note_has_succeeded(call, traits) && !thread_level_interrupts())
         number = comms_meet(layer, comm);
     return find_number(&thread->comms, number);
 }
@@ -141,10 +141,10 @@ static inline struct numbered_row *comm_of(struct layer *layer, struct thread *t
 __attribute__((noinline)) static struct numbered_row *started_comm(struct layer *layer,
                                                                    struct thread *thread,
                                                                    const QMPIX_Call *call,
-                                                                   const struct facts *facts)
+                                                                   const struct traits *traits)
 {
     MPI_Comm comm = MPI_COMM_NULL;
-    if (!note_has_succeeded(call, facts) || QMPIX_Call_get_comm(call, &comm) != MPI_SUCCESS)
+    if (!note_has_succeeded(call, traits) || QMPIX_Call_get_comm(call, &comm) != MPI_SUCCESS)
         return NULL;
     return find_comm(layer, thread, call, comm);
 }
@@ -202,14 +202,14 @@ __attribute__((noinline)) static void note_places(struct layer *layer, struct th
                                                   const QMPIX_Call *call, const QMPIX_Word *word,
                                                   struct noted noted)
 {
-    const struct facts *facts = &facts_all[call->function->number];
-    if (facts->file >= 0) {
-        const MPI_File file = *(const MPI_File *)call->arguments[facts->file];
+    const struct traits *traits = &traits_all[call->function->number];
+    if (traits->file >= 0) {
+        const MPI_File file = *(const MPI_File *)call->arguments[traits->file];
         struct numbered_row *row = find_number(&thread->files, files_find(&layer->files, file));
         note_place(row ? &row->stats : NULL, &noted);
     }
-    if (facts->is_steered)
-        note_place(steer_stats(thread, word), &noted);
+    if (traits->is_steered)
+        note_place(control_stats(thread, word), &noted);
 }
 
 static inline void note_function(const struct noted *noted)
@@ -224,12 +224,12 @@ static inline void note_function(const struct noted *noted)
 /* ---- The call as a whole ------------------------------------------------------------------------
  */
 
-static uint64_t comm_handle(const QMPIX_Call *call, const struct facts *facts)
+static uint64_t comm_handle(const QMPIX_Call *call, const struct traits *traits)
 {
     MPI_Comm comm = MPI_COMM_NULL;
-    if (facts->comm >= 0)
-        comm = *(const MPI_Comm *)call->arguments[facts->comm];
-    else if (facts->receives == RECEIVES_STARTS)
+    if (traits->comm >= 0)
+        comm = *(const MPI_Comm *)call->arguments[traits->comm];
+    else if (traits->receives == RECEIVES_STARTS)
         QMPIX_Call_get_comm(call, &comm);
     return HANDLE_WORD(comm);
 }
@@ -237,16 +237,16 @@ static uint64_t comm_handle(const QMPIX_Call *call, const struct facts *facts)
 static void post(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
                  const struct noted *noted)
 {
-    const struct facts *facts = &facts_all[call->function->number];
-    const struct receives_origin origin = {.function = noted->function,
-                                           .site = noted->site,
-                                           .comm = noted->comm,
-                                           .comm_handle = comm_handle(call, facts),
-                                           .sent = noted->sent};
-    if (facts->receives == RECEIVES_STARTS)
-        receives_start(layer, thread, call, &origin);
+    const struct traits *traits = &traits_all[call->function->number];
+    const struct receives_post post_call = {.function = noted->function,
+                                            .site = noted->site,
+                                            .comm = noted->comm,
+                                            .comm_handle = comm_handle(call, traits),
+                                            .sent = noted->sent};
+    if (traits->receives == RECEIVES_STARTS)
+        receives_start(layer, thread, call, &post_call);
     else
-        receives_post(layer, thread, call, &origin);
+        receives_post(layer, thread, call, &post_call);
 }
 
 /* The compiler makes one of these for calls that carry something and one for the others. */
@@ -256,7 +256,7 @@ note_amount(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
             const struct amount *amount)
 {
     const int number = (int)call->function->number;
-    const struct facts *facts = &facts_all[number];
+    const struct traits *traits = &traits_all[number];
     const uint64_t node =
         (uint64_t)atomic_load_explicit(&layer->regions.node, memory_order_relaxed);
     struct noted noted;
@@ -266,9 +266,9 @@ note_amount(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
     noted.received = amount ? amount->received : 0;
     noted.function = find_function(thread, number, node);
     noted.site = flight ? flight->site : sites_find(thread, call, layer->options.depth);
-    noted.comm = facts->comm >= 0 ? comm_of(layer, thread, call, noted.site, facts->comm)
-                 : facts->receives == RECEIVES_STARTS ? started_comm(layer, thread, call, facts)
-                                                      : NULL;
+    noted.comm = traits->comm >= 0 ? comm_of(layer, thread, call, noted.site, traits->comm)
+                 : traits->receives == RECEIVES_STARTS ? started_comm(layer, thread, call, traits)
+                                                       : NULL;
     if (__builtin_expect(noted.function != NULL, 1))
         note_function(&noted);
     if (__builtin_expect(noted.site != NULL, 1))
@@ -277,7 +277,7 @@ note_amount(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
         note_call(&noted.comm->stats, noted.time);
     if (amount || __builtin_expect(noted.wait != 0, 0))
         note_rests(&noted);
-    if (__builtin_expect(facts->has_places, 0))
+    if (__builtin_expect(traits->has_places, 0))
         note_places(layer, thread, call, word, noted);
     if (amount && amount->awaits)
         post(layer, thread, call, &noted);
@@ -288,11 +288,11 @@ note_amount(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
 void note_carrying(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
                    const QMPIX_Word *word, const struct flight *flight, uint64_t now)
 {
-    const struct facts *facts = &facts_all[call->function->number];
-    const bool starts = facts->receives == RECEIVES_STARTS;
-    const bool posts = starts || facts->receives == RECEIVES_POSTS;
-    struct amount amount = {.thread = thread, .reads_peer = facts->reads_peer, .posts = posts};
-    find_amount(call, facts, &amount);
+    const struct traits *traits = &traits_all[call->function->number];
+    const bool starts = traits->receives == RECEIVES_STARTS;
+    const bool posts = starts || traits->receives == RECEIVES_POSTS;
+    struct amount amount = {.thread = thread, .reads_peer = traits->reads_peer, .posts = posts};
+    find_amount(call, traits, &amount);
     amount.awaits = posts && (starts || amount.awaits);
     note_amount(layer, thread, call, word, flight, now, &amount);
 }

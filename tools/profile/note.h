@@ -4,17 +4,17 @@
  * function, call site, communicator or file, and peers. The way of the usual call is short: most
  * functions carry nothing, and what is rare is out of line.
  */
-#ifndef QMPI_PROFILE_NOTE_H
-#define QMPI_PROFILE_NOTE_H
+#ifndef QMPI_TOOL_PROFILE_NOTE_H
+#define QMPI_TOOL_PROFILE_NOTE_H
 
 #include "facts.h"
 #include "layer.h"
 
 #include <qmpi/observer.h>
 
-static inline bool note_has_succeeded(const QMPIX_Call *call, const struct facts *facts)
+static inline bool note_has_succeeded(const QMPIX_Call *call, const struct traits *traits)
 {
-    return !facts->has_error || !call->result || *(const int *)call->result == MPI_SUCCESS;
+    return !traits->has_error || !call->result || *(const int *)call->result == MPI_SUCCESS;
 }
 
 /* Notes a call that carries something, and one that does not. `flight`: what was noted of it when
@@ -27,8 +27,8 @@ void note_plainly(struct layer *layer, struct thread *thread, const QMPIX_Call *
 static inline void note(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
                         const QMPIX_Word *word, const struct flight *flight, uint64_t now)
 {
-    const struct facts *facts = &facts_all[call->function->number];
-    if (facts->carries && note_has_succeeded(call, facts))
+    const struct traits *traits = &traits_all[call->function->number];
+    if (traits->carries && note_has_succeeded(call, traits))
         note_carrying(layer, thread, call, word, flight, now);
     else
         note_plainly(layer, thread, call, word, flight, now);

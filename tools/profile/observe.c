@@ -24,52 +24,53 @@ static uint64_t wait_for_others(const QMPIX_Call *call, struct flight *flight, b
         return 0;
     const uint64_t begin = tool_clock_now();
     if (flight && counted)
-        flights_show(flight, FLIGHT_WAITS, begin);
+        flights_publish(flight, FLIGHT_WAITS, begin);
     PMPI_Barrier(comm);
     return tool_clock_now() - begin;
 }
 
-static bool is_counted(const struct layer *layer, const struct facts *facts)
+static bool is_counted(const struct layer *layer, const struct traits *traits)
 {
     if (!atomic_load_explicit(&layer->regions.on, memory_order_relaxed))
         return false;
-    return !facts_keep(facts, layer->options.sync) || profile_is_on(layer);
+    return !traits_set_always_on(traits, layer->options.sync) || profile_is_on(layer);
 }
 
 /* What is told of the call while it is under way. */
 __attribute__((always_inline)) static inline void
 describe(struct layer *layer, struct thread *thread, struct flight *flight, const QMPIX_Call *call)
 {
-    const struct facts *facts = &facts_all[call->function->number];
+    const struct traits *traits = &traits_all[call->function->number];
     uint64_t comm = 0, file = 0;
-    if (facts->comm >= 0)
-        comm = HANDLE_WORD(*(const MPI_Comm *)call->arguments[facts->comm]);
-    if (facts->file >= 0)
-        file = HANDLE_WORD(*(const MPI_File *)call->arguments[facts->file]);
+    if (traits->comm >= 0)
+        comm = HANDLE_WORD(*(const MPI_Comm *)call->arguments[traits->comm]);
+    if (traits->file >= 0)
+        file = HANDLE_WORD(*(const MPI_File *)call->arguments[traits->file]);
     flights_describe(flight, (uint64_t)call->function->number, comm, file,
                      sites_find(thread, call, layer->options.depth));
 }
 
 /* A call of which there is more to do than to note that it begins. */
-__attribute__((noinline)) static void begin_specially(struct layer *layer, struct own_thread *level,
+__attribute__((noinline)) static void begin_specially(struct layer *layer,
+                                                      struct thread_level *level,
                                                       const QMPIX_Call *call, QMPIX_Word *word)
 {
-    const struct facts *facts = &facts_all[call->function->number];
-    if (facts->is_steered && steer_before(layer, call, word))
+    const struct traits *traits = &traits_all[call->function->number];
+    if (traits->is_steered && control_before(layer, call, word))
         return;
     struct thread *thread = threads_at(level, layer->tool_id, layer->options.depth);
-    const bool counted = thread && is_counted(layer, facts);
-    const bool completes = facts->receives == RECEIVES_COMPLETES;
+    const bool counted = thread && is_counted(layer, traits);
+    const bool completes = traits->receives == RECEIVES_COMPLETES;
     struct flight *flight =
         thread && (counted || completes) ? flights_begin(&thread->flights, word) : NULL;
     if (flight && counted)
         describe(layer, thread, flight, call);
     if (flight && completes)
         receives_hold(layer, flight, call);
-    if (facts->receives == RECEIVES_FREES)
+    if (traits->receives == RECEIVES_FREES)
         receives_forget(layer, call);
-    if (layer->options.sync && facts->waits) {
-        const uint64_t wait = wait_for_others(call, flight, counted, facts->comm);
+    if (layer->options.sync && traits->waits) {
+        const uint64_t wait = wait_for_others(call, flight, counted, traits->comm);
         if (flight)
             flights_wait(flight, wait);
     }
@@ -77,10 +78,10 @@ __attribute__((noinline)) static void begin_specially(struct layer *layer, struc
         return;
     word->number = tool_clock_now();
     if (flight)
-        flights_show(flight, FLIGHT_RUNS, word->number);
+        flights_publish(flight, FLIGHT_RUNS, word->number);
 }
 
-static inline void begin(struct layer *layer, struct own_thread *level, const QMPIX_Call *call,
+static inline void begin(struct layer *layer, struct thread_level *level, const QMPIX_Call *call,
                          QMPIX_Word *word)
 {
     if (!atomic_load_explicit(&layer->regions.on, memory_order_relaxed))
@@ -93,28 +94,28 @@ static inline void begin(struct layer *layer, struct own_thread *level, const QM
         describe(layer, thread, flight, call);
     word->number = tool_clock_now();
     if (__builtin_expect(flight != NULL, 1))
-        flights_show(flight, FLIGHT_RUNS, word->number);
+        flights_publish(flight, FLIGHT_RUNS, word->number);
 }
 
-__attribute__((noinline)) static void end_specially(struct layer *layer, struct own_thread *level,
+__attribute__((noinline)) static void end_specially(struct layer *layer, struct thread_level *level,
                                                     const QMPIX_Call *call, const QMPIX_Word *word,
                                                     uint64_t now)
 {
-    const struct facts *facts = &facts_all[call->function->number];
-    const bool counted = word->number != 0, completes = facts->receives == RECEIVES_COMPLETES;
+    const struct traits *traits = &traits_all[call->function->number];
+    const bool counted = word->number != 0, completes = traits->receives == RECEIVES_COMPLETES;
     struct thread *thread = threads_at(level, layer->tool_id, layer->options.depth);
     struct flight *flight = thread ? flights_end(&thread->flights, word) : NULL;
     if (flight && completes)
         receives_complete(layer, thread, flight, call);
     if (thread && counted)
         note(layer, thread, call, word, flight, now);
-    if (thread && facts->receives == RECEIVES_MAKES && *(const int *)call->result == MPI_SUCCESS)
+    if (thread && traits->receives == RECEIVES_MAKES && *(const int *)call->result == MPI_SUCCESS)
         receives_add(layer, call);
-    if (facts->is_steered)
-        steer_after(layer, call, word, counted);
+    if (traits->is_steered)
+        control_after(layer, call, word, counted);
 }
 
-static inline void end(struct layer *layer, struct own_thread *level, const QMPIX_Call *call,
+static inline void end(struct layer *layer, struct thread_level *level, const QMPIX_Call *call,
                        const QMPIX_Word *word, uint64_t now)
 {
     struct thread *thread = threads_at(level, layer->tool_id, layer->options.depth);
@@ -124,36 +125,36 @@ static inline void end(struct layer *layer, struct own_thread *level, const QMPI
 
 void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    struct own_thread *level = own_thread_enter_at(word);
+    struct thread_level *level = thread_level_enter_at(word);
     struct layer *layer = call->observer->data;
-    if (facts_all[call->function->number].begins_simply)
+    if (traits_all[call->function->number].begins_simply)
         begin(layer, level, call, word);
     else
         begin_specially(layer, level, call, word);
-    own_thread_leave(level);
+    thread_level_leave(level);
 }
 
 void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const uint64_t now = tool_clock_now();
-    struct own_thread *level = own_thread_enter_at(word);
+    struct thread_level *level = thread_level_enter_at(word);
     struct layer *layer = call->observer->data;
-    if (facts_all[call->function->number].ends_simply)
+    if (traits_all[call->function->number].ends_simply)
         end(layer, level, call, word, now);
     else
         end_specially(layer, level, call, word, now);
-    own_thread_leave(level);
+    thread_level_leave(level);
 }
 
-void observe_show(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
+void record_publish(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
     struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
-    struct flight *flight = thread && is_counted(layer, &facts_all[call->function->number])
+    struct flight *flight = thread && is_counted(layer, &traits_all[call->function->number])
                                 ? flights_begin(&thread->flights, word)
                                 : NULL;
     if (flight) {
         describe(layer, thread, flight, call);
-        flights_show(flight, FLIGHT_NOTED, tool_clock_now());
+        flights_publish(flight, FLIGHT_NOTED, tool_clock_now());
     }
 }
 
@@ -169,6 +170,6 @@ void observe_at_once(struct layer *layer, const QMPIX_Call *call)
     const uint64_t now = tool_clock_now();
     const QMPIX_Word word = {.number = now};
     struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
-    if (thread && is_counted(layer, &facts_all[call->function->number]))
+    if (thread && is_counted(layer, &traits_all[call->function->number]))
         note(layer, thread, call, &word, NULL, now);
 }

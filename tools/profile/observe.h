@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The callbacks around every call: what it costs and carries, noted in this thread's tables. */
-#ifndef QMPI_PROFILE_OBSERVE_H
-#define QMPI_PROFILE_OBSERVE_H
+#ifndef QMPI_TOOL_PROFILE_OBSERVE_H
+#define QMPI_TOOL_PROFILE_OBSERVE_H
 
 #include "layer.h"
 
@@ -14,7 +14,7 @@ void observe_after(const QMPIX_Call *call, QMPIX_Word *word);
 void observe_at_once(struct layer *layer, const QMPIX_Call *call);
 
 /* Around what takes time in such a call: it is named where the process is saved meanwhile. */
-void observe_show(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word);
+void record_publish(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word);
 void observe_hide(struct layer *layer, const QMPIX_Word *word);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of a layer of profile, checked. */
-#ifndef QMPI_PROFILE_OPTIONS_H
-#define QMPI_PROFILE_OPTIONS_H
+#ifndef QMPI_TOOL_PROFILE_OPTIONS_H
+#define QMPI_TOOL_PROFILE_OPTIONS_H
 
 #include <qmpi/qmpi.h>
 

@@ -50,12 +50,12 @@ static char *in_first_folder(const struct layer *layer, char *name)
 }
 
 /* `number` of a snapshot; 0: of the process's end. NULL: memory is out. */
-static char *own_name(const struct layer *layer, int number)
+static char *process_file_name(const struct layer *layer, int number)
 {
     const char *pattern = layer->options.output;
     if (!pattern)
         pattern = is_only_nameless(layer) ? "qmpi-profile.%r.json" : "qmpi-profile.%t.%r.json";
-    char *name = tool_file_name(pattern, layer->tool_id, layer->rank), *own = NULL;
+    char *name = tool_file_name(pattern, layer->tool_id, layer->rank), *process_name = NULL;
     if (!name)
         return NULL;
     if (tool_file_name_is_special(name))
@@ -68,10 +68,10 @@ static char *own_name(const struct layer *layer, int number)
         snprintf(rank, sizeof rank, ".%d", layer->rank);
     if (number)
         snprintf(snapshot, sizeof snapshot, ".snapshot-%d", number);
-    if (asprintf(&own, "%s%s%s%s", name, rank, snapshot, suffix) < 0)
-        own = NULL;
+    if (asprintf(&process_name, "%s%s%s%s", name, rank, snapshot, suffix) < 0)
+        process_name = NULL;
     free(name);
-    return in_first_folder(layer, own);
+    return in_first_folder(layer, process_name);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------
@@ -104,11 +104,11 @@ static void print_table(const struct layer *layer, const struct profile_result *
 {
     char *problem = NULL;
     if (!profile_write_text(result, NULL, layer->options.top, &problem))
-        qmpi_sayf("profile (layer %d): %s", layer->tool_id, problem ? problem : "out of memory");
+        qmpi_printf("profile (layer %d): %s", layer->tool_id, problem ? problem : "out of memory");
     free(problem);
 }
 
-void own_write_all(struct layer *layer, struct profile_result *result)
+void process_write_all(struct layer *layer, struct profile_result *result)
 {
     char *problem = NULL;
     char *path = layer->options.output
@@ -116,16 +116,16 @@ void own_write_all(struct layer *layer, struct profile_result *result)
                                                              layer->rank))
                      : NULL;
     result->rank = -1;
-    free(result->ending);
-    result->ending = NULL;
+    free(result->termination);
+    result->termination = NULL;
     profile_result_sort(result, PROFILE_BY_TIME);
     resolve(result);
     if (!layer->options.output) {
         print_table(layer, result);
     } else if (!path || !write_to(layer, result, path, &problem)) {
-        qmpi_sayf("profile (layer %d): %s\n  the table follows instead\n"
-                  "  hint: name a file that can be written with output=FILE",
-                  layer->tool_id, problem ? problem : "out of memory");
+        qmpi_printf("profile (layer %d): %s\n  the table follows instead\n"
+                    "  hint: name a file that can be written with output=FILE",
+                    layer->tool_id, problem ? problem : "out of memory");
         print_table(layer, result);
     }
     free(problem);
@@ -144,11 +144,11 @@ enum care {
 
 /* Where it fails *problem says why, to be freed; NULL: memory is out. The table of one that ends in
  * order goes to stderr then, but not those of many ranks. */
-static bool write_own(struct layer *layer, const char *path, const char *ending, enum care care,
-                      char **problem)
+static bool process_write(struct layer *layer, const char *path, const char *termination,
+                          enum care care, char **problem)
 {
     *problem = NULL;
-    struct profile_result *result = build_result(layer, ending, care == CRASHED);
+    struct profile_result *result = build_result(layer, termination, care == CRASHED);
     if (!result)
         return false;
     profile_result_sort(result, PROFILE_BY_TIME);
@@ -161,76 +161,77 @@ static bool write_own(struct layer *layer, const char *path, const char *ending,
     return good;
 }
 
-void own_leave(struct layer *layer, const char *ending, bool crashed)
+void process_leave(struct layer *layer, const char *termination, bool crashed)
 {
     char *problem;
     if (atomic_exchange(&layer->reported, true))
         return;
-    char *path = own_name(layer, 0);
-    if (write_own(layer, path, ending, crashed ? CRASHED : IN_FULL, &problem))
-        qmpi_sayf("profile (layer %d): rank %d ended without MPI_Finalize (%s); what it has is in "
-                  "%s",
-                  layer->tool_id, layer->rank, ending, path);
+    char *path = process_file_name(layer, 0);
+    if (process_write(layer, path, termination, crashed ? CRASHED : IN_FULL, &problem))
+        qmpi_printf(
+            "profile (layer %d): rank %d ended without MPI_Finalize (%s); what it has is in "
+            "%s",
+            layer->tool_id, layer->rank, termination, path);
     else
-        qmpi_sayf("profile (layer %d): rank %d ended without MPI_Finalize (%s), and what it has "
-                  "cannot be saved: %s\n  hint: name a file that can be written with output=FILE",
-                  layer->tool_id, layer->rank, ending, problem ? problem : "out of memory");
+        qmpi_printf("profile (layer %d): rank %d ended without MPI_Finalize (%s), and what it has "
+                    "cannot be saved: %s\n  hint: name a file that can be written with output=FILE",
+                    layer->tool_id, layer->rank, termination, problem ? problem : "out of memory");
     free(problem);
     free(path);
 }
 
 /* It has come to no MPI_Finalize, but needed none. */
-void own_end_sessions(struct layer *layer)
+void process_end_sessions(struct layer *layer)
 {
     char *problem;
     if (atomic_exchange(&layer->reported, true))
         return;
-    char *path = own_name(layer, 0);
-    if (!write_own(layer, path, PROFILE_SESSIONS_ENDED, IN_FULL, &problem))
-        qmpi_sayf(
+    char *path = process_file_name(layer, 0);
+    if (!process_write(layer, path, PROFILE_SESSIONS_ENDED, IN_FULL, &problem))
+        qmpi_printf(
             "profile (layer %d): rank %d: what it has cannot be saved: %s\n  hint: name a file "
             "that can be written with output=FILE",
             layer->tool_id, layer->rank, problem ? problem : "out of memory");
     else if (!layer->options.output)
-        qmpi_sayf("profile (layer %d): rank %d: what it has is in %s", layer->tool_id, layer->rank,
-                  path);
+        qmpi_printf("profile (layer %d): rank %d: what it has is in %s", layer->tool_id,
+                    layer->rank, path);
     free(problem);
     free(path);
 }
 
-void own_snapshot(struct layer *layer)
+void process_snapshot(struct layer *layer)
 {
     char *problem;
-    char *path = own_name(layer, atomic_fetch_add(&layer->snapshots, 1) + 1);
-    if (write_own(layer, path, "MPI_Pcontrol", IN_PASSING, &problem))
-        qmpi_sayf("profile (layer %d): rank %d: MPI_Pcontrol(2): written to %s", layer->tool_id,
-                  layer->rank, path);
+    char *path = process_file_name(layer, atomic_fetch_add(&layer->snapshots, 1) + 1);
+    if (process_write(layer, path, "MPI_Pcontrol", IN_PASSING, &problem))
+        qmpi_printf("profile (layer %d): rank %d: MPI_Pcontrol(2): written to %s", layer->tool_id,
+                    layer->rank, path);
     else
-        qmpi_sayf("profile (layer %d): rank %d: MPI_Pcontrol(2): %s", layer->tool_id, layer->rank,
-                  problem ? problem : "out of memory");
+        qmpi_printf("profile (layer %d): rank %d: MPI_Pcontrol(2): %s", layer->tool_id, layer->rank,
+                    problem ? problem : "out of memory");
     free(problem);
     free(path);
 }
 
 /* Said once: the next one may find room again. */
-void own_checkpoint(struct layer *layer)
+void process_checkpoint(struct layer *layer)
 {
     char *problem;
-    char *path = own_name(layer, 0);
-    if (write_own(layer, path, "checkpoint", IN_PASSING, &problem))
+    char *path = process_file_name(layer, 0);
+    if (process_write(layer, path, "checkpoint", IN_PASSING, &problem))
         layer->saved = true;
     else if (!layer->warned) {
         layer->warned = true;
-        qmpi_sayf("profile (layer %d): rank %d: no checkpoint: %s", layer->tool_id, layer->rank,
-                  problem ? problem : "out of memory");
+        qmpi_printf("profile (layer %d): rank %d: no checkpoint: %s", layer->tool_id, layer->rank,
+                    problem ? problem : "out of memory");
     }
     free(problem);
     free(path);
 }
 
-void own_remove_checkpoint(struct layer *layer)
+void process_remove_checkpoint(struct layer *layer)
 {
-    char *path = layer->saved ? own_name(layer, 0) : NULL;
+    char *path = layer->saved ? process_file_name(layer, 0) : NULL;
     if (path)
         unlink(path);
     free(path);

@@ -107,11 +107,11 @@ static void stack_changed(int tool_id)
     }
 }
 
-static void keep_functions(int tool_id, bool sync)
+static void always_on_functions(int tool_id, bool sync)
 {
-    tool_sessions_keep(tool_id);
+    tool_sessions_retain(tool_id);
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
-        if (facts_keep(&facts_all[number], sync))
+        if (traits_set_always_on(&traits_all[number], sync))
             QMPIX_Tool_keep_function(tool_id, (enum QMPI_Functions_enum)number);
     }
 }
@@ -131,19 +131,19 @@ static void init(int tool_id)
         .flags = QMPIX_OBSERVE_STATUSES,
     };
     tool_clock_start();
-    facts_find();
+    traits_find();
     if (layer->options.sync)
-        facts_let_wait();
+        traits_let_wait();
     sites_start();
     threads_start();
     modules_program();
     if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS ||
-        !publish_on_demand(tool_id)) {
+        !publish_lazily(tool_id)) {
         QMPIX_Tool_fail(tool_id, "libqmpi takes no observer of this tool's kind\nhint: use the "
                                  "profile.so that came with it");
         return;
     }
-    keep_functions(tool_id, layer->options.sync);
+    always_on_functions(tool_id, layer->options.sync);
     QMPIX_Register_stack_changed(tool_id, stack_changed);
     tool_file_name_start();
     owner = getpid();
@@ -151,7 +151,7 @@ static void init(int tool_id)
     profile_layers = layer;
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,

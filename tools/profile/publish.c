@@ -137,11 +137,11 @@ static bool publish(int tool_id)
     if (!publish_categories(tool_id))
         return false;
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
-        const struct facts *facts = &facts_all[number];
+        const struct traits *traits = &traits_all[number];
         int exists = 0;
         QMPIX_Function_exists((enum QMPI_Functions_enum)number, &exists);
         for (int i = 0; exists && i < KINDS; i++) {
-            if (kinds[i].moves && !facts->has_transfers && !facts->has_bytes)
+            if (kinds[i].moves && !traits->has_transfers && !traits->has_bytes)
                 continue;
             if (!publish_kind(tool_id, &kinds[i], number))
                 return false;
@@ -153,12 +153,12 @@ static bool publish(int tool_id)
 static void publish_or_say(int tool_id)
 {
     if (!publish(tool_id))
-        qmpi_sayf("profile (layer %d): libqmpi does not take its variables\n"
-                  "  hint: use the profile.so that came with it",
-                  tool_id);
+        qmpi_printf("profile (layer %d): libqmpi does not take its variables\n"
+                    "  hint: use the profile.so that came with it",
+                    tool_id);
 }
 
-bool publish_on_demand(int tool_id)
+bool publish_lazily(int tool_id)
 {
     return QMPIX_Register_publisher(tool_id, publish_or_say) == MPI_SUCCESS;
 }

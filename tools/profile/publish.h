@@ -4,16 +4,16 @@
  * it while the program runs. What a monitor resets is its handle's value: the notes go on, and so
  * does what profile itself reports.
  */
-#ifndef QMPI_PROFILE_PUBLISH_H
-#define QMPI_PROFILE_PUBLISH_H
+#ifndef QMPI_TOOL_PROFILE_PUBLISH_H
+#define QMPI_TOOL_PROFILE_PUBLISH_H
 
 #include <stdbool.h>
 
 /*
  * Has them published for a layer when MPI_T is first initialised, so that programs that never ask
- * pay nothing for some thousand variables. From `init`, after facts_find and tool_clock_start.
+ * pay nothing for some thousand variables. From `init`, after traits_find and tool_clock_start.
  * False: libqmpi would not.
  */
-bool publish_on_demand(int tool_id);
+bool publish_lazily(int tool_id);
 
 #endif

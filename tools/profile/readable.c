@@ -17,12 +17,13 @@ static bool is_printable(const char *text)
     return true;
 }
 
-bool readable_string(long address, char text[READABLE_MAX])
+bool copy_pcontrol_text(long address, char text[PCONTROL_TEXT_MAX])
 {
     const uintptr_t from = (uintptr_t)address;
     size_t length = 0;
-    if (from < 4096 || !tool_safe_copy_string(text, (const char *)from, READABLE_MAX, &length) ||
-        length == READABLE_MAX)
+    if (from < 4096 ||
+        !tool_safe_copy_string(text, (const char *)from, PCONTROL_TEXT_MAX, &length) ||
+        length == PCONTROL_TEXT_MAX)
         return false;
     text[length] = '\0';
     return *text && is_printable(text);

@@ -74,7 +74,7 @@ static bool change(struct receive *receive, uint64_t from)
                                        __ATOMIC_RELAXED);
 }
 
-static struct receive *claim_free(const struct receives *receives, uint64_t handle)
+static struct receive *take_free(const struct receives *receives, uint64_t handle)
 {
     struct receive **bucket = bucket_of(receives, handle);
     struct receive *receive = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
@@ -92,12 +92,12 @@ static struct receive *claim_free(const struct receives *receives, uint64_t hand
 }
 
 /* A request of this handle that completed without our seeing it leaves its place to this one. */
-static struct receive *claim(const struct receives *receives, uint64_t handle)
+static struct receive *take(const struct receives *receives, uint64_t handle)
 {
     struct receive *receive = find(receives, handle);
     if (!receive || !change(receive, handle))
-        return claim_free(receives, handle);
-    receives_settle(receive);
+        return take_free(receives, handle);
+    receives_complete_now(receive);
     return receive;
 }
 
@@ -107,7 +107,7 @@ static void publish(struct receive *receive, uint64_t handle)
     __atomic_store_n(&receive->handle, handle, __ATOMIC_RELEASE);
 }
 
-void receives_settle(struct receive *receive)
+void receives_complete_now(struct receive *receive)
 {
     receive->active = false;
     if (receive->tally && receive->persistent)
@@ -119,7 +119,7 @@ void receives_settle(struct receive *receive)
 
 void receives_drop(struct receive *receive)
 {
-    receives_settle(receive);
+    receives_complete_now(receive);
     __atomic_store_n(&receive->handle, FREE, __ATOMIC_RELEASE);
 }
 
@@ -129,7 +129,7 @@ struct receive *receives_find(const struct receives *receives, uint64_t handle)
     struct receive *receive = find(receives, handle);
     if (!receive || receive->epoch == __atomic_load_n(&receives->epoch, __ATOMIC_ACQUIRE))
         return receive;
-    receives_settle(receive);
+    receives_complete_now(receive);
     if (receive->persistent)
         return receive;
     receives_drop(receive);
@@ -143,26 +143,26 @@ struct receive *receives_find(const struct receives *receives, uint64_t handle)
  * nobody only who has the receive gives it users. */
 static struct tally *begin_tally(struct receive *receive, uint64_t bytes)
 {
-    if (__atomic_load_n(&receive->own.users, __ATOMIC_ACQUIRE))
+    if (__atomic_load_n(&receive->first_tally.users, __ATOMIC_ACQUIRE))
         return NULL;
-    __atomic_store_n(&receive->own.users, 1, __ATOMIC_RELAXED);
-    receive->own.bytes = bytes;
-    return &receive->own;
+    __atomic_store_n(&receive->first_tally.users, 1, __ATOMIC_RELAXED);
+    receive->first_tally.bytes = bytes;
+    return &receive->first_tally;
 }
 
 static void post(struct layer *layer, struct thread *thread, struct receive *receive,
-                 const struct receives_origin *origin)
+                 const struct receives_post *post_call)
 {
-    receives_settle(receive);
+    receives_complete_now(receive);
     receive->thread = thread;
-    receive->origin = *origin;
+    receive->post_call = *post_call;
     receive->changes = handles_changes(&layer->comms.handles);
     receive->epoch = __atomic_load_n(&layer->receives.epoch, __ATOMIC_ACQUIRE);
     receive->active = true;
 }
 
 void receives_start(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                    const struct receives_origin *origin)
+                    const struct receives_post *post_call)
 {
     const bool many = call->function->parameter_count == 2;
     const int count = many ? *(const int *)call->arguments[0] : 1;
@@ -172,11 +172,11 @@ void receives_start(struct layer *layer, struct thread *thread, const QMPIX_Call
         struct receive *receive = receives_find(&layer->receives, HANDLE_WORD(requests[i]));
         if (!receive || !receive->persistent)
             continue;
-        post(layer, thread, receive, origin);
+        post(layer, thread, receive, post_call);
         if (tally)
             __atomic_fetch_add(&tally->users, 1, __ATOMIC_ACQ_REL);
         else
-            tally = begin_tally(receive, origin->sent);
+            tally = begin_tally(receive, post_call->sent);
         receive->tally = tally;
         note_add(&thread->posted, 1);
     }
@@ -188,16 +188,16 @@ static const MPI_Request *request_of(const QMPIX_Call *call)
 }
 
 void receives_post(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                   const struct receives_origin *origin)
+                   const struct receives_post *post_call)
 {
     const uint64_t handle = HANDLE_WORD(*request_of(call));
-    struct receive *receive = claim(&layer->receives, handle);
+    struct receive *receive = take(&layer->receives, handle);
     note_add(&thread->posted, 1);
     if (!receive)
         return; /* memory is out: it counts among those that nobody saw complete */
-    post(layer, thread, receive, origin);
+    post(layer, thread, receive, post_call);
     receive->persistent = receive->is_whole = false;
-    receive->tally = begin_tally(receive, origin->sent);
+    receive->tally = begin_tally(receive, post_call->sent);
     publish(receive, handle);
 }
 
@@ -217,7 +217,7 @@ static uint64_t whole_size(const QMPIX_Call *call)
 void receives_add(struct layer *layer, const QMPIX_Call *call)
 {
     const uint64_t handle = HANDLE_WORD(*request_of(call));
-    struct receive *receive = claim(&layer->receives, handle);
+    struct receive *receive = take(&layer->receives, handle);
     if (!receive)
         return;
     receive->persistent = true;

@@ -7,8 +7,8 @@
  *
  * No lock and no malloc: the place of a receive is claimed by one exchange, and used again.
  */
-#ifndef QMPI_PROFILE_RECEIVES_H
-#define QMPI_PROFILE_RECEIVES_H
+#ifndef QMPI_TOOL_PROFILE_RECEIVES_H
+#define QMPI_TOOL_PROFILE_RECEIVES_H
 
 #include <qmpi/observer.h>
 
@@ -43,7 +43,7 @@ enum receives_role receives_role(const QMPIX_Function *function);
 int receives_completion(const QMPIX_Function *function);
 
 /* Where the call that posts was noted, in its thread's tables. */
-struct receives_origin {
+struct receives_post {
     struct function_row *function; /* NULL: memory was out */
     struct site *site;             /* likewise */
     struct numbered_row *comm;     /* NULL: likewise, or there was none */
@@ -55,11 +55,11 @@ bool receives_make(struct receives *receives);
 
 /* After MPI_Irecv and its like that succeeded and was noted. */
 void receives_post(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                   const struct receives_origin *origin);
+                   const struct receives_post *post_call);
 
 /* After MPI_Start(all), likewise. */
 void receives_start(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                    const struct receives_origin *origin);
+                    const struct receives_post *post_call);
 
 /* After MPI_Recv_init and its like that succeeded. */
 void receives_add(struct layer *layer, const QMPIX_Call *call);

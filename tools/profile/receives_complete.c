@@ -28,7 +28,7 @@ int receives_completion(const QMPIX_Function *function)
 
 static inline const struct completion *completion_of(const QMPIX_Call *call)
 {
-    return &completions[facts_all[call->function->number].completion];
+    return &completions[traits_all[call->function->number].completion];
 }
 
 #define ARGUMENT(call, place, type) (*(type const *)(call)->arguments[place])
@@ -94,24 +94,25 @@ static void change_bin(struct function_row *row, uint64_t before, uint64_t now)
 static bool still_means(const struct handles *handles, const struct receive *receive)
 {
     return __builtin_expect(receive->changes == handles_changes(handles), 1) ||
-           handles_find(handles, receive->origin.comm_handle) == (int)receive->origin.comm->key;
+           handles_find(handles, receive->post_call.comm_handle) ==
+               (int)receive->post_call.comm->key;
 }
 
 /* The rows of the same keys in this thread's tables, for each thread writes in its own alone. */
-static struct receives_origin own_rows(struct layer *layer, struct thread *thread,
-                                       const struct receives_origin *origin)
+static struct receives_post private_rows(struct layer *layer, struct thread *thread,
+                                         const struct receives_post *post_call)
 {
     const size_t depth = (size_t)layer->options.depth;
-    struct receives_origin own = *origin;
+    struct receives_post first_tally = *post_call;
     uint64_t *site = NULL;
-    if (origin->function)
-        own.function = table_get(&thread->functions, &origin->function->key, 1);
-    if (origin->site)
-        site = table_get(&thread->sites, site_key(origin->site, depth), 1 + depth);
-    own.site = site ? site_of(site, depth) : NULL;
-    if (origin->comm)
-        own.comm = table_get(&thread->comms, &origin->comm->key, 1);
-    return own;
+    if (post_call->function)
+        first_tally.function = table_get(&thread->functions, &post_call->function->key, 1);
+    if (post_call->site)
+        site = table_get(&thread->sites, site_key(post_call->site, depth), 1 + depth);
+    first_tally.site = site ? site_of(site, depth) : NULL;
+    if (post_call->comm)
+        first_tally.comm = table_get(&thread->comms, &post_call->comm->key, 1);
+    return first_tally;
 }
 
 static uint64_t add_to_tally(const struct receive *receive, uint64_t bytes)
@@ -126,23 +127,23 @@ static uint64_t add_to_tally(const struct receive *receive, uint64_t bytes)
 static void note_bytes(struct layer *layer, struct thread *thread, const struct receive *receive,
                        uint64_t bytes)
 {
-    struct receives_origin other;
-    const struct receives_origin *rows = &receive->origin;
+    struct receives_post other;
+    const struct receives_post *entries = &receive->post_call;
     if (__builtin_expect(receive->thread != thread, 0)) {
-        other = own_rows(layer, thread, rows);
-        rows = &other;
+        other = private_rows(layer, thread, entries);
+        entries = &other;
     }
-    if (__builtin_expect(rows->function != NULL, 1)) {
-        note_add(&rows->function->stats.received, bytes);
+    if (__builtin_expect(entries->function != NULL, 1)) {
+        note_add(&entries->function->stats.received, bytes);
         if (receive->tally) {
             const uint64_t before = add_to_tally(receive, bytes);
-            change_bin(rows->function, before, before + bytes);
+            change_bin(entries->function, before, before + bytes);
         }
     }
-    if (__builtin_expect(rows->site != NULL, 1))
-        note_add(&rows->site->stats.received, bytes);
-    if (rows->comm && still_means(&layer->comms.handles, receive))
-        note_add(&rows->comm->stats.received, bytes);
+    if (__builtin_expect(entries->site != NULL, 1))
+        note_add(&entries->site->stats.received, bytes);
+    if (entries->comm && still_means(&layer->comms.handles, receive))
+        note_add(&entries->comm->stats.received, bytes);
 }
 
 /* It has completed; `status` NULL: with an error, and nothing came. Its place is still held. */
@@ -153,7 +154,7 @@ static void arrive(struct layer *layer, struct thread *thread, struct receive *r
     if (bytes)
         note_bytes(layer, thread, receive, bytes);
     note_add(&thread->arrived, 1);
-    receives_settle(receive);
+    receives_complete_now(receive);
 }
 
 /* ---- After --------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What receives.c, which knows the requests, and receives_complete.c, which finds out what came,
  * share. */
-#ifndef QMPI_PROFILE_RECEIVES_PARTS_H
-#define QMPI_PROFILE_RECEIVES_PARTS_H
+#ifndef QMPI_TOOL_PROFILE_RECEIVES_PARTS_H
+#define QMPI_TOOL_PROFILE_RECEIVES_PARTS_H
 
 #include "receives.h"
 
@@ -20,20 +20,20 @@ struct receive {
     bool is_whole; /* partitioned: all of `size` comes */
     uint64_t size, epoch;
     struct thread *thread; /* that posted it */
-    struct receives_origin origin;
-    uint64_t changes;          /* handles_changes of communicators when it was posted */
-    struct tally own, *tally;  /* its call's, which is one of them; NULL: none was free. Others have
-                                  a part in it only where they were started by one call: if it is
-                                  not persistent it is its own alone. */
-    struct receive *next;      /* in the bucket */
-    struct receive *next_held; /* by the same call, by `place` downwards */
-    int place;                 /* among the call's requests */
+    struct receives_post post_call;
+    uint64_t changes;                 /* handles_changes of communicators when it was posted */
+    struct tally first_tally, *tally; /* its call's, which is one of them; NULL: none was free.
+                                 Others have a part in it only where they were started by one call:
+                                 if it is not persistent it is its own alone. */
+    struct receive *next;             /* in the bucket */
+    struct receive *next_held;        /* by the same call, by `place` downwards */
+    int place;                        /* among the call's requests */
 };
 
 struct receive *receives_find(const struct receives *receives, uint64_t handle);
 
 /* It waits for nothing any more. */
-void receives_settle(struct receive *receive);
+void receives_complete_now(struct receive *receive);
 
 /* Its request is gone, or has no more to do with it. */
 void receives_drop(struct receive *receive);

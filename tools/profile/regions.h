@@ -4,8 +4,8 @@
  * the whole process. Every set of open regions that occurs is a node; calls are noted under the
  * node of their time and count in all its regions. Node 0 is outside all regions.
  */
-#ifndef QMPI_PROFILE_REGIONS_H
-#define QMPI_PROFILE_REGIONS_H
+#ifndef QMPI_TOOL_PROFILE_REGIONS_H
+#define QMPI_TOOL_PROFILE_REGIONS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

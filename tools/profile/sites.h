@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Call sites: where in the program a call was made, as one frame or as several. */
-#ifndef QMPI_PROFILE_SITES_H
-#define QMPI_PROFILE_SITES_H
+#ifndef QMPI_TOOL_PROFILE_SITES_H
+#define QMPI_TOOL_PROFILE_SITES_H
 
 #include "threads.h"
 

@@ -12,17 +12,17 @@
 
 enum { START_SIZE = 64 /* bytes, more than _start has */, LIBRARIES = 2 };
 
-struct span {
+struct duration {
     uintptr_t begin, end;
 };
 
 /* Before glibc 2.34 threads began in a library of their own. */
 static const char *const names[LIBRARIES] = {LIBC_SO, LIBPTHREAD_SO};
-static struct span libraries[LIBRARIES], start;
+static struct duration libraries[LIBRARIES], start;
 
-static bool holds(const struct span *span, uintptr_t address)
+static bool holds(const struct duration *duration, uintptr_t address)
 {
-    return address >= span->begin && address < span->end;
+    return address >= duration->begin && address < duration->end;
 }
 
 static int look_at(struct dl_phdr_info *object, size_t size, void *data)
@@ -37,7 +37,7 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *data)
             const ElfW(Phdr) *segment = &object->dlpi_phdr[k];
             const uintptr_t begin = object->dlpi_addr + segment->p_vaddr;
             if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
-                libraries[i] = (struct span){begin, begin + segment->p_memsz};
+                libraries[i] = (struct duration){begin, begin + segment->p_memsz};
         }
     }
     return 0;

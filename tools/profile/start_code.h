@@ -3,8 +3,8 @@
  * The frames above a program's or a thread's first function: _start and the C library's, which call
  * `main` and what pthread_create was given. They say nothing of the program.
  */
-#ifndef QMPI_PROFILE_START_CODE_H
-#define QMPI_PROFILE_START_CODE_H
+#ifndef QMPI_TOOL_PROFILE_START_CODE_H
+#define QMPI_TOOL_PROFILE_START_CODE_H
 
 /* Finds where such code lies; again: does nothing. From `init`. */
 void start_code_find(void);

@@ -10,7 +10,7 @@
 #include "readable.h"
 #include "toolkit/clock.h"
 
-bool steer_concerns(enum QMPI_Functions_enum number)
+bool control_concerns(enum QMPI_Functions_enum number)
 {
     switch (number) {
     case MPI_INIT_T:
@@ -58,7 +58,7 @@ static struct leaving *find_leaving(struct thread *thread, const QMPIX_Word *wor
     return NULL;
 }
 
-struct stats *steer_stats(struct thread *thread, const QMPIX_Word *word)
+struct stats *control_stats(struct thread *thread, const QMPIX_Word *word)
 {
     const struct leaving *leaving = find_leaving(thread, word);
     if (!leaving)
@@ -127,7 +127,7 @@ static void control(struct layer *layer, const QMPIX_Call *call)
 {
     const int level = *(const int *)call->arguments[0];
     const QMPIX_Pcontrol_words *words = call->arguments[1];
-    char name[READABLE_MAX];
+    char name[PCONTROL_TEXT_MAX];
     if (atomic_load(&layer->closed))
         return;
     switch (level) {
@@ -136,15 +136,15 @@ static void control(struct layer *layer, const QMPIX_Call *call)
         break;
     case 1:
         regions_switch(layer, true);
-        if (readable_string(words->word[0], name))
+        if (copy_pcontrol_text(words->word[0], name))
             regions_open(layer, name);
         break;
     case -1:
-        if (readable_string(words->word[0], name))
+        if (copy_pcontrol_text(words->word[0], name))
             regions_close(layer, name);
         break;
     case 2:
-        own_snapshot(layer);
+        process_snapshot(layer);
         break;
     default:
         break;
@@ -158,7 +158,7 @@ static void begin_mpi(struct layer *layer, MPI_Session session)
 {
     tool_clock_refine();
     comms_begin(layer, session);
-    ending_watch();
+    termination_watch();
     checkpoint_start(layer);
     regions_begin(layer);
 }
@@ -176,12 +176,12 @@ static void finalize(struct layer *layer, const QMPIX_Call *call, const QMPIX_Wo
     if (atomic_exchange(&layer->closed, true))
         return;
     checkpoint_stop(layer);
-    observe_show(layer, call, word);
+    record_publish(layer, call, word);
     regions_switch(layer, false);
     comms_end(layer, true);
     gather_world(layer);
     observe_hide(layer, word);
-    ending_unwatch();
+    termination_unwatch();
 }
 
 /* With the last session MPI is gone, unless MPI_Init was called. Where there is more to come than
@@ -204,7 +204,7 @@ static bool finalize_session(struct layer *layer, const QMPIX_Call *call, const 
         comms_end(layer, false);
     }
     if (gathers) {
-        observe_show(layer, call, word);
+        record_publish(layer, call, word);
         gather_on(layer, comm);
         observe_hide(layer, word);
         if (!last) {
@@ -228,13 +228,13 @@ static void session_opened(struct layer *layer, const QMPIX_Call *call)
 static void comm_created(struct layer *layer, const QMPIX_Call *call)
 {
     enum { COMM = 4 };
-    tool_sessions_join(&layer->sessions, **(MPI_Comm *const *)call->arguments[COMM]);
+    tool_sessions_add(&layer->sessions, **(MPI_Comm *const *)call->arguments[COMM]);
 }
 
 /* ---- Callbacks ----------------------------------------------------------------------------------
  */
 
-bool steer_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
+bool control_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
     switch (call->function->number) {
     case MPI_FINALIZE_T:
@@ -245,7 +245,7 @@ bool steer_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word 
     case MPI_ABORT_T:
         checkpoint_stop(layer);
         observe_at_once(layer, call);
-        own_leave(layer, "MPI_Abort", false);
+        process_leave(layer, "MPI_Abort", false);
         return true;
     case MPI_COMM_FREE_T:
     case MPI_COMM_DISCONNECT_T:
@@ -260,7 +260,8 @@ bool steer_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word 
     return false;
 }
 
-void steer_after(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word, bool counted)
+void control_after(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word,
+                   bool counted)
 {
     const bool succeeded = *(const int *)call->result == MPI_SUCCESS;
     switch (call->function->number) {

@@ -9,7 +9,7 @@
 static struct thread *all[256]; /* [tool_id] */
 
 /* Those that the thread that ends was in: the next one is in none of them. */
-static void forget_calls(struct own_thread *level)
+static void forget_calls(struct thread_level *level)
 {
     struct thread_row *row = (struct thread_row *)level;
     for (size_t i = 0; i < sizeof row->by_layer / sizeof *row->by_layer; i++) {
@@ -23,7 +23,7 @@ static void forget_calls(struct own_thread *level)
 
 void threads_start(void)
 {
-    own_thread_start(sizeof(struct thread_row), forget_calls);
+    thread_level_start(sizeof(struct thread_row), forget_calls);
 }
 
 static bool make_table(struct table *table, size_t key_words, size_t row_size)
@@ -36,7 +36,7 @@ static struct thread *make_thread(int depth)
     const size_t frames = (size_t)depth;
     struct thread *thread = tool_memory_take(sizeof *thread);
     const bool whole = thread && make_table(&thread->functions, 1, sizeof(struct function_row)) &&
-                       make_table(&thread->cells, 1, sizeof(struct cell_row)) &&
+                       make_table(&thread->matrix, 1, sizeof(struct matrix_row)) &&
                        make_table(&thread->comms, 1, sizeof(struct numbered_row)) &&
                        make_table(&thread->files, 1, sizeof(struct numbered_row)) &&
                        make_table(&thread->nodes, 1, sizeof(struct node_row)) &&
@@ -46,7 +46,7 @@ static struct thread *make_thread(int depth)
 
 struct thread *threads_add(int tool_id, int depth)
 {
-    struct thread_row *row = (struct thread_row *)own_thread_level;
+    struct thread_row *row = (struct thread_row *)thread_level_current;
     struct thread *thread = row ? make_thread(depth) : NULL;
     if (!thread) {
         threads_out_of_memory(tool_id);
@@ -64,8 +64,8 @@ void threads_out_of_memory(int tool_id)
 {
     static int said;
     if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
-        qmpi_sayf("profile (layer %d): out of memory: some calls are missing from the profile",
-                  tool_id);
+        qmpi_printf("profile (layer %d): out of memory: some calls are missing from the profile",
+                    tool_id);
 }
 
 struct thread *threads_first(int tool_id)

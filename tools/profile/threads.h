@@ -5,8 +5,8 @@
  * in them. Calls that interrupt the noting of another one (a signal's handler made them) have notes
  * of their own, as if they were another thread's. Times are in ticks (toolkit/clock.h).
  */
-#ifndef QMPI_PROFILE_THREADS_H
-#define QMPI_PROFILE_THREADS_H
+#ifndef QMPI_TOOL_PROFILE_THREADS_H
+#define QMPI_TOOL_PROFILE_THREADS_H
 
 #include "flights.h"
 #include "hash_table.h"
@@ -58,7 +58,7 @@ static inline int note_bin(uint64_t number, int bins)
     return bin < bins ? bin : bins - 1;
 }
 
-struct cell_row {
+struct matrix_row {
     uint64_t key; /* the other rank << 1 | whether this rank sends */
     uint64_t messages, bytes;
 };
@@ -81,7 +81,7 @@ struct leaving {
 enum { LEAVING_MAX = 8 };
 
 struct thread {
-    struct table functions, cells, comms, files, nodes, sites;
+    struct table functions, matrix, comms, files, nodes, sites;
     struct function_row *recent[MPI_LAST_FUNC]; /* where a function was noted last */
     struct node_row *recent_node;
     struct flights flights;   /* the calls under way */
@@ -93,7 +93,7 @@ struct thread {
 
 /* The notes of one level of one thread, by layer; see toolkit/thread_state.h. */
 struct thread_row {
-    struct own_thread level;
+    struct thread_level level;
     struct thread *by_layer[256];
 };
 
@@ -106,18 +106,18 @@ void threads_out_of_memory(int tool_id);
 /* Makes the present level's notes for a layer; NULL: memory is out, which is said once. */
 struct thread *threads_add(int tool_id, int depth);
 
-/* The notes of the present level, which own_thread_enter gave. */
-static inline struct thread *threads_at(const struct own_thread *level, int tool_id, int depth)
+/* The notes of the present level, which thread_level_enter gave. */
+static inline struct thread *threads_at(const struct thread_level *level, int tool_id, int depth)
 {
     const struct thread_row *row = (const struct thread_row *)level;
     struct thread *thread = row ? row->by_layer[tool_id] : NULL;
     return __builtin_expect(thread != NULL, 1) ? thread : threads_add(tool_id, depth);
 }
 
-/* Between own_thread_enter and own_thread_leave. */
+/* Between thread_level_enter and thread_level_leave. */
 static inline struct thread *threads_self(int tool_id, int depth)
 {
-    return threads_at(own_thread_level, tool_id, depth);
+    return threads_at(thread_level_current, tool_id, depth);
 }
 
 /* All threads' notes for a layer; follow `next`. Any thread, without a lock. */

@@ -112,7 +112,7 @@ static void put_flight(struct wire *wire, struct profile_flight *flight)
     string(wire, &flight->since);
 }
 
-static void put_cell(struct wire *wire, struct profile_cell *cell)
+static void put_matrix_entry(struct wire *wire, struct profile_matrix_entry *cell)
 {
     PUT(wire, *cell);
 }
@@ -159,7 +159,7 @@ static void put_result(struct wire *wire, struct profile_result *result)
     string(wire, &result->program);
     string(wire, &result->mpi);
     string(wire, &result->begin);
-    string(wire, &result->ending);
+    string(wire, &result->termination);
     PUT(wire, result->tool_id);
     PUT(wire, result->ranks);
     PUT(wire, result->rank);
@@ -170,7 +170,7 @@ static void put_result(struct wire *wire, struct profile_result *result)
     ARRAY(wire, result->processes, result->process_count, put_process);
     ARRAY(wire, result->functions, result->function_count, put_function);
     ARRAY(wire, result->callsites, result->callsite_count, put_callsite);
-    ARRAY(wire, result->matrix, result->cell_count, put_cell);
+    ARRAY(wire, result->matrix, result->matrix_entry_count, put_matrix_entry);
     ARRAY(wire, result->communicators, result->communicator_count, put_communicator);
     ARRAY(wire, result->files, result->file_count, put_file);
     ARRAY(wire, result->regions, result->region_count, put_region);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A result as bytes, to be sent to another rank of the same job. */
-#ifndef QMPI_PROFILE_WIRE_H
-#define QMPI_PROFILE_WIRE_H
+#ifndef QMPI_TOOL_PROFILE_WIRE_H
+#define QMPI_TOOL_PROFILE_WIRE_H
 
 #include "profile/result.h"
 

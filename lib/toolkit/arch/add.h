@@ -4,8 +4,8 @@
  * between the reading and the writing. On x86-64 that is what one instruction is, without a lock;
  * elsewhere an atomic addition.
  */
-#ifndef QMPI_TOOL_ARCH_ADD_H
-#define QMPI_TOOL_ARCH_ADD_H
+#ifndef QMPI_TOOLKIT_ARCH_ADD_H
+#define QMPI_TOOLKIT_ARCH_ADD_H
 
 static inline void tool_add(unsigned long long *word, unsigned long long more)
 {

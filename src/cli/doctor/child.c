@@ -142,8 +142,8 @@ void doctor_children_run(struct doctor_child *children, int count)
         clock_gettime(CLOCK_MONOTONIC, &now);
         for (int i = 0; i < next; i++) {
             struct doctor_child *child = &children[i];
-            const bool late = doctor_patience && is_later(&now, &child->deadline);
-            if (!child->process || (!has_ended(child) && !late))
+            const bool after_start = doctor_patience && is_later(&now, &child->deadline);
+            if (!child->process || (!has_ended(child) && !after_start))
                 continue;
             finish(child, !has_ended(child));
             running--;

@@ -3,8 +3,8 @@
  * qmpi doctor: what its parts share. Each part looks at one thing, in this order, and prints
  * findings: what is well, what is worth knowing, and what is wrong together with a hint.
  */
-#ifndef QMPI_DOCTOR_H
-#define QMPI_DOCTOR_H
+#ifndef QMPI_CLI_DOCTOR_DOCTOR_H
+#define QMPI_CLI_DOCTOR_DOCTOR_H
 
 #include <argp.h>
 #include <stdbool.h>

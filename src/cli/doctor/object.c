@@ -60,8 +60,8 @@ static void note_definition(struct definitions *defined, struct doctor_object *o
     defined->functions += !strncmp(name, "MPI", 3) && qmpi_name_find(name) >= 0;
 }
 
-static void note_reference(struct definitions *defined, struct doctor_object *object,
-                           const char *name)
+static void note_relocation(struct definitions *defined, struct doctor_object *object,
+                            const char *name)
 {
     defined->registers |= !strcmp(name, "QMPI_Register_tool_name");
     object->loads |= !strcmp(name, "dlopen") || !strcmp(name, "dlmopen");
@@ -83,7 +83,7 @@ static void read_symbols(const struct qmpi_elf_image *image, struct doctor_objec
         if (qmpi_elf_defines(&image->symbols[i]))
             note_definition(&defined, object, name);
         else
-            note_reference(&defined, object, name);
+            note_relocation(&defined, object, name);
     }
     object->qmpi = defined.qmpi;
     object->binding = defined.binding && !defined.get_version;

@@ -151,17 +151,17 @@ static void read_libraries(struct whole *whole, const char *path)
 
 static void look_at_mpi(const struct whole *whole)
 {
-    const char *family = whole->open_mpi ? "openmpi" : "mpich";
+    const char *dependencies = whole->open_mpi ? "openmpi" : "mpich";
     const char *name =
         strrchr(whole->mpi_name, '/') ? strrchr(whole->mpi_name, '/') + 1 : whole->mpi_name;
-    char *other = strcmp(family, QMPI_MPI) ? cli_find_library(family) : NULL;
+    char *other = strcmp(dependencies, QMPI_MPI) ? cli_find_library(dependencies) : NULL;
     if (other)
         doctor_ok("it runs on %s (%s): qmpi run takes %s for it, and the tools beside that",
                   whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, other);
-    else if (strcmp(family, QMPI_MPI) != 0)
+    else if (strcmp(dependencies, QMPI_MPI) != 0)
         doctor_wrong("it runs on %s (%s), but this libqmpi was built for %s\n"
                      "hint: build and install qmpi for it, too: meson setup -Dmpi=%s",
-                     whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, QMPI_MPI, family);
+                     whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, QMPI_MPI, dependencies);
     else if (strcmp(name, QMPI_MPI_SONAME) != 0)
         doctor_wrong("it runs on %s, but this libqmpi was built for %s: another ABI\n"
                      "hint: build qmpi with the program's MPI",

@@ -79,7 +79,7 @@ static void init(int tool_id)
     QMPIX_Register_tool_observer(tool_id, &observer);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_option options[] = {
         {"min-bytes", "0", "count only calls that send at least this much"},

@@ -5,8 +5,8 @@
  * stack grows downwards: a frame that is still in use lies above those of the functions that it
  * called.
  */
-#ifndef QMPI_FRAME_H
-#define QMPI_FRAME_H
+#ifndef QMPI_DISPATCH_ARCH_FRAME_H
+#define QMPI_DISPATCH_ARCH_FRAME_H
 
 #include <string.h>
 

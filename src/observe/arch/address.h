@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Addresses of variables in a frame, where the compiler is to compute them anew. */
-#ifndef QMPI_ADDRESS_H
-#define QMPI_ADDRESS_H
+#ifndef QMPI_OBSERVE_ARCH_ADDRESS_H
+#define QMPI_OBSERVE_ARCH_ADDRESS_H
 
 /* The address of a variable in the frame, computed here: compilers compute it once, keep it in a
  * register over the calls in between, and pay for that with a push, a pop and two moves. */

@@ -89,7 +89,7 @@ static void init(int tool_id)
     FOR_EACH_FUNCTION(REGISTER)
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     const int result = QMPI_Register_tool_name(TOOL, init);
     trace("load " TOOL "%s", result == MPI_SUCCESS ? "" : ", which nobody asked for");

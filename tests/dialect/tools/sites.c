@@ -48,7 +48,7 @@ static void init(int tool_id)
     QMPI_Register_function(tool_id, MPI_FINALIZE_T, (void (*)(void))sites_Finalize);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("sites", init);
 }

@@ -148,7 +148,7 @@ static void init(int tool_id)
            QMPI_Register_function(tool_id, MPI_FINALIZED_T, (void (*)(void))wrong_Finalized));
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     const char *when = "before there is a stack";
     void *storage = &mark;

@@ -19,7 +19,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_PCONTROL_T, (void (*)(void))native_Pcontrol);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name(TOOL, init);
 }

@@ -24,7 +24,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_INIT_T, (void (*)(void))native_init);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     note("constructor");
     QMPI_Register_tool_name(TOOL, init);

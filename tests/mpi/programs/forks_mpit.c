@@ -28,7 +28,7 @@ static void init(int tool_id)
     QMPIX_Register_publisher(tool_id, publish);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("waiting", init);
 }

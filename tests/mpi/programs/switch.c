@@ -115,12 +115,12 @@ static void race(int switches)
 
 static long resident_kilobytes(void)
 {
-    long size = 0, resident = 0;
+    long size = 0, preloaded = 0;
     FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%ld %ld", &size, &resident) != 2)
+    if (!file || fscanf(file, "%ld %ld", &size, &preloaded) != 2)
         abort();
     fclose(file);
-    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+    return preloaded * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 static void repeat(int switches)

@@ -50,7 +50,7 @@ __attribute__((unused)) static void init(int tool_id)
 #endif
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     trace("load broken");
 #if BROKEN == 2

@@ -58,7 +58,7 @@ static void init(int tool_id)
     QMPIX_Register_tool_observer(tool_id, &observer);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("by_symbol", init);
 }

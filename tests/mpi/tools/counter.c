@@ -44,7 +44,7 @@ static void init(int tool_id)
     QMPIX_FOR_EACH_FUNCTION(REGISTER)
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("counter", init);
 }

@@ -13,16 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct kept {
+struct saved {
     void (*function)(void);
     QMPI_Context context;
     int switches;
 };
-static struct kept kept[256]; /* [tool_id] */
+static struct saved saved[256]; /* [tool_id] */
 
 static void look_up(int tool_id)
 {
-    struct kept *mine = &kept[tool_id];
+    struct saved *mine = &saved[tool_id];
     if (QMPI_Get_function(tool_id, MPI_COMM_RANK_T, &mine->function, &mine->context))
         trace("keeper %d finds no function", tool_id);
 }
@@ -31,8 +31,8 @@ static void told(int tool_id)
 {
     trace("keeper %d is told", tool_id);
     look_up(tool_id);
-    if (kept[tool_id].switches)
-        QMPIX_Tool_set_enabled(kept[tool_id].switches, 0);
+    if (saved[tool_id].switches)
+        QMPIX_Tool_set_enabled(saved[tool_id].switches, 0);
 }
 
 static int keeper_rank(QMPI_Context context, MPI_Comm comm, int *rank)
@@ -41,7 +41,7 @@ static int keeper_rank(QMPI_Context context, MPI_Comm comm, int *rank)
     QMPIX_Context_get_tool_id(context, &tool_id);
     QMPIX_Tool_get_enabled(tool_id, &enabled);
     trace("keeper %d MPI_Comm_rank%s", tool_id, enabled ? "" : " while it is off");
-    return ((QMPI_Comm_rank_t *)kept[tool_id].function)(kept[tool_id].context, comm, rank);
+    return ((QMPI_Comm_rank_t *)saved[tool_id].function)(saved[tool_id].context, comm, rank);
 }
 
 static void try_in_init(int tool_id)
@@ -71,7 +71,7 @@ static void init(int tool_id)
     QMPIX_Tool_get_option(tool_id, "keeps", &keeps);
     QMPIX_Tool_get_option(tool_id, "told", &wanted);
     QMPIX_Tool_get_option(tool_id, "switches", &switches);
-    kept[tool_id].switches = atoi(switches);
+    saved[tool_id].switches = atoi(switches);
     try_in_init(tool_id);
     look_up(tool_id);
     if (strcmp(wanted, "no") != 0)
@@ -81,7 +81,7 @@ static void init(int tool_id)
         QMPIX_Tool_keep_function(tool_id, MPI_COMM_RANK_T);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("keeper", init);
 }

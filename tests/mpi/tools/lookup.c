@@ -107,7 +107,7 @@ static void init(int tool_id)
     trace("lookup: initialized %d in init", flag);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("lookup", init);
 }

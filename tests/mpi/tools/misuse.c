@@ -212,7 +212,7 @@ static void init(int tool_id)
     check_null_outputs(tool_id);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     check_announcing(init);
     /* Before start-up there is no layer at all to register for. */

@@ -58,7 +58,7 @@ static void init(int tool_id)
     call_initialized("init");
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("nested", init);
     call_initialized("constructor");

@@ -22,7 +22,7 @@ static void init(int tool_id)
     note_option(tool_id, "unknown");
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_option options[] = {
         {"colour", "blue", "what it is painted in"}, {"size", NULL, "how big"}, {NULL, NULL, NULL}};

@@ -18,7 +18,7 @@ static void init(int tool_id)
     signal(SIGABRT, own);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("takes_signals", init);
 }

@@ -11,15 +11,15 @@
 #include <string.h>
 
 static MPI_Win window = MPI_WIN_NULL;
-static long *announced;
+static long *registered;
 static long matched;
 
 static int init_mpi(QMPI_Context c, int *argc, char ***argv)
 {
     const int result = QMPIX_NEXT(c, Init)(QMPIX_NEXT_CONTEXT(c), argc, argv);
-    PMPI_Win_allocate(sizeof *announced, sizeof *announced, MPI_INFO_NULL, MPI_COMM_WORLD,
-                      &announced, &window);
-    *announced = 0;
+    PMPI_Win_allocate(sizeof *registered, sizeof *registered, MPI_INFO_NULL, MPI_COMM_WORLD,
+                      &registered, &window);
+    *registered = 0;
     PMPI_Barrier(MPI_COMM_WORLD);
     PMPI_Win_lock_all(0, window);
     return result;
@@ -120,7 +120,7 @@ static void init(int tool_id)
         QMPIX_Tool_fail(tool_id, "its variables cannot be published");
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("queue_length", init);
 }

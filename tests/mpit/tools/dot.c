@@ -11,7 +11,7 @@ static void init(int tool_id)
         abort();
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name(TOOL, init);
 }

@@ -190,7 +190,7 @@ static void init(int tool_id)
     QMPIX_Tool_fail(tool_id, "it was asked not to");
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("misfit", init);
 }

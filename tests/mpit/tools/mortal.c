@@ -108,7 +108,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_INFO_FREE_T, (void (*)(void))mortal_free);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("mortal", init);
 }

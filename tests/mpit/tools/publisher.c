@@ -401,7 +401,7 @@ static void init(int tool_id)
     publish_cvars(layer);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("publisher", init);
 }

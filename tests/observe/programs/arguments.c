@@ -38,9 +38,9 @@ static void values(void)
             POINTER(&request)));
     DO(Send_c, (out, 3, MPI_INT, 0, 77, MPI_COMM_SELF),
        says("@ sent=12 transfers=>0/0/77/12 a.buf=%p a.count=3 a.dest=0 a.tag=77", POINTER(out)));
-    const MPI_Request kept = request;
+    const MPI_Request saved = request;
     DO(Wait, (&request, &status),
-       says("completed=%s a.request=%p a.status=%p", REQUEST(kept), POINTER(&request),
+       says("completed=%s a.request=%p a.status=%p", REQUEST(saved), POINTER(&request),
             POINTER(&status)));
     DO(Allgatherv, (out, 1, MPI_INT, in, counts, places, MPI_INT, MPI_COMM_SELF),
        says("@ sent=4 received=4 a.sendbuf=%p a.sendcount=1 a.recvbuf=%p a.recvcounts=%p "

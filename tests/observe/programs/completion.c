@@ -39,25 +39,25 @@ static void copy(MPI_Request *to, const MPI_Request *from)
 
 static void all_of_them(void)
 {
-    MPI_Request requests[5], kept[3];
+    MPI_Request requests[5], saved[3];
     MPI_Status statuses[5];
     int flag = 0;
     begin(requests);
-    copy(kept, requests);
-    DO(Waitall, (3, requests, MPI_STATUSES_IGNORE), done(3, kept));
+    copy(saved, requests);
+    DO(Waitall, (3, requests, MPI_STATUSES_IGNORE), done(3, saved));
     begin(requests);
-    copy(kept, requests);
+    copy(saved, requests);
     requests[3] = requests[2]; /* null handles among them are left out */
     requests[2] = MPI_REQUEST_NULL;
     requests[4] = MPI_REQUEST_NULL;
-    DO(Waitall, (5, requests, statuses), done(3, kept));
+    DO(Waitall, (5, requests, statuses), done(3, saved));
     EXPECT_TRUE(rank == 0 || (statuses[3].MPI_SOURCE == 0 && statuses[3].MPI_TAG == 2));
     DO(Waitall, (5, requests, statuses), "");
     DO(Waitall, (0, NULL, MPI_STATUSES_IGNORE), "");
     begin(requests);
-    copy(kept, requests);
+    copy(saved, requests);
     while (!flag)
-        DO(Testall, (3, requests, &flag, MPI_STATUSES_IGNORE), flag ? done(3, kept) : "");
+        DO(Testall, (3, requests, &flag, MPI_STATUSES_IGNORE), flag ? done(3, saved) : "");
     /* Not yet: rank 1's message is sent after the test. */
     if (rank == 1) {
         MPI_Request late;
@@ -79,33 +79,33 @@ static void all_of_them(void)
 
 static void one_of_them(void)
 {
-    MPI_Request requests[3], kept[3];
+    MPI_Request requests[3], saved[3];
     MPI_Status status;
     int index = 0, flag = 0;
     begin(requests);
-    copy(kept, requests);
+    copy(saved, requests);
     for (int i = 0; i < 3; i++)
-        DO(Waitany, (3, requests, &index, MPI_STATUS_IGNORE), done(1, &kept[index]));
+        DO(Waitany, (3, requests, &index, MPI_STATUS_IGNORE), done(1, &saved[index]));
     DO(Waitany, (3, requests, &index, MPI_STATUS_IGNORE), "");
     EXPECT_TRUE(index == MPI_UNDEFINED);
     begin(requests);
-    copy(kept, requests);
+    copy(saved, requests);
     for (int finished = 0; finished < 3; finished += flag)
-        DO(Testany, (3, requests, &index, &flag, &status), flag ? done(1, &kept[index]) : "");
+        DO(Testany, (3, requests, &index, &flag, &status), flag ? done(1, &saved[index]) : "");
     DO(Testany, (3, requests, &index, &flag, MPI_STATUS_IGNORE), "");
     EXPECT_TRUE(flag && index == MPI_UNDEFINED);
     begin(requests);
-    copy(kept, requests);
+    copy(saved, requests);
     for (int i = 0; i < 3; i++) {
-        DO(Wait, (&requests[i], &status), done(1, &kept[i]));
+        DO(Wait, (&requests[i], &status), done(1, &saved[i]));
         EXPECT_TRUE(rank == 0 || (status.MPI_SOURCE == 0 && status.MPI_TAG == i));
     }
     DO(Wait, (&requests[0], MPI_STATUS_IGNORE), "");
     begin(requests);
-    copy(kept, requests);
+    copy(saved, requests);
     for (int i = 0; i < 3; i++) {
         for (flag = 0; !flag;)
-            DO(Test, (&requests[i], &flag, MPI_STATUS_IGNORE), flag ? done(1, &kept[i]) : "");
+            DO(Test, (&requests[i], &flag, MPI_STATUS_IGNORE), flag ? done(1, &saved[i]) : "");
     }
     DO(Test, (&requests[0], &flag, MPI_STATUS_IGNORE), "");
     EXPECT_TRUE(flag);
@@ -113,11 +113,11 @@ static void one_of_them(void)
 
 static void some_of_them(void)
 {
-    MPI_Request requests[3], kept[3], finished[3];
+    MPI_Request requests[3], saved[3], finished[3];
     int indices[3], count = 0;
     for (int waits = 0; waits < 2; waits++) {
         begin(requests);
-        copy(kept, requests);
+        copy(saved, requests);
         for (int all = 0; all < 3; all += count) {
             const char *fields = "";
             int error;
@@ -127,7 +127,7 @@ static void some_of_them(void)
                 error = MPI_Testsome(3, requests, &count, indices, MPI_STATUSES_IGNORE);
             EXPECT_TRUE(count >= 0 && count <= 3);
             for (int i = 0; i < count; i++)
-                finished[i] = kept[indices[i]];
+                finished[i] = saved[indices[i]];
             fields = done(count, finished);
             expect_call(waits ? "MPI_Waitsome" : "MPI_Testsome", error, fields);
         }
@@ -151,32 +151,32 @@ static void truncated(int way)
         return;
     }
     PMPI_Irecv(numbers, 1, MPI_INT, peer, 60, MPI_COMM_WORLD, &request[1]);
-    const MPI_Request kept = request[1];
+    const MPI_Request saved = request[1];
     PMPI_Barrier(MPI_COMM_WORLD);
     if (way == 0)
-        expect_failure("MPI_Wait", MPI_Wait(&request[1], MPI_STATUS_IGNORE), done(1, &kept));
+        expect_failure("MPI_Wait", MPI_Wait(&request[1], MPI_STATUS_IGNORE), done(1, &saved));
     if (way == 1)
         expect_failure("MPI_Waitany", MPI_Waitany(2, request, &index, MPI_STATUS_IGNORE),
-                       done(1, &kept));
+                       done(1, &saved));
     while (way > 1 && error == MPI_SUCCESS) {
         error = way == 2 ? MPI_Test(&request[1], &flag, MPI_STATUS_IGNORE)
                          : MPI_Testany(2, request, &index, &flag, MPI_STATUS_IGNORE);
         if (error == MPI_SUCCESS)
             expect_call(way == 2 ? "MPI_Test" : "MPI_Testany", error, "");
         else
-            expect_failure(way == 2 ? "MPI_Test" : "MPI_Testany", error, done(1, &kept));
+            expect_failure(way == 2 ? "MPI_Test" : "MPI_Testany", error, done(1, &saved));
     }
     EXPECT_TRUE(request[1] == MPI_REQUEST_NULL);
 }
 
 /* What is complete has no handle any more; the rest is completed by calls that nobody sees. */
-static const char *done_among(const MPI_Request *kept, const MPI_Request *requests)
+static const char *done_among(const MPI_Request *saved, const MPI_Request *requests)
 {
     MPI_Request finished[3];
     int count = 0;
     for (int i = 0; i < 3; i++) {
         if (requests[i] == MPI_REQUEST_NULL)
-            finished[count++] = kept[i];
+            finished[count++] = saved[i];
     }
     return done(count, finished);
 }
@@ -184,7 +184,7 @@ static const char *done_among(const MPI_Request *kept, const MPI_Request *reques
 /* The first of three fails: MPI_ERR_IN_STATUS; of the others MPI may say that they are pending. */
 static void some_fail(int way)
 {
-    MPI_Request requests[3], kept[3];
+    MPI_Request requests[3], saved[3];
     MPI_Status statuses[3];
     const char *const names[] = {"MPI_Waitall", "MPI_Testall", "MPI_Waitsome", "MPI_Testsome"};
     int class, flag = 0, count = 0, indices[3], error = MPI_SUCCESS;
@@ -198,15 +198,15 @@ static void some_fail(int way)
         PMPI_Irecv(numbers + i, 1, MPI_INT, peer, 70 + i, MPI_COMM_WORLD, &requests[i]);
     PMPI_Barrier(MPI_COMM_WORLD);
     while (error == MPI_SUCCESS) {
-        copy(kept, requests);
+        copy(saved, requests);
         error = way == 0   ? MPI_Waitall(3, requests, statuses)
                 : way == 1 ? MPI_Testall(3, requests, &flag, statuses)
                 : way == 2 ? MPI_Waitsome(3, requests, &count, indices, statuses)
                            : MPI_Testsome(3, requests, &count, indices, statuses);
         if (error == MPI_SUCCESS)
-            expect_call(names[way], error, done_among(kept, requests));
+            expect_call(names[way], error, done_among(saved, requests));
         else
-            expect_failure(names[way], error, done_among(kept, requests));
+            expect_failure(names[way], error, done_among(saved, requests));
     }
     PMPI_Error_class(error, &class);
     EXPECT_TRUE(class == MPI_ERR_IN_STATUS && requests[0] == MPI_REQUEST_NULL);
@@ -245,8 +245,8 @@ static void generalized(void)
     DO(Grequest_start, (query, free_state, cancel, NULL, &request),
        says("started=%s", REQUEST(request)));
     DO(Grequest_complete, (request), "");
-    const MPI_Request kept = request;
-    DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &kept));
+    const MPI_Request saved = request;
+    DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &saved));
 }
 
 int main(int argc, char **argv)

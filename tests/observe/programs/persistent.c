@@ -90,7 +90,7 @@ static void persistent(void)
  * communicator freed before the start. */
 static void persistent_otherwise(void)
 {
-    MPI_Request request, kept;
+    MPI_Request request, saved;
     MPI_Comm comm;
     PMPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
     for (int i = 0; i < 2; i++) {
@@ -101,12 +101,12 @@ static void persistent_otherwise(void)
         DO(Start, (&request),
            says("@ root=* %s came=%d started=%s", transfer(rank == 0 ? 8 : 20, 8 + i),
                 rank == 0 ? 0 : 8, REQUEST(request)));
-        kept = request;
+        saved = request;
         if (rank == 0 && i == 1) {
             DO(Request_free, (&request), ""); /* it is sent all the same */
             continue;
         }
-        DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &kept));
+        DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &saved));
         PMPI_Request_free(&request);
     }
     PMPI_Barrier(MPI_COMM_WORLD);

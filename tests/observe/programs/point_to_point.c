@@ -274,14 +274,14 @@ static void datatypes(void)
 /* A receive that is cancelled completes, and nothing came; and a message to oneself. */
 static void cancelled_and_own(void)
 {
-    MPI_Request request, kept;
+    MPI_Request request, saved;
     MPI_Status status;
     int flag = 0;
     DO(Irecv, (numbers, 4, MPI_INT, MPI_ANY_SOURCE, 99, comm, &request),
        says("@ received=16 came=0 transfers=<any/-/99/16 started=%s", REQUEST(request)));
     DO(Cancel, (&request), "");
-    kept = request;
-    DO(Wait, (&request, &status), says("completed=%s", REQUEST(kept)));
+    saved = request;
+    DO(Wait, (&request, &status), says("completed=%s", REQUEST(saved)));
     DO(Test_cancelled, (&status, &flag), "");
     EXPECT_TRUE(flag);
     int world;

@@ -47,8 +47,8 @@ static void start(MPI_Comm comm, int thread, int numbers[16])
                         REQUEST(request))
                  : says("@ root=* received=%d transfers=<0/0/%d/%d started=%s", bytes, thread,
                         bytes, REQUEST(request)));
-    const MPI_Request kept = request;
-    DO(Wait, (&request, MPI_STATUS_IGNORE), says("completed=%s", REQUEST(kept)));
+    const MPI_Request saved = request;
+    DO(Wait, (&request, MPI_STATUS_IGNORE), says("completed=%s", REQUEST(saved)));
     DO(Request_free, (&request), "");
 }
 

@@ -40,7 +40,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_BARRIER_T, (void (*)(void))again_barrier);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("again", init);
 }

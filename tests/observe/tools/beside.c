@@ -56,7 +56,7 @@ static void init(int tool_id)
     observer = (QMPIX_Observer){.size = 0};
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("beside", init);
 }

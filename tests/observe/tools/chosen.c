@@ -78,7 +78,7 @@ static void init(int tool_id)
         tell_functions(tool_id);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("chosen", init);
 }

@@ -25,7 +25,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_WAITALL_T, (void (*)(void))pending_waitall);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("pending", init);
 }

@@ -272,28 +272,28 @@ struct call {
 
 static void before(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    struct call *kept = calloc(1, sizeof *kept);
-    if (!kept || !(kept->line = open_memstream(&kept->text, &kept->length)))
+    struct call *saved = calloc(1, sizeof *saved);
+    if (!saved || !(saved->line = open_memstream(&saved->text, &saved->length)))
         abort();
-    fputs(call->function->name, kept->line);
+    fputs(call->function->name, saved->line);
     if (word->number != 0)
-        fault(kept->line, "word_is_not_zero");
+        fault(saved->line, "word_is_not_zero");
     if (call->result)
-        fault(kept->line, "result_in_before");
+        fault(saved->line, "result_in_before");
     if (!requests_are_for_after(call))
-        fault(kept->line, "requests_in_before");
+        fault(saved->line, "requests_in_before");
     const QMPIX_Function *described = NULL;
     if (QMPIX_Function_describe(call->function->number, &described) || described != call->function)
-        fault(kept->line, "description_is_another");
-    ask(call, &kept->said, kept->line);
-    word->pointer = kept;
+        fault(saved->line, "description_is_another");
+    ask(call, &saved->said, saved->line);
+    word->pointer = saved;
 }
 
 static void after(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    struct call *kept = word->pointer;
-    struct said *was = &kept->said, is;
-    FILE *line = kept->line;
+    struct call *saved = word->pointer;
+    struct said *was = &saved->said, is;
+    FILE *line = saved->line;
     ask(call, &is, line);
     fputs(" result=", line);
     if (call->result)
@@ -313,10 +313,10 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     if (fclose(line))
         abort();
     const struct layer *layer = call->observer->data;
-    if (write(layer->file, kept->text, kept->length) != (ssize_t)kept->length)
+    if (write(layer->file, saved->text, saved->length) != (ssize_t)saved->length)
         abort();
-    free(kept->text);
-    free(kept);
+    free(saved->text);
+    free(saved);
 }
 
 static void init(int tool_id)
@@ -344,7 +344,7 @@ static void init(int tool_id)
         QMPIX_Tool_fail(tool_id, "the witness cannot observe\nhint: look at its folder");
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("witness", init);
 }

@@ -150,7 +150,7 @@ static void init(int tool_id)
     NOTE("nothing", QMPIX_Register_tool_observer(tool_id, &observer));
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     const QMPIX_Observer observer = {.size = sizeof observer, .before = ignore};
     NOTE("too early", QMPIX_Register_tool_observer(1, &observer));

@@ -71,16 +71,16 @@ static void ask(void)
 static const struct {
     int keyval;
     const char *name;
-} own[] = {{MPI_TAG_UB, "MPI_TAG_UB"},
-           {MPI_HOST, "MPI_HOST"},
-           {MPI_WIN_SIZE, "MPI_WIN_SIZE"},
-           {MPI_WIN_DISP_UNIT, "MPI_WIN_DISP_UNIT"}};
+} predefined_key[] = {{MPI_TAG_UB, "MPI_TAG_UB"},
+                      {MPI_HOST, "MPI_HOST"},
+                      {MPI_WIN_SIZE, "MPI_WIN_SIZE"},
+                      {MPI_WIN_DISP_UNIT, "MPI_WIN_DISP_UNIT"}};
 
 static void note_got(const char *function, int keyval, void *value, int found)
 {
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (own[i].keyval == keyval && found)
-            trace(LAYER " %s %s %ld", function, own[i].name,
+    for (size_t i = 0; i < sizeof predefined_key / sizeof *predefined_key; i++) {
+        if (predefined_key[i].keyval == keyval && found)
+            trace(LAYER " %s %s %ld", function, predefined_key[i].name,
                   keyval == MPI_WIN_SIZE ? (long)**(MPI_Aint **)value : (long)**(int **)value);
     }
 }
@@ -187,7 +187,7 @@ static void init(int tool_id)
     REGISTER(MPI_COMM_SET_ERRHANDLER_T, Comm_set_errhandler)
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     QMPI_Register_tool_name("native_attributes", init);
 }

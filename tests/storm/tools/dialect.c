@@ -44,7 +44,7 @@ static void init(int tool_id)
     STORM_DIALECT(REGISTER)
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     ledger = storm_open_ledger();
     QMPI_Register_tool_name("storm_dialect", init);

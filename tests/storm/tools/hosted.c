@@ -80,10 +80,10 @@ static void note(int function)
 #define FOUND(X, PMPI) ((__typeof__(&X))(uintptr_t)dlsym(RTLD_NEXT, PMPI))
 #ifdef KEEPS
 #define NEXT(X, PMPI)                                                                              \
-    static __typeof__(&X) kept;                                                                    \
-    if (!__atomic_load_n(&kept, __ATOMIC_ACQUIRE))                                                 \
-        __atomic_store_n(&kept, FOUND(X, PMPI), __ATOMIC_RELEASE);
-#define CALL(X) kept
+    static __typeof__(&X) saved;                                                                   \
+    if (!__atomic_load_n(&saved, __ATOMIC_ACQUIRE))                                                \
+        __atomic_store_n(&saved, FOUND(X, PMPI), __ATOMIC_RELEASE);
+#define CALL(X) saved
 #else
 #define NEXT(X, PMPI) const __typeof__(&X) found = FOUND(X, PMPI);
 #define CALL(X) found

@@ -47,7 +47,7 @@ static void init(int tool_id)
     QMPIX_Register_tool_observer(tool_id, &observer);
 }
 
-__attribute__((constructor)) static void announce(void)
+__attribute__((constructor)) static void register_tool(void)
 {
     ledger = storm_open_ledger();
     QMPI_Register_tool_name("storm_observer", init);

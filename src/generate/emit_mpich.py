@@ -3,9 +3,9 @@
 from emit_c import GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
 from mpi_header import Function, constant_name
 
-CONTEXT = "struct qmpi_dialect_context"
-NEAR = 2  # as QMPI_CHAIN_NEAR in chain.h
-KINDS = ["enter", "into", "through", "base"] + [f"near_{place}" for place in range(NEAR)]
+CONTEXT = "struct qmpi_mpich_context"
+NEAR = 2  # as QMPI_CHAIN_FAST in chain.h
+KINDS = ["enter", "into", "through", "terminator"] + [f"fast_{place}" for place in range(NEAR)]
 
 
 def covered(source: Source) -> dict[str, Function]:
@@ -19,9 +19,9 @@ def numbers(source: Source) -> str:
         f"/* {LICENCE} */\n/* {GENERATED} */\n"
         "#ifndef QMPI_DIALECT_NUMBERS_H\n#define QMPI_DIALECT_NUMBERS_H\n\n"
         "/* How many functions mpi.h's own QMPI numbers; 0: it declares none. */\n"
-        f"#define QMPI_DIALECT_COUNT {len(source.dialect)}\n\n"
+        f"#define QMPI_MPICH_COUNT {len(source.dialect)}\n\n"
         "/* The type that its calls take a number as. */\n"
-        f"#define QMPI_DIALECT_NUMBER {source.dialect_number}\n\n"
+        f"#define QMPI_MPICH_NUMBER {source.mpich_number}\n\n"
         "#endif\n"
     )
 
@@ -36,7 +36,7 @@ def pointer(function: Function) -> str:
 
 def enter_function(function: Function) -> str:
     return (
-        f"{attribute(function)}QMPI_TRAMPOLINE {function.result} dialect_enter_{function.name}"
+        f"{attribute(function)}QMPI_TRAMPOLINE {function.result} mpich_enter_{function.name}"
         f"({parameters(function)})\n"
         "{\n"
         f"{collect(function)}"
@@ -44,7 +44,7 @@ def enter_function(function: Function) -> str:
         "    qmpi_entry_frame = QMPI_THIS_FRAME();\n"
         "    const struct qmpi_node *const qmpi_head =\n"
         f"        qmpi_node_at(&qmpi_heads[{function.constant}]);\n"
-        f"    return (({pointer(function)})qmpi_head->across)\n"
+        f"    return (({pointer(function)})qmpi_head->mpich_function)\n"
         f"        ({arguments(function, 'qmpi_opaque(&qmpi_head->node), qmpi_head->node.tool_id')});\n"
         "}\n"
     )
@@ -52,11 +52,11 @@ def enter_function(function: Function) -> str:
 
 def into_function(function: Function) -> str:
     return (
-        f"{attribute(function)}{function.result} dialect_into_{function.name}"
+        f"{attribute(function)}{function.result} mpich_into_{function.name}"
         f"({parameters(function, 'QMPI_Context qmpi_node')})\n"
         "{\n"
         f"{collect(function)}"
-        f"    return (({pointer(function)})((const struct qmpi_node *)qmpi_node)->across)\n"
+        f"    return (({pointer(function)})((const struct qmpi_node *)qmpi_node)->mpich_function)\n"
         f"        ({arguments(function, 'qmpi_opaque(qmpi_node), qmpi_node->tool_id')});\n"
         "}\n"
     )
@@ -64,28 +64,28 @@ def into_function(function: Function) -> str:
 
 def through_function(function: Function) -> str:
     return (
-        f"{attribute(function)}{function.result} dialect_through_{function.name}"
+        f"{attribute(function)}{function.result} mpich_through_{function.name}"
         f"({signature(function)})\n"
         "{\n"
         "    (void)qmpi_context;\n"
         f"{collect(function)}"
-        f"    const QMPI_Context qmpi_node = qmpi_dialect_at(qmpi_tool_id, {function.constant});\n"
+        f"    const QMPI_Context qmpi_node = qmpi_mpich_at(qmpi_tool_id, {function.constant});\n"
         f"    return ((QMPI_{function.short}_t *)qmpi_node->function)"
         f"({arguments(function, 'qmpi_node')});\n"
         "}\n"
     )
 
 
-def near_function(function: Function, place: int) -> str:
+def fast_function(function: Function, place: int) -> str:
     """As through_function, without looking for the row."""
     return (
-        f"{attribute(function)}{function.result} dialect_near_{place}_{function.name}"
+        f"{attribute(function)}{function.result} mpich_fast_{place}_{function.name}"
         f"({signature(function)})\n"
         "{\n"
         "    (void)qmpi_context;\n"
         "    (void)qmpi_tool_id;\n"
         f"{collect(function)}"
-        f"    const QMPI_Context qmpi_node = qmpi_dialect_near({place}, {function.constant});\n"
+        f"    const QMPI_Context qmpi_node = qmpi_mpich_fast({place}, {function.constant});\n"
         f"    return ((QMPI_{function.short}_t *)qmpi_node->function)"
         f"({arguments(function, 'qmpi_node')});\n"
         "}\n"
@@ -94,14 +94,14 @@ def near_function(function: Function, place: int) -> str:
 
 def base_function(function: Function) -> str:
     return (
-        f"{attribute(function)}{function.result} dialect_base_{function.name}"
+        f"{attribute(function)}{function.result} mpich_terminator_{function.name}"
         f"({signature(function)})\n"
         "{\n"
         "    (void)qmpi_context;\n"
         "    (void)qmpi_tool_id;\n"
         f"{collect(function)}"
         f"    return (({function.result}(*)({parameters(function)}))"
-        f"qmpi_lasts[{function.constant}])({arguments(function)});\n"
+        f"qmpi_terminators[{function.constant}])({arguments(function)});\n"
         "}\n"
     )
 
@@ -110,19 +110,19 @@ def functions(source: Source, part: int) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * Around layers of MPICH's dialect, see mpich/mpich.h.\n"
-        " * dialect_enter_X: MPI_X where such a layer is on top. dialect_into_X: the function of such a\n"
-        " * layer's node. dialect_near_N_X: what such a layer calls to come to a node of another kind,\n"
-        " * of the layer that N others stand below. dialect_through_X: of any layer, found by its tool_id.\n"
-        " * dialect_base_X: to come to the base. */\n"
+        " * mpich_enter_X: MPI_X where such a layer is on top. mpich_into_X: the function of such a\n"
+        " * layer's node. mpich_fast_N_X: what such a layer calls to come to a node of another kind,\n"
+        " * of the layer that N others stand below. mpich_through_X: of any layer, found by its tool_id.\n"
+        " * mpich_terminator_X: to come to the base. */\n"
         '#include "dispatch/mpich_convention.h"\n\n#include "dispatch/arch/frame.h"\n\n'
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
         '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n\n'
     )
-    text += f'_Static_assert(QMPI_CHAIN_NEAR == {NEAR}, "other places than generated");\n\n'
+    text += f'_Static_assert(QMPI_CHAIN_FAST == {NEAR}, "other places than generated");\n\n'
     for function in part_of(list(covered(source).values()), part):
         text += enter_function(function) + "\n" + into_function(function) + "\n"
         text += through_function(function) + "\n" + base_function(function) + "\n"
-        text += "".join(near_function(function, place) + "\n" for place in range(NEAR))
+        text += "".join(fast_function(function, place) + "\n" for place in range(NEAR))
     return text
 
 
@@ -132,22 +132,22 @@ def ends(source: Source) -> str:
     found = covered(source)
     for function in found.values():
         for kind in KINDS:
-            text += f"extern qmpi_function dialect_{kind}_{function.name} QMPI_HIDDEN;\n"
-    text += "\nconst struct qmpi_dialect_ends qmpi_dialect_ends[QMPI_FUNCTION_COUNT] = {\n"
+            text += f"extern qmpi_function mpich_{kind}_{function.name} QMPI_HIDDEN;\n"
+    text += "\nconst struct qmpi_mpich_terminators qmpi_mpich_terminators[QMPI_FUNCTION_COUNT] = {\n"
     for function in found.values():
         name = function.name
-        near = ", ".join(f"dialect_near_{place}_{name}" for place in range(NEAR))
+        near = ", ".join(f"mpich_fast_{place}_{name}" for place in range(NEAR))
         text += (
-            f"    [{function.constant}] = {{dialect_enter_{name}, "
-            f"dialect_into_{name},\n"
-            f"        dialect_through_{name}, dialect_base_{name},\n"
+            f"    [{function.constant}] = {{mpich_enter_{name}, "
+            f"mpich_into_{name},\n"
+            f"        mpich_through_{name}, mpich_terminator_{name},\n"
             f"        {{{near}}}}},\n"
         )
     text += "    [QMPI_FUNCTION_COUNT - 1] = {.base = NULL},\n" if not found else ""
-    text += "};\n\nconst short qmpi_dialect_numbers[QMPI_DIALECT_COUNT + 1] = {\n"
+    text += "};\n\nconst short qmpi_mpich_numbers[QMPI_MPICH_COUNT + 1] = {\n"
     known = {constant_name(name) for name in source.numbers}
     present = {function.number for function in source.functions}
     lacking = next(n for n in range(len(source.numbers) + 1) if n not in present)
     for place, name in enumerate(source.dialect):
         text += f"    [{place}] = {name if name in known else lacking},\n"
-    return text + "    [QMPI_DIALECT_COUNT] = -1,\n};\n"
+    return text + "    [QMPI_MPICH_COUNT] = -1,\n};\n"
