@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The last lines of ./check: what did not pass, and `N passed, N failed[, N skipped]`.
 
-    sum.py passed|failed|'' BUILD-FOLDER... -- PROBLEM...
+    sum.py FORMAT SPELLING BUILD-FOLDER... -- PROBLEM...
 
-Of the format's check, of what Meson logged of each folder's tests (testlog.json, and the names that
-it was to run in tests.list), and of what went wrong beside them, each of which is one failure. A
-test that crashed, ran out of time or reported less than it had announced is one, whatever passed
-before; so is one that was to run and did not.
+It adds up the checks of format and spelling ('passed', 'failed', or '' if one did not run), what Meson
+logged of each folder's tests (testlog.json, and the names in tests.list), and the problems, each of
+which is one failure. A test that crashed, ran out of time or reported less than it had announced is
+one, whatever passed before; so is one that was to run and did not.
 """
 import json
 import re
@@ -59,12 +59,13 @@ def add_folder(folder, sums, bad):
         bad.append(f"{name}: did not run in {folder}")
 
 
-def main(format_result, *arguments):
+def main(format_result, spelling_result, *arguments):
     split = arguments.index("--")
     sums, bad = Counter(), []
-    if format_result:
-        sums[format_result] += 1
-        bad += ["format"] if format_result == "failed" else []
+    for name, result in (("format", format_result), ("spelling", spelling_result)):
+        if result:
+            sums[result] += 1
+            bad += [name] if result == "failed" else []
     for folder in arguments[:split]:
         in_folder = []
         add_folder(Path(folder), sums, in_folder)

@@ -14,6 +14,7 @@ STUBS = {
     "dpkg-query": "echo 'install ok installed'",
     "git": "echo some.c",
     "clang-format": "exit ${FORMAT_STATUS:-0}",
+    "codespell": "exit ${SPELLING_STATUS:-0}",
     "ninja": 'case " $BROKEN " in *" $2 "*) echo "it does not compile"; exit 1 ;; esac',
     "meson": """
 case "$1" in
@@ -65,15 +66,15 @@ GOOD = [tap("a", "ok 1 - one", "ok 2 - two # SKIP no compiler"), plain("b", "OK"
 
 
 def test_what_passed_and_what_was_skipped_is_counted(tmp_path):
-    assert check(tmp_path, "mpich", "sanitizers", log=GOOD) == (0, [], "5 passed, 0 failed, 2 skipped")
+    assert check(tmp_path, "mpich", "sanitizers", log=GOOD) == (0, [], "6 passed, 0 failed, 2 skipped")
 
 
 @pytest.mark.parametrize("test, line, sums", [
-    (tap("x", "ok 1 - one", "not ok 2 - two", result="FAIL"), "x: two", "4 passed, 1 failed"),
-    (tap("x", "ok 1 - one", announced=9, result="ERROR"), "x: ERROR after 1 results", "4 passed, 1 failed"),
-    (tap("x", result="TIMEOUT"), "x: TIMEOUT after 0 results", "3 passed, 1 failed"),
-    (plain("x", "FAIL"), "x: FAIL after 0 results", "3 passed, 1 failed"),
-    ({"name": "qmpi:part / x", "result": "TIMEOUT"}, "x: TIMEOUT after 0 results", "3 passed, 1 failed"),
+    (tap("x", "ok 1 - one", "not ok 2 - two", result="FAIL"), "x: two", "5 passed, 1 failed"),
+    (tap("x", "ok 1 - one", announced=9, result="ERROR"), "x: ERROR after 1 results", "5 passed, 1 failed"),
+    (tap("x", result="TIMEOUT"), "x: TIMEOUT after 0 results", "4 passed, 1 failed"),
+    (plain("x", "FAIL"), "x: FAIL after 0 results", "4 passed, 1 failed"),
+    ({"name": "qmpi:part / x", "result": "TIMEOUT"}, "x: TIMEOUT after 0 results", "4 passed, 1 failed"),
 ])
 def test_a_suite_that_ends_badly_is_a_failure(test, line, sums, tmp_path):
     status, bad, last = check(tmp_path, "mpich", log=[*GOOD, test], TEST_STATUS="1")
@@ -83,13 +84,13 @@ def test_a_suite_that_ends_badly_is_a_failure(test, line, sums, tmp_path):
 
 def test_a_suite_that_did_not_run_is_a_failure(tmp_path):
     status, bad, last = check(tmp_path, "mpich", log=GOOD[:1], listed=[test["name"] for test in GOOD])
-    assert (status, last) == (1, "2 passed, 1 failed, 1 skipped")
+    assert (status, last) == (1, "3 passed, 1 failed, 1 skipped")
     assert bad == ["not passed: build-mpich: qmpi:part / b: did not run in build-mpich"]
 
 
 def test_a_meson_that_leaves_no_log_is_a_failure(tmp_path):
     status, bad, last = check(tmp_path, "mpich", log=None, listed=["qmpi:part / a"], TEST_STATUS="1")
-    assert (status, last, len(bad)) == (1, "1 passed, 1 failed", 1)
+    assert (status, last, len(bad)) == (1, "2 passed, 1 failed", 1)
 
 
 def test_what_an_earlier_run_left_is_not_taken_for_this_ones(tmp_path):
@@ -97,25 +98,26 @@ def test_what_an_earlier_run_left_is_not_taken_for_this_ones(tmp_path):
     logs.mkdir(parents=True)
     (logs / "testlog.json").write_text(json.dumps(tap("a", "ok 1 - old")) + "\n")
     status, _, last = check(tmp_path, "mpich", log=None, listed=["qmpi:part / a"])
-    assert (status, last) == (1, "1 passed, 1 failed")
+    assert (status, last) == (1, "2 passed, 1 failed")
 
 
 @pytest.mark.parametrize("broken, sums", [
-    ("build-mpich", "5 passed, 1 failed, 2 skipped"), ("build-sanitizers", "5 passed, 1 failed, 2 skipped"),
-    ("build-mpich build-openmpi build-sanitizers", "1 passed, 3 failed")])
+    ("build-mpich", "6 passed, 1 failed, 2 skipped"), ("build-sanitizers", "6 passed, 1 failed, 2 skipped"),
+    ("build-mpich build-openmpi build-sanitizers", "2 passed, 3 failed")])
 def test_a_part_that_cannot_be_built_is_a_failure_and_the_others_run(broken, sums, tmp_path):
     status, bad, last = check(tmp_path, log=GOOD, BROKEN=broken)
     assert (status, last) == (1, sums)
     assert [f"not passed: {folder} cannot be built" for folder in broken.split()] == bad
 
 
-def test_a_wrong_format_is_a_failure(tmp_path):
-    status, bad, last = check(tmp_path, "mpich", log=GOOD, FORMAT_STATUS="123")
-    assert (status, bad, last) == (1, ["not passed: format"], "2 passed, 1 failed, 1 skipped")
+@pytest.mark.parametrize("variable, name", [("FORMAT_STATUS", "format"), ("SPELLING_STATUS", "spelling")])
+def test_a_wrong_format_or_spelling_is_a_failure(variable, name, tmp_path):
+    status, bad, last = check(tmp_path, "mpich", log=GOOD, **{variable: "123"})
+    assert (status, bad, last) == (1, [f"not passed: {name}"], "3 passed, 1 failed, 1 skipped")
 
 
 @pytest.mark.parametrize("name", ["HUP", "INT", "TERM"])
 def test_the_sum_is_there_when_it_is_interrupted(name, tmp_path):
     status, bad, last = check(tmp_path, "mpich", log=GOOD, SIGNAL=name)
-    assert (status, last) == (1, "3 passed, 1 failed, 1 skipped")
+    assert (status, last) == (1, "4 passed, 1 failed, 1 skipped")
     assert bad == [f"not passed: ended by SIG{name}"]
