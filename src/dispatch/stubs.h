@@ -69,6 +69,10 @@ static inline void qmpi_leave_frame(const void *const *outer)
 extern const char qmpi_trampolines_begin[] __asm__("__start_qmpi_trampolines") QMPI_HIDDEN;
 extern const char qmpi_trampolines_end[] __asm__("__stop_qmpi_trampolines") QMPI_HIDDEN;
 
+/* The code from which over_X calls where it did not set it: a layer amid the others. */
+extern const char qmpi_thunks_amid_begin[] __asm__("__start_qmpi_thunks_amid") QMPI_HIDDEN;
+extern const char qmpi_thunks_amid_end[] __asm__("__stop_qmpi_thunks_amid") QMPI_HIDDEN;
+
 /* The node of the uppermost native layer of a function: all above it are hosted. NULL: there is
  * none. What hosted layers have kept may lead to another node of that layer. */
 extern qmpi_atomic_context qmpi_first_natives[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;

@@ -16,11 +16,27 @@
  * wanted one, or -1 where they do not reach that far. */
 typedef int search(void *const *frames, int count, const void *from);
 
-/* What stands between a call of the program's and the stack. */
+/* The code of the generated functions that note the caller. */
+static bool is_trampoline(const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)qmpi_trampolines_begin <=
+           (uintptr_t)qmpi_trampolines_end - (uintptr_t)qmpi_trampolines_begin;
+}
+
+/* The code of thunks that do not, for somebody above seems to have. */
+static bool is_amid(const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)qmpi_thunks_amid_begin <=
+           (uintptr_t)qmpi_thunks_amid_end - (uintptr_t)qmpi_thunks_amid_begin;
+}
+
+/* What stands between a call of the program's and the stack. We do ourselves, where a hosted tool
+ * or a binding left its frame to the call that it ended with. */
 static bool is_between(const void *address)
 {
     return qmpi_binding_holds(address) || qmpi_attributes_hold(address) ||
-           qmpi_pmpi_layer_of(address);
+           qmpi_pmpi_layer_of(address) || qmpi_is_in_self(address) || is_trampoline(address) ||
+           is_amid(address);
 }
 
 /* The program's call among those from `caller` on. */
@@ -29,15 +45,9 @@ static int find_program(void *const *frames, int count, const void *caller)
     int i = 0;
     while (i < count && frames[i] != caller)
         i++;
-    while (i < count && (is_between(frames[i]) || qmpi_is_in_self(frames[i])))
+    while (i < count && is_between(frames[i]))
         i++;
     return i < count ? i : -1;
-}
-
-static bool is_trampoline(const void *address)
-{
-    return (uintptr_t)address - (uintptr_t)qmpi_trampolines_begin <=
-           (uintptr_t)qmpi_trampolines_end - (uintptr_t)qmpi_trampolines_begin;
 }
 
 /* What called the innermost trampoline. */
@@ -46,6 +56,16 @@ static int find_layers(void *const *frames, int count, const void *from)
     int i = 0;
     (void)from;
     while (i < count && !is_trampoline(frames[i]))
+        i++;
+    return i + 1 < count ? i + 1 : -1;
+}
+
+/* What called the innermost thunk that did not note its caller. */
+static int find_amid(void *const *frames, int count, const void *from)
+{
+    int i = 0;
+    (void)from;
+    while (i < count && !is_amid(frames[i]))
         i++;
     return i + 1 < count ? i + 1 : -1;
 }
@@ -72,6 +92,8 @@ void *qmpi_caller_by_unwinding(const char *frame, bool above)
 {
     bool all;
     void *caller = unwind(find_layers, NULL, &all);
+    if (!caller && all) /* what seemed to be a call above had been left */
+        caller = unwind(find_amid, NULL, &all);
     if (caller && above && caller == qmpi_frame_return_address(frame))
         qmpi_jumped_frame = NULL; /* the jump did not leave the call */
     else if (!caller && all)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from support import run_mpi
+from support import BUILD, TOOLS, run_mpi
 
 STACKS = {
     "1 layer": ("caller", [1]),
@@ -84,3 +84,21 @@ def test_four_threads_each_have_their_own_caller(layers):
 def test_outside_a_call_there_is_no_caller(layers):
     result = run_mpi("callers", ranks=1, tools=":".join(["caller"] * layers))
     assert callers(result)[-1] == "caller outside a call: NULL"
+
+
+@pytest.mark.parametrize("tools", [
+    "caller", "caller:caller", "hosted_quiet:caller", "caller,asks=no:hosted_quiet:caller",
+    "counter:hosted_quiet:caller",  # both leave their frames to what they call last
+    "delay,functions=MPI_Comm_size,after=1us:hosted_quiet:caller",  # an observer
+    "caller,asks=no:hosted_quiet:counter:hosted_quiet:caller",
+    "hosted_quiet:caller,asks=no:hosted_quiet:caller"])
+def test_a_call_that_was_left_by_longjmp_has_its_caller_when_it_is_made_again(tools):
+    result = run_mpi("callers", "comes_back", ranks=1, tools=tools,
+                     env={"QMPI_TOOL_PATH": f"{TOOLS}:{BUILD}/tools"})
+    assert (result.returncode, result.stdout) == (0, "done\n")
+    layers = [i for i, tool in enumerate(tools.split(":"), 1) if tool == "caller"]
+    assert layers
+    assert [line for line in callers(result) if "Comm_size" in line] == [
+        f"caller {layer} MPI_Comm_size from {caller}"
+        for caller in ("caller_that_comes_back", "caller_that_comes_back", "caller_of_size")
+        for layer in layers]

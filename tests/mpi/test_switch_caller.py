@@ -30,6 +30,14 @@ def test_it_is_known_to_a_layer_that_is_off_but_still_called():
                     "caller 3 MPI_Comm_rank from caller_of_rank"] * 3
 
 
+def test_it_is_known_to_that_layer_also_after_a_call_was_left_by_longjmp():
+    """The frame of the call that was left lies above those of the calls that follow."""
+    seen = callers("hosted_keeps:caller:caller", "rank", "left", "off=2", "rank")
+    assert [call for call in seen if "Comm_rank" in call] == [
+        "caller 2 MPI_Comm_rank from caller_of_rank",
+        "caller 3 MPI_Comm_rank from caller_of_rank"] * 2
+
+
 def test_calls_from_a_layer_have_a_caller_of_their_own():
     """In MPI_Barrier the layer calls MPI_Comm_size: from the top, through the hosted tool."""
     expected = ["caller 2 MPI_Barrier from caller_of_barrier",

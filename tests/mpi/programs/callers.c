@@ -2,10 +2,12 @@
 /*
  * Calls MPI from functions of known names, which it exports, so that a tool can tell by dladdr
  * where a call came from. With the argument `threads`, four threads call from four functions, over
- * and over.
+ * and over; with `comes_back`, the error handler leaves a call by longjmp, and the call is made
+ * again.
  */
 #include <mpi.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,12 +55,45 @@ static void run_threads(void)
         pthread_join(threads[i], NULL);
 }
 
+static jmp_buf before;
+
+static void leave(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    longjmp(before, 1);
+}
+
+/* Both times from one place, so that the frames of both calls have one address. */
+__attribute__((noinline, visibility("default"))) int caller_that_comes_back(void);
+int caller_that_comes_back(void)
+{
+    static int left;
+    int number = 0;
+    left = setjmp(before);
+    const int result = MPI_Comm_size(left ? MPI_COMM_WORLD : MPI_COMM_NULL, &number);
+    __asm__ volatile("" ::: "memory");
+    return result + number;
+}
+
+static void leave_a_call(void)
+{
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(leave, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    caller_that_comes_back();
+    MPI_Errhandler_free(&handler);
+}
+
 int main(int argc, char **argv)
 {
     caller_of_initialized();
     caller_of_init();
     if (argc > 1 && !strcmp(argv[1], "threads")) {
         run_threads();
+    } else if (argc > 1 && !strcmp(argv[1], "comes_back")) {
+        leave_a_call();
+        caller_of_size();
     } else {
         caller_of_rank();
         caller_of_barrier();

@@ -3,6 +3,7 @@
  * An application that switches layers while it runs. Its command line names the steps; `trace: app
  * STEP` on stderr goes before each:
  *   init rank barrier size finalize   MPI calls, those but the ends from functions that it exports
+ *   left                              MPI_Comm_size fails; the error handler leaves it by longjmp
  *   off=N on=N                        switches layer N
  *   race=N   two threads call MPI_Comm_rank all the while that N switches of all layers but the
  *            lowest are made, in no order; prints how many calls there were
@@ -15,6 +16,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +42,25 @@ static int failures;
 CALLER(caller_of_rank, MPI_Comm_rank(MPI_COMM_WORLD, &number))
 CALLER(caller_of_barrier, MPI_Barrier(MPI_COMM_WORLD))
 CALLER(caller_of_size, MPI_Comm_size(MPI_COMM_WORLD, &number))
+
+static jmp_buf before_the_call;
+
+static void leave(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    longjmp(before_the_call, 1);
+}
+
+static void make_a_call_that_is_left(void)
+{
+    MPI_Errhandler handler;
+    int size;
+    MPI_Comm_create_errhandler(leave, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    if (!setjmp(before_the_call))
+        MPI_Comm_size(MPI_COMM_NULL, &size);
+}
 
 static void switch_layer(int tool_id, int enabled)
 {
@@ -147,6 +168,8 @@ static void run_step(const char *step)
         caller_of_barrier();
     else if (!strcmp(step, "size"))
         caller_of_size();
+    else if (!strcmp(step, "left"))
+        make_a_call_that_is_left();
     else if (!strcmp(step, "finalize"))
         MPI_Finalize();
     else if (!strncmp(step, "off=", 4))
