@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two results of one run as one: of different processes, each of them of one or of many. The tool
- * does so at MPI_Finalize, rank after rank; `qmpi report` (join.h) with the files that single
+ * does so at MPI_Finalize, rank after rank; `qmpi report` (combine.h) with the files that single
  * processes left. Where a function, call site, … is missing in one of them its ranks count as 0.
  */
 #ifndef QMPI_PROFILE_MERGE_H

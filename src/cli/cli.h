@@ -66,7 +66,7 @@ void cli_set_preload(const struct cli_build *build);
 /* Why the tool at `path` must be preloaded, in words; NULL: it need not. To be freed. */
 char *cli_preload_reason(const char *path);
 
-/* Whether qmpi can be built for an MPI of this name. In select_build.c, as the next two. */
+/* Whether qmpi can be built for an MPI of this name. In build_choice.c, as the next two. */
 bool cli_knows_mpi(const char *mpi);
 
 /* The libqmpi for an MPI that is known, beside the command's own; NULL: there is none. To be freed.
@@ -83,10 +83,10 @@ struct cli_build cli_choose_build(const char *mpi, const char *program);
 /* The folder of the installed tools. */
 const char *cli_tools_folder(void);
 
-/* The MPI whose launcher a file is; NULL: it does not tell. In select_build.c. */
+/* The MPI whose launcher a file is; NULL: it does not tell. In build_choice.c. */
 const char *cli_mpi_of_launcher(const char *path);
 
-/* This command, or NULL, as it is installed for another MPI; to be freed. In select_build.c. */
+/* This command, or NULL, as it is installed for another MPI; to be freed. In build_choice.c. */
 char *cli_command_path(const char *mpi);
 
 /* The path of the libqmpi.so that the command itself is linked with: the one to preload. */

@@ -7,11 +7,11 @@
 #include "cli/cli.h"
 
 #include "profile/atomic_file.h"
+#include "profile/combine.h"
 #include "profile/compare.h"
 #include "profile/csv.h"
-#include "profile/join.h"
+#include "profile/filter.h"
 #include "profile/json.h"
-#include "profile/select.h"
 #include "profile/text.h"
 #include "symbols/symbols.h"
 #include "util/message.h"

@@ -28,6 +28,6 @@ const struct qmpi_mpich_address *qmpi_mpich_address(const void *address);
  * and all who come to, to ours, object by object. Looks at all objects that have been loaded since
  * it last did. In override.c.
  */
-void qmpi_dialect_override(void);
+void qmpi_mpich_override(void);
 
 #endif

@@ -83,7 +83,7 @@ static void override(const struct qmpi_elf_loaded *object)
     free(problem);
 }
 
-void qmpi_dialect_override(void)
+void qmpi_mpich_override(void)
 {
     const unsigned long long loaded = qmpi_elf_loads();
     int count = 0;

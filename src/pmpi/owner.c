@@ -22,8 +22,8 @@ qmpi_function *qmpi_pmpi_target(int number, const void *caller, bool pmpi)
     struct qmpi_elf_loaded object;
     if (!layer)
         return NULL;
-    const void *own = !pmpi && qmpi_elf_loaded_holder(caller, &object)
-                          ? qmpi_elf_loaded_find(&object, qmpi_names[number].name)
-                          : NULL;
-    return own ? (qmpi_function *)(uintptr_t)own : qmpi_thunk_of(layer, number);
+    const void *found = !pmpi && qmpi_elf_loaded_holder(caller, &object)
+                            ? qmpi_elf_loaded_find(&object, qmpi_names[number].name)
+                            : NULL;
+    return found ? (qmpi_function *)(uintptr_t)found : qmpi_thunk_of(layer, number);
 }

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <strings.h>
 
-static size_t without_suffix(char *name, size_t length, const char *termination)
+static size_t without_suffix(char *name, size_t length, const char *suffix)
 {
-    const size_t own = strlen(termination);
-    if (length > own && !strcmp(name + length - own, termination))
-        name[length -= own] = '\0';
+    const size_t suffix_length = strlen(suffix);
+    if (length > suffix_length && !strcmp(name + length - suffix_length, suffix))
+        name[length -= suffix_length] = '\0';
     return length;
 }
 

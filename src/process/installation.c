@@ -13,11 +13,11 @@
 const char *qmpi_installed_folder(void)
 {
     static char *folder;
-    struct qmpi_elf_loaded own;
+    struct qmpi_elf_loaded library;
     if (qmpi_tools_folder[0] == '/') /* libqmpi.a: there is no library beside which it could be */
         return qmpi_tools_folder;
     if (!folder) {
-        const char *self = qmpi_self_read(&own) ? own.name : "";
+        const char *self = qmpi_self_read(&library) ? library.name : "";
         char *real = realpath(self, NULL);
         self = real ? real : self;
         const char *slash = strrchr(self, '/');

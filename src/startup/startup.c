@@ -93,7 +93,7 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
 static void redirect(void)
 {
     qmpi_redirect();
-    qmpi_dialect_override();
+    qmpi_mpich_override();
 }
 
 static void start(void)

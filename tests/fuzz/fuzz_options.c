@@ -5,8 +5,8 @@
  * header says, and be read the same again.
  */
 #define _GNU_SOURCE
-#include "../../tools/delay/span.h"
-#include "../../tools/mpit/globs.h"
+#include "../../tools/delay/duration.h"
+#include "../../tools/mpit/patterns.h"
 
 #include <stdio.h>
 #include <stdlib.h>

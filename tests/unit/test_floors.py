@@ -19,8 +19,8 @@ EXCEPTIONS = {}
 # fail, too.
 CIRCLES = {
     "tools/profile/layer": "the tables are parts of the layer, and ask it whether it is on",
-    "tools/profile/steer": "what MPI_Pcontrol steers is saved and built by what it steers",
-    "tools/profile/threads": "a thread's calls under way are part of its notes",
+    "tools/profile/record/control": "what MPI_Pcontrol controls is saved and collected by what it controls",
+    "tools/profile/record/threads": "a thread's calls under way are part of its notes",
 }
 
 
@@ -61,7 +61,7 @@ def find(path, name):
         return None
     places = [f"{root}/{name}" for root in ROOTS]
     if path.startswith("tools/"):
-        places.append(os.path.normpath(f"{os.path.dirname(path)}/{name}"))
+        places.append(f"{folder_of(path)}/{name}")
     for place in places:
         if (SOURCE / place).exists():
             return place

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "profile/join.h"
+#include "profile/combine.h"
 #include "profile_sample.h"
 
 #include <math.h>

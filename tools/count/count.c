@@ -6,10 +6,10 @@
  * that it did unless all its sessions were finalized.
  */
 #define _GNU_SOURCE
-#include "count_publish.h"
-#include "count_report.h"
-#include "count_struck.h"
 #include "counters.h"
+#include "publish.h"
+#include "report.h"
+#include "signal_report.h"
 #include "toolkit/options.h"
 #include "toolkit/output_name.h"
 #include "toolkit/private_comm.h"

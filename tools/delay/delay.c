@@ -5,12 +5,12 @@
  * interceptor below it to report an error instead of going on.
  */
 #define _GNU_SOURCE
-#include "chance.h"
+#include "busy_wait.h"
+#include "error_object.h"
 #include "fault.h"
-#include "origin.h"
 #include "publish.h"
+#include "random.h"
 #include "rule.h"
-#include "spend.h"
 #include "toolkit/clock.h"
 #include "util/message.h"
 

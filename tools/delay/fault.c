@@ -2,7 +2,7 @@
 /* See fault.h. */
 #include "fault.h"
 
-#include "origin.h"
+#include "error_object.h"
 #include "util/message.h"
 
 #include <qmpi/wrappers.h>

@@ -6,8 +6,8 @@
 #ifndef QMPI_TOOL_DELAY_RULE_H
 #define QMPI_TOOL_DELAY_RULE_H
 
-#include "choose.h"
-#include "span.h"
+#include "duration.h"
+#include "filter.h"
 
 #include <qmpi/qmpi.h>
 

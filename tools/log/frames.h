@@ -11,7 +11,7 @@
 #ifndef QMPI_TOOL_LOG_FRAMES_H
 #define QMPI_TOOL_LOG_FRAMES_H
 
-#include "shape.h"
+#include "format.h"
 
 #include <stdatomic.h>
 

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-/* The thread of stuck=; see stuck.h. */
+/* The thread of stuck=; see hang.h. */
 struct hang {
     atomic_bool runs;
     bool stop;

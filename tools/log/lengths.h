@@ -3,8 +3,8 @@
 #ifndef QMPI_TOOL_LOG_LENGTHS_H
 #define QMPI_TOOL_LOG_LENGTHS_H
 
+#include "format.h"
 #include "layer.h"
-#include "shape.h"
 
 /* The number of elements of array `parameter`; -1: it cannot be told, or there is nothing to be
  * shown. What MPI must be asked for is known in `after` alone, of a call that has succeeded. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * log: an strace for MPI: one line for each call, with its arguments by name, in words, its result
- * and its time. One observer for the functions that are chosen and for the few that course.c
+ * and its time. One observer for the functions that are chosen and for the few that lifecycle.c
  * follows. Here it joins the stack, and sees each call begin and end.
  */
 #define _GNU_SOURCE
 #include "arguments.h"
-#include "choose.h"
-#include "course.h"
-#include "ending.h"
+#include "filter.h"
 #include "lengths.h"
+#include "lifecycle.h"
 #include "line.h"
 #include "requests.h"
 #include "sites.h"
+#include "termination.h"
 #include "toolkit/output_name.h"
 #include "toolkit/thread_state.h"
 #include "util/message.h"

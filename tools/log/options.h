@@ -3,7 +3,7 @@
 #ifndef QMPI_TOOL_LOG_OPTIONS_H
 #define QMPI_TOOL_LOG_OPTIONS_H
 
-#include "choose.h"
+#include "filter.h"
 
 #include <qmpi/qmpi.h>
 

@@ -2,8 +2,8 @@
 /* See requests.h. */
 #include "requests.h"
 
+#include "format.h"
 #include "lengths.h"
-#include "shape.h"
 #include "toolkit/arena.h"
 #include "toolkit/safe_read.h"
 

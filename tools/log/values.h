@@ -3,8 +3,8 @@
 #ifndef QMPI_TOOL_LOG_VALUES_H
 #define QMPI_TOOL_LOG_VALUES_H
 
+#include "format.h"
 #include "layer.h"
-#include "shape.h"
 
 /* A value's kind and meaning, and what there is to know of its call. */
 struct value {

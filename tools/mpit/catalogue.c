@@ -2,7 +2,7 @@
 /* See catalogue.h. */
 #include "catalogue.h"
 
-#include "below.h"
+#include "next.h"
 #include "util/message.h"
 
 #include <stdlib.h>

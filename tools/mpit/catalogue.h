@@ -6,9 +6,9 @@
 #ifndef QMPI_TOOL_MPIT_CATALOGUE_H
 #define QMPI_TOOL_MPIT_CATALOGUE_H
 
-#include "early.h"
+#include "pvar_session.h"
+#include "unready.h"
 #include "variable.h"
-#include "watch.h"
 
 /* Indices into the catalogue's arrays, which are those of MPI_T. */
 struct members {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* See list.h. */
 #define _GNU_SOURCE
-#include "globs.h"
+#include "constants.h"
 #include "list.h"
-#include "words.h"
+#include "patterns.h"
 
 #include <jansson.h>
 #include <limits.h>

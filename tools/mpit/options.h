@@ -3,7 +3,7 @@
 #ifndef QMPI_TOOL_MPIT_OPTIONS_H
 #define QMPI_TOOL_MPIT_OPTIONS_H
 
-#include "course.h"
+#include "lifecycle.h"
 
 #include <qmpi/qmpi.h>
 

@@ -4,11 +4,11 @@
 #include "samples.h"
 
 #include "catalogue.h"
-#include "globs.h"
+#include "constants.h"
+#include "patterns.h"
 #include "toolkit/clock.h"
 #include "toolkit/locale_numbers.h"
 #include "util/message.h"
-#include "words.h"
 
 #include <errno.h>
 #include <stdlib.h>

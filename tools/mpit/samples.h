@@ -3,8 +3,8 @@
 #ifndef QMPI_TOOL_MPIT_SAMPLES_H
 #define QMPI_TOOL_MPIT_SAMPLES_H
 
-#include "early.h"
-#include "watch.h"
+#include "pvar_session.h"
+#include "unready.h"
 
 #include <pthread.h>
 #include <stdbool.h>

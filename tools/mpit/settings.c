@@ -3,12 +3,12 @@
 #define _GNU_SOURCE
 #include "settings.h"
 
-#include "below.h"
 #include "catalogue.h"
 #include "config/file.h"
+#include "constants.h"
+#include "next.h"
 #include "toolkit/locale_numbers.h"
 #include "util/message.h"
-#include "words.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* See variable.h. */
 #include "variable.h"
 
-#include "below.h"
+#include "next.h"
 #include "util/message.h"
 
 #include <stdlib.h>

@@ -7,11 +7,11 @@
 #ifndef QMPI_TOOL_PROFILE_LAYER_H
 #define QMPI_TOOL_PROFILE_LAYER_H
 
-#include "comms.h"
-#include "files.h"
 #include "options.h"
-#include "receives.h"
-#include "regions.h"
+#include "record/comms.h"
+#include "record/files.h"
+#include "record/receives.h"
+#include "record/regions.h"
 #include "toolkit/sessions.h"
 
 #include <pthread.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * profile: where a program's MPI time goes: by function, call site, peer, communicator, file and
- * region, over all ranks. One observer for all functions. Here it joins the stack; observe.c notes
- * calls, steer.c follows the few that change what is noted, gather.c brings the ranks together.
+ * region, over all ranks. One observer for all functions. Here it joins the stack; record.c notes
+ * calls, control.c follows the few that change what is noted, gather.c brings the ranks together.
  */
 #define _GNU_SOURCE
-#include "facts.h"
 #include "layer.h"
-#include "observe.h"
-#include "publish.h"
-#include "sites.h"
+#include "pvars.h"
+#include "record/callsites.h"
+#include "record/record.h"
+#include "record/traits.h"
 #include "symbols/modules.h"
 #include "toolkit/clock.h"
 #include "toolkit/options.h"

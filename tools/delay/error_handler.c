@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Calling the program's error handlers: see error_object.h. */
+#include "error_object.h"
+
+#include <stddef.h>
+
+/* The communicator for errors of calls without one: MPI_COMM_SELF since MPI 4.0, MPI_COMM_WORLD
+ * before; libraries differ from the standard that they name, so this one is asked. */
+static int takes_world = MPI_VERSION < 4;
+
+static void note_world(MPI_Comm *comm, int *code, ...)
+{
+    (void)code;
+    takes_world = *comm == MPI_COMM_WORLD;
+}
+
+static bool is_predefined(MPI_Errhandler errhandler)
+{
+#if MPI_VERSION >= 4
+    if (errhandler == MPI_ERRORS_ABORT)
+        return true;
+#endif
+    return errhandler == MPI_ERRORS_ARE_FATAL || errhandler == MPI_ERRORS_RETURN;
+}
+
+void error_object_learn(void)
+{
+    static int learnt;
+    const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    MPI_Errhandler theirs[2], mine;
+    int size, i;
+    if (__atomic_exchange_n(&learnt, 1, __ATOMIC_RELAXED) ||
+        PMPI_Comm_create_errhandler(note_world, &mine) != MPI_SUCCESS)
+        return;
+    for (i = 0; i < 2; i++) {
+        PMPI_Comm_get_errhandler(comms[i], &theirs[i]);
+        PMPI_Comm_set_errhandler(comms[i], mine);
+    }
+    PMPI_Type_size(MPI_DATATYPE_NULL, &size);
+    for (i = 0; i < 2; i++) {
+        PMPI_Comm_set_errhandler(comms[i], theirs[i]);
+        if (!is_predefined(theirs[i]))
+            PMPI_Errhandler_free(&theirs[i]);
+    }
+    PMPI_Errhandler_free(&mine);
+}
+
+/* The communicator that stands for the process, and whether there is one: the predefined ones come
+ * with MPI_Init; others come from a session too. */
+static bool is_there(MPI_Comm comm)
+{
+    int initialized = 0;
+    PMPI_Initialized(&initialized);
+    return initialized || (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF);
+}
+
+static struct error_object resolve(const struct error_object *error_object)
+{
+    struct error_object place = *error_object;
+    int finalized = 0;
+    PMPI_Finalized(&finalized);
+    if (error_object->kind == ERROR_OBJECT_PROCESS)
+        place = (struct error_object){.kind = ERROR_OBJECT_COMM,
+                                      .comm = takes_world ? MPI_COMM_WORLD : MPI_COMM_SELF};
+    if (finalized || (place.kind == ERROR_OBJECT_COMM && !is_there(place.comm)))
+        place.kind = ERROR_OBJECT_NONE;
+    return place;
+}
+
+bool error_object_is_fatal(const struct error_object *error_object)
+{
+    const struct error_object place = resolve(error_object);
+    MPI_Errhandler errhandler = MPI_ERRORS_RETURN;
+    if (place.kind == ERROR_OBJECT_COMM)
+        PMPI_Comm_get_errhandler(place.comm, &errhandler);
+    else if (place.kind == ERROR_OBJECT_WIN)
+        PMPI_Win_get_errhandler(place.win, &errhandler);
+    else if (place.kind == ERROR_OBJECT_FILE)
+        PMPI_File_get_errhandler(place.file, &errhandler);
+#if MPI_VERSION >= 4
+    else if (place.kind == ERROR_OBJECT_SESSION)
+        PMPI_Session_get_errhandler(place.session, &errhandler);
+#endif
+    if (!is_predefined(errhandler))
+        PMPI_Errhandler_free(&errhandler);
+    return is_predefined(errhandler) && errhandler != MPI_ERRORS_RETURN;
+}
+
+#ifdef OPEN_MPI
+/* MPI_FILE_NULL's handler, which Open MPI's MPI_File_call_errhandler refuses to call. One that was
+ * made in Fortran is not known, nor called. */
+static void call_handler_of_null(int code)
+{
+    MPI_File file = MPI_FILE_NULL;
+    MPI_Errhandler errhandler = MPI_ERRORS_RETURN;
+    PMPI_File_get_errhandler(file, &errhandler);
+    if (errhandler == MPI_ERRORS_RETURN)
+        return;
+    if (is_predefined(errhandler)) {
+        PMPI_Abort(MPI_COMM_WORLD, code);
+        return;
+    }
+    MPI_File_errhandler_function *function = error_object_function(errhandler);
+    PMPI_Errhandler_free(&errhandler);
+    if (function)
+        function(&file, &code);
+}
+#endif
+
+static void call_file_handler(MPI_File file, int code)
+{
+#ifdef OPEN_MPI
+    if (file == MPI_FILE_NULL) {
+        call_handler_of_null(code);
+        return;
+    }
+#endif
+    PMPI_File_call_errhandler(file, code);
+}
+
+void error_object_invoke(const struct error_object *error_object, int code)
+{
+    const struct error_object place = resolve(error_object);
+    if (place.kind == ERROR_OBJECT_COMM)
+        PMPI_Comm_call_errhandler(place.comm, code);
+    else if (place.kind == ERROR_OBJECT_WIN)
+        PMPI_Win_call_errhandler(place.win, code);
+    else if (place.kind == ERROR_OBJECT_FILE)
+        call_file_handler(place.file, code);
+#if MPI_VERSION >= 4
+    else if (place.kind == ERROR_OBJECT_SESSION)
+        PMPI_Session_call_errhandler(place.session, code);
+#endif
+}

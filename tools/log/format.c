@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* See format.h. A shape is made when its function is first called. */
+#define _GNU_SOURCE
+#include "format.h"
+
+#include "toolkit/arena.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What numbers mean --------------------------------------------------------------------------
+ */
+
+static const struct {
+    enum how how;
+    const char *names; /* each between blanks */
+} meanings[] = {
+    {HOW_RANK, " dest source rank root target_rank rank_source rank_dest newrank local_leader "
+               "remote_leader ranks ranks1 ranks2 sources nodes destinations targets neighbors "},
+    {HOW_TAG, " tag sendtag recvtag "},
+    {HOW_FLAG, " flag reorder commute high periods remain_dims is_supported weighted readonly "
+               "continuous atomic "},
+    {HOW_UNDEFINED, " color indx index outcount "},
+    {HOW_ERROR, " errorcode errorclass array_of_errcodes "},
+    {HOW_THREAD, " required provided "},
+    {HOW_COMPARISON, " result "},
+    {HOW_TOPOLOGY, " status "},
+    {HOW_FILE_MODE, " amode "},
+    {HOW_ASSERT, " assert "},
+    {HOW_LOCK, " lock_type "},
+    {HOW_WHENCE, " whence "},
+    {HOW_COMBINER, " combiner "},
+    {HOW_ORDER, " order "},
+    {HOW_DISTRIBUTION, " array_of_distribs distrib_array "},
+    {HOW_DISTRIBUTION_ARGUMENT, " array_of_dargs darg_array "},
+    {HOW_SPLIT, " split_type "},
+    {HOW_TYPE_CLASS, " typeclass "},
+    {HOW_KEYVAL, " keyval comm_keyval type_keyval win_keyval "},
+    {HOW_VERBOSITY, " verbosity "},
+    {HOW_BINDING, " bind "},
+    {HOW_SCOPE, " scope "},
+    {HOW_VARIABLE_CLASS, " var_class "},
+    {HOW_SAFETY, " cb_safety "},
+    {HOW_SOURCE_ORDER, " ordering "},
+};
+
+static enum how meaning_of(const QMPIX_Function *function, const QMPIX_Parameter *parameter)
+{
+    char word[64];
+    if (parameter->kind == QMPIX_KIND_COUNT || !strcmp(parameter->name, "count"))
+        return strncmp(function->name, "MPI_Get_", 8) ? HOW_NUMBER : HOW_UNDEFINED;
+    if (function->number == MPI_ABORT_T) /* what the program gives becomes its exit status */
+        return HOW_NUMBER;
+    if (parameter->kind != QMPIX_KIND_INT || strlen(parameter->name) + 3 > sizeof word)
+        return HOW_NUMBER;
+    stpcpy(stpcpy(stpcpy(word, " "), parameter->name), " ");
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+        if (strstr(meanings[i].names, word))
+            return meanings[i].how;
+    }
+    return HOW_NUMBER;
+}
+
+/* ---- What is read and written, and how much -----------------------------------------------------
+ */
+
+struct rule {
+    const char *functions, *parameters; /* as in a shell; @(a|b): one of them */
+    enum way way;
+    enum length length;
+    const char *of;
+};
+
+/* Some MPIs' headers call parameters otherwise than the standard does: both names are there. The
+ * first that fits holds. What fits none: single values are written, where they are not const;
+ * of arrays the address is shown. */
+static const struct rule rules[] = {
+    /* Handles and keys that are given back or replaced, and those that only look as if. */
+    {"*_free", "*", WAY_INOUT, LENGTH_ONE, NULL},
+    {"*_free_keyval", "*", WAY_INOUT, LENGTH_ONE, NULL},
+    {"MPI_@(Keyval_free|Comm_disconnect|File_close|Session_finalize)", "*", WAY_INOUT, LENGTH_ONE,
+     NULL},
+    {"MPI_@(Wait|Test|Start)", "request", WAY_INOUT, LENGTH_ONE, NULL},
+    {"MPI_Cancel", "request", WAY_IN, LENGTH_ONE, NULL},
+    {"MPI_@(Mrecv|Imrecv)*", "message", WAY_INOUT, LENGTH_ONE, NULL},
+    {"MPI_Type_commit", "*type", WAY_IN, LENGTH_ONE, NULL},
+    {"MPI_*", "position", WAY_INOUT, LENGTH_ONE, NULL},
+    {"MPI_*", "@(name_len|desc_len|pset_len|buflen)", WAY_INOUT, LENGTH_ONE, NULL},
+    {"MPIX_Comm_agree", "flag", WAY_INOUT, LENGTH_ONE, NULL},
+    {"MPI_Buffer_detach*", "buffer*", WAY_OUT, LENGTH_ONE, NULL},
+    {"MPI_*", "baseptr", WAY_OUT, LENGTH_ONE, NULL},
+    {"MPI_*get*", "attribute_val", WAY_OUT, LENGTH_ONE, NULL},
+    {"MPI_Status_set_*", "status", WAY_ADDRESS, LENGTH_ONE, NULL},
+    {"MPI_T_event_get_info", "array_of_*", WAY_ADDRESS, LENGTH_ONE, NULL},
+    {"MPI_Status_c2f", "f_status", WAY_OUT, LENGTH_STATUS, NULL},
+    {"MPI_Status_f2c", "f_status", WAY_IN, LENGTH_STATUS, NULL},
+    /* The command line, and spawning. */
+    {"MPI_Init*", "argc", WAY_IN, LENGTH_ONE, NULL},
+    {"MPI_Init*", "argv", WAY_IN, LENGTH_OF, "argc"},
+    {"MPI_Info_create_env", "argv", WAY_IN, LENGTH_OF, "argc"},
+    {"MPI_Comm_spawn", "command", WAY_IN, LENGTH_OF_ROOT, NULL},
+    {"MPI_Comm_spawn", "argv", WAY_IN, LENGTH_STRINGS_ROOT, NULL},
+    {"MPI_Comm_spawn", "array_of_errcodes", WAY_OUT, LENGTH_OF_ROOT, "maxprocs"},
+    {"MPI_Comm_spawn_multiple", "array_of_argv", WAY_ADDRESS, LENGTH_ONE, NULL},
+    {"MPI_Comm_spawn_multiple", "array_of_errcodes", WAY_OUT, LENGTH_SUM_ROOT, "array_of_maxprocs"},
+    {"MPI_Comm_spawn_multiple", "array_of_*", WAY_IN, LENGTH_OF_ROOT, "count"},
+    {"MPI_Comm_@(accept|connect)", "port_name", WAY_IN, LENGTH_OF_ROOT, NULL},
+    /* Requests. */
+    {"MPI_*", "array_of_requests", WAY_IN, LENGTH_OF, "count|incount"},
+    {"MPI_*all", "array_of_statuses", WAY_OUT, LENGTH_OF, "count"},
+    {"MPI_*some", "array_of_@(statuses|indices)", WAY_OUT, LENGTH_OF, "outcount"},
+    {"MPI_Pready_list", "array_of_partitions", WAY_IN, LENGTH_OF, "length"},
+    /* Collectives. */
+    {"MPI_*eighbor_*", "@(recvcounts|recvtypes|rdispls|displs)", WAY_IN, LENGTH_INDEGREE, NULL},
+    {"MPI_*eighbor_*", "@(sendcounts|sendtypes|sdispls)", WAY_IN, LENGTH_OUTDEGREE, NULL},
+    {"MPI_@(Gatherv|Igatherv|Scatterv|Iscatterv)*", "@(recvcounts|sendcounts|displs)", WAY_IN,
+     LENGTH_PEERS_ROOT, NULL},
+    {"MPI_@(Reduce_scatter|Ireduce_scatter)*", "recvcounts", WAY_IN, LENGTH_LOCAL, NULL},
+    {"MPI_*", "@(recvcounts|sendcounts|displs|sdispls|rdispls|sendtypes|recvtypes)", WAY_IN,
+     LENGTH_PEERS, NULL},
+    /* Topologies. */
+    {"MPI_Cart_@(create|map)", "@(dims|periods)", WAY_IN, LENGTH_OF, "ndims"},
+    {"MPI_Dims_create", "dims", WAY_INOUT, LENGTH_OF, "ndims"},
+    {"MPI_Cart_@(get|coords)", "@(dims|periods|coords)", WAY_OUT, LENGTH_DIMENSIONS, "maxdims"},
+    {"MPI_Cart_@(rank|sub)", "@(coords|remain_dims)", WAY_IN, LENGTH_DIMENSIONS, NULL},
+    {"MPI_Graph_@(create|map)", "@(indx|index)", WAY_IN, LENGTH_OF, "nnodes"},
+    {"MPI_Graph_@(create|map)", "edges", WAY_IN, LENGTH_LAST, "indx|index"},
+    {"MPI_Graph_get", "@(indx|index)", WAY_OUT, LENGTH_NODES, "maxindex"},
+    {"MPI_Graph_get", "edges", WAY_OUT, LENGTH_EDGES, "maxedges"},
+    {"MPI_Graph_neighbors", "neighbors", WAY_OUT, LENGTH_NEIGHBORS, "maxneighbors"},
+    {"MPI_Dist_graph_create", "@(sources|nodes|degrees)", WAY_IN, LENGTH_OF, "n"},
+    {"MPI_Dist_graph_create", "@(destinations|targets|weights)", WAY_IN, LENGTH_SUM, "degrees"},
+    {"MPI_Dist_graph_create_adjacent", "source*", WAY_IN, LENGTH_OF, "indegree"},
+    {"MPI_Dist_graph_create_adjacent", "dest*", WAY_IN, LENGTH_OF, "outdegree"},
+    {"MPI_Dist_graph_neighbors", "source*", WAY_OUT, LENGTH_INDEGREE, "maxindegree"},
+    {"MPI_Dist_graph_neighbors", "dest*", WAY_OUT, LENGTH_OUTDEGREE, "maxoutdegree"},
+    /* Groups and datatypes. */
+    {"MPI_Group_*", "@(ranks|ranks1|ranges)", WAY_IN, LENGTH_OF, "n"},
+    {"MPI_Group_*", "ranks2", WAY_OUT, LENGTH_OF, "n"},
+    {"MPI_Type_create_@(darray|subarray)*", "@(array_of_*|*_array)", WAY_IN, LENGTH_OF, "ndims"},
+    {"MPI_Type_get_contents*", "array_of_integers", WAY_OUT, LENGTH_INTEGERS, "max_integers"},
+    {"MPI_Type_get_contents*", "array_of_addresses", WAY_OUT, LENGTH_ADDRESSES, "max_addresses"},
+    {"MPI_Type_get_contents*", "array_of_large_counts", WAY_OUT, LENGTH_COUNTS, "max_large_counts"},
+    {"MPI_Type_get_contents*", "array_of_datatypes", WAY_OUT, LENGTH_DATATYPES, "max_datatypes"},
+    {"MPI_Type_*", "array_of_*", WAY_IN, LENGTH_OF, "count"},
+};
+
+/* The first parameter that has one of the names; -1: none. */
+static signed char find(const QMPIX_Function *function, const char *names)
+{
+    for (; names && *names; names += strcspn(names, "|"), names += *names == '|') {
+        const size_t length = strcspn(names, "|");
+        for (int i = 0; i < function->parameter_count; i++) {
+            const char *name = function->parameters[i].name;
+            if (strlen(name) == length && !strncmp(name, names, length))
+                return (signed char)i;
+        }
+    }
+    return -1;
+}
+
+static const struct rule *rule_of(const QMPIX_Function *function, const QMPIX_Parameter *parameter)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        const struct rule *rule = &rules[i];
+        const bool any = !strcmp(rule->parameters, "*");
+        if (any && (parameter->kind == QMPIX_KIND_BUFFER || parameter->is_array))
+            continue;
+        if ((any || !fnmatch(rule->parameters, parameter->name, FNM_EXTMATCH)) &&
+            !fnmatch(rule->functions, function->name, FNM_EXTMATCH))
+            return rule;
+    }
+    return NULL;
+}
+
+static enum way usual_way(const QMPIX_Parameter *parameter)
+{
+    if (!parameter->indirection)
+        return WAY_IN;
+    if (parameter->kind == QMPIX_KIND_BUFFER || parameter->kind == QMPIX_KIND_FUNCTION ||
+        (parameter->is_array && parameter->kind != QMPIX_KIND_CHAR))
+        return WAY_ADDRESS;
+    return parameter->is_const ? WAY_IN : WAY_OUT;
+}
+
+/* Of MPI_T's strings the parameter behind says how long they are; of other ones it is the one that
+ * says how long they may be. */
+static signed char room_of(const QMPIX_Function *function, const char *name)
+{
+    if (!strcmp(name, "name"))
+        return find(function, "name_len");
+    if (!strcmp(name, "desc"))
+        return find(function, "desc_len");
+    if (!strcmp(name, "pset_name"))
+        return find(function, "pset_len");
+    return !strcmp(name, "value") ? find(function, "buflen") : -1;
+}
+
+static signed char find_kind(const QMPIX_Function *function, QMPIX_Kind kind)
+{
+    for (int i = 0; i < function->parameter_count; i++) {
+        if (function->parameters[i].kind == kind && !function->parameters[i].indirection)
+            return (signed char)i;
+    }
+    return -1;
+}
+
+static void describe(struct shape *shape, const QMPIX_Function *function)
+{
+    const int count = function->parameter_count;
+    shape->count = count < SHAPE_PARAMETERS ? count : SHAPE_PARAMETERS;
+    shape->comm = find_kind(function, QMPIX_KIND_COMM);
+    shape->datatype = find(function, "recvtype|datatype|type|mtype");
+    if (shape->datatype >= 0 && function->parameters[shape->datatype].indirection)
+        shape->datatype = -1;
+    shape->request = find(function, "request|array_of_requests");
+    if (shape->request >= 0 && !function->parameters[shape->request].indirection)
+        shape->request = -1;
+    shape->root = find(function, "root");
+    shape->flag = find(function, "flag");
+    if (shape->flag >= 0 && !function->parameters[shape->flag].indirection)
+        shape->flag = -1;
+    shape->has_error =
+        function->result == QMPIX_KIND_INT && fnmatch("MPIX_Query_*", function->name, 0);
+    shape->completes = function->group == QMPIX_GROUP_COMPLETION;
+    shape->has_status = function->group != QMPIX_GROUP_IO;
+    for (int i = 0; i < shape->count; i++) {
+        const QMPIX_Parameter *parameter = &function->parameters[i];
+        const struct rule *rule = parameter->indirection ? rule_of(function, parameter) : NULL;
+        shape->shown[i].way = (unsigned char)(rule ? rule->way : usual_way(parameter));
+        shape->shown[i].length = (unsigned char)(rule ? rule->length : LENGTH_ONE);
+        shape->shown[i].of = find(function, rule ? rule->of : NULL);
+        shape->shown[i].how = (unsigned char)meaning_of(function, parameter);
+        shape->shown[i].string_of = parameter->kind == QMPIX_KIND_CHAR && !parameter->is_const
+                                        ? room_of(function, parameter->name)
+                                        : -1;
+        shape->is_sized |=
+            shape->shown[i].length >= LENGTH_PEERS && shape->shown[i].length <= LENGTH_DIMENSIONS;
+    }
+}
+
+const struct shape *shape_of(const QMPIX_Function *function)
+{
+    static struct shape *shapes[MPI_LAST_FUNC];
+    struct shape **place = &shapes[function->number], *none = NULL;
+    struct shape *shape = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (shape)
+        return shape;
+    shape = tool_memory_take(sizeof *shape);
+    if (!shape)
+        return NULL;
+    describe(shape, function);
+    const bool first =
+        __atomic_compare_exchange_n(place, &none, shape, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return first ? shape : none;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* See snapshot_parts.h: call sites. */
+#define _GNU_SOURCE
+#include "collect/snapshot_parts.h"
+
+#include "profile/merge_parts.h"
+#include "symbols/modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool add_thread(struct table *sum, const struct thread *thread, size_t depth)
+{
+    struct table_place place = {0};
+    for (uint64_t *its; (its = table_next(&thread->sites, &place));) {
+        uint64_t *site = table_get(sum, its, 1 + depth);
+        if (!site)
+            return false;
+        stats_add(&site_of(site, depth)->stats, &site_of(its, depth)->stats);
+    }
+    return true;
+}
+
+static bool add_flights(struct table *sum, const struct flights_seen *flights, size_t depth)
+{
+    for (size_t i = 0; i < flights->count; i++) {
+        const struct flight_seen *flight = &flights->all[i];
+        struct stats stats;
+        if (!flight->site || !build_flight_stats(flight, &stats))
+            continue;
+        uint64_t *site = table_get(sum, site_key(flight->site, depth), 1 + depth);
+        if (!site)
+            return false;
+        stats_add(&site_of(site, depth)->stats, &stats);
+    }
+    return true;
+}
+
+bool build_frames(struct profile_frame *frames, int *count, const uint64_t *key, size_t depth)
+{
+    for (size_t i = 0; i < depth && (key[1 + i] || i == 0); i++) {
+        struct profile_frame *frame = &frames[(*count)++];
+        frame->module = strdup(modules_find(key[1 + i], &frame->offset));
+        if (!frame->module)
+            return false;
+    }
+    return true;
+}
+
+static bool fill(struct profile_callsite *callsite, uint64_t *site, size_t depth, double tick)
+{
+    const char *name = QMPIX_Function_name((enum QMPI_Functions_enum)site[0]);
+    callsite->name = strdup(name ? name : "");
+    callsite->frames = calloc(depth, sizeof *callsite->frames);
+    callsite->ranks = 1;
+    build_calls(&callsite->calls, &site_of(site, depth)->stats, tick);
+    return callsite->name && callsite->frames &&
+           build_frames(callsite->frames, &callsite->frame_count, site, depth);
+}
+
+/* ---- One place that was seen at two addresses: its module was loaded again ----------------------
+ */
+
+/* Both are of this rank: what is merged as of two is of one. */
+static void add_same(struct profile_callsite *into, struct profile_callsite *from)
+{
+    merge_calls(&into->calls, &from->calls, (struct sides){1, 1});
+    into->calls.time = build_spread(into->calls.time.sum);
+    into->calls.wait = build_spread(into->calls.wait.sum);
+    profile_callsite_clear(from);
+}
+
+static void combine_same(struct profile_result *result)
+{
+    struct profile_callsite *all = result->callsites;
+    size_t saved = 0;
+    qsort(all, result->callsite_count, sizeof *all, merge_callsites.compare);
+    for (size_t i = 0; i < result->callsite_count; i++) {
+        if (saved && !merge_callsites.compare(&all[saved - 1], &all[i]))
+            add_same(&all[saved - 1], &all[i]);
+        else
+            all[saved++] = all[i];
+    }
+    result->callsite_count = saved;
+}
+
+/* A place that was noted when a call began has none while the call is not noted itself. */
+bool build_callsites(struct profile_result *result, const struct layer *layer,
+                     const struct flights_seen *flights, double tick)
+{
+    const size_t depth = (size_t)layer->options.depth;
+    struct table sum = {0};
+    struct table_place place = {0};
+    bool good = table_make(&sum, 1 + depth, SITE_SIZE(depth));
+    for (const struct thread *thread = threads_first(layer->tool_id); good && thread;
+         thread = thread->next)
+        good = add_thread(&sum, thread, depth);
+    good = good && add_flights(&sum, flights, depth);
+    result->callsites = good ? calloc(sum.count + 1, sizeof *result->callsites) : NULL;
+    good = result->callsites != NULL;
+    for (uint64_t *site; good && (site = table_next(&sum, &place));)
+        good = !site_of(site, depth)->stats.calls ||
+               fill(&result->callsites[result->callsite_count++], site, depth, tick);
+    if (good)
+        combine_same(result);
+    table_free(&sum);
+    return good;
+}

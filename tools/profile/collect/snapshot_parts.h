@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of a process's result that are made elsewhere than in snapshot.c, and what they share.
+ */
+#ifndef QMPI_TOOL_PROFILE_COLLECT_SNAPSHOT_PARTS_H
+#define QMPI_TOOL_PROFILE_COLLECT_SNAPSHOT_PARTS_H
+
+#include "layer.h"
+#include "profile/result.h"
+
+/* The spread of what one rank has. */
+struct profile_spread build_spread(double value);
+
+/* What was noted, in seconds; `tick` is how long a tick is. */
+void build_calls(struct profile_calls *calls, const struct stats *stats, double tick);
+
+/* The frames of a call site's key; there is room for `depth`. False: memory is out. */
+bool build_frames(struct profile_frame *frames, int *count, const uint64_t *key, size_t depth);
+
+/* What a call under way has cost so far. False: it has been noted already. */
+bool build_flight_stats(const struct flight_seen *flight, struct stats *stats);
+
+/* The time so far of those that are not within another call, in ticks. */
+uint64_t build_flight_share(const struct layer *layer, const struct flights_seen *flights);
+
+/* All under the layer's lock, the calls under way among the others. False: memory is out. */
+bool build_functions(struct profile_result *result, const struct layer *layer,
+                     const struct flights_seen *flights, double tick);
+bool build_regions(struct profile_result *result, const struct layer *layer,
+                   const struct flights_seen *flights, double tick);
+bool build_callsites(struct profile_result *result, const struct layer *layer,
+                     const struct flights_seen *flights, double tick);
+bool build_flights(struct profile_result *result, const struct layer *layer,
+                   const struct flights_seen *flights, double tick);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* See control.h. */
+#include "record/control.h"
+
+#include "collect/gather.h"
+#include "record/pcontrol_text.h"
+#include "record/record.h"
+#include "save/checkpoint.h"
+#include "save/process_report.h"
+#include "save/termination.h"
+#include "toolkit/clock.h"
+
+bool control_concerns(enum QMPI_Functions_enum number)
+{
+    switch (number) {
+    case MPI_INIT_T:
+    case MPI_INIT_THREAD_T:
+    case MPI_FINALIZE_T:
+    case MPI_SESSION_INIT_T:
+    case MPI_SESSION_FINALIZE_T:
+    case MPI_ABORT_T:
+    case MPI_PCONTROL_T:
+    case MPI_COMM_FREE_T:
+    case MPI_COMM_DISCONNECT_T:
+    case MPI_COMM_SET_NAME_T:
+    case MPI_COMM_CREATE_FROM_GROUP_T:
+    case MPI_FILE_OPEN_T:
+    case MPI_FILE_CLOSE_T:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- Handles that are given back ----------------------------------------------------------------
+ */
+
+/* Callbacks of attributes may free others from within: a few at a time. */
+static void remember(struct layer *layer, const QMPIX_Word *word, bool is_file, int number,
+                     uint64_t handle)
+{
+    struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
+    /* The stack grows downwards: calls with a lower word were left by a jump. */
+    while (thread && thread->leaving_count &&
+           (uintptr_t)thread->leaving[thread->leaving_count - 1].word <= (uintptr_t)word)
+        thread->leaving_count--;
+    if (!thread || number < 0 || thread->leaving_count == LEAVING_MAX)
+        return;
+    thread->leaving[thread->leaving_count++] = (struct leaving){word, handle, number, is_file};
+}
+
+static struct leaving *find_leaving(struct thread *thread, const QMPIX_Word *word)
+{
+    for (int i = thread ? thread->leaving_count : 0; i > 0; i--) {
+        if (thread->leaving[i - 1].word == word)
+            return &thread->leaving[i - 1];
+    }
+    return NULL;
+}
+
+struct stats *control_stats(struct thread *thread, const QMPIX_Word *word)
+{
+    const struct leaving *leaving = find_leaving(thread, word);
+    if (!leaving)
+        return NULL;
+    const uint64_t key = (uint64_t)leaving->number;
+    struct numbered_row *row =
+        table_get(leaving->is_file ? &thread->files : &thread->comms, &key, 1);
+    return row ? &row->stats : NULL;
+}
+
+/* Of a call that failed the handle is as good as before. */
+static void let_go(struct layer *layer, const QMPIX_Word *word, bool succeeded)
+{
+    struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
+    struct leaving *leaving = find_leaving(thread, word);
+    if (!leaving)
+        return;
+    const struct leaving gone = *leaving;
+    thread->leaving_count = (int)(leaving - thread->leaving);
+    if (!succeeded) {
+        pthread_mutex_lock(&layer->lock);
+        handles_set(gone.is_file ? &layer->files.handles : &layer->comms.handles, gone.handle,
+                    gone.number);
+        pthread_mutex_unlock(&layer->lock);
+    } else if (!gone.is_file) {
+        comms_free(layer, gone.number);
+    }
+}
+
+static void begin_free(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    const MPI_Comm *comm = *(MPI_Comm *const *)call->arguments[0];
+    if (!comm)
+        return;
+    tool_sessions_leave(&layer->sessions, *comm, call->function->number == MPI_COMM_DISCONNECT_T);
+    remember(layer, word, false, comms_begin_free(layer, *comm), HANDLE_WORD(*comm));
+}
+
+static void begin_close(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    const MPI_File *file = *(MPI_File *const *)call->arguments[0];
+    if (file)
+        remember(layer, word, true, files_begin_close(layer, *file), HANDLE_WORD(*file));
+}
+
+static void opened(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word,
+                   bool counted)
+{
+    enum { FILE_NAME = 1, FILE_HANDLE = 4 };
+    const char *name = *(const char *const *)call->arguments[FILE_NAME];
+    const MPI_File *file = *(MPI_File *const *)call->arguments[FILE_HANDLE];
+    files_open(layer, *file, name, counted);
+    struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
+    const uint64_t key = (uint64_t)(int64_t)files_find(&layer->files, *file);
+    struct numbered_row *row =
+        counted && thread && (int64_t)key >= 0 ? table_get(&thread->files, &key, 1) : NULL;
+    if (row)
+        note_call(&row->stats, tool_clock_now() - word->number);
+}
+
+/* ---- MPI_Pcontrol -------------------------------------------------------------------------------
+ */
+
+/* After the call, so that it counts as it began: outside what it opens, inside what it closes. */
+static void control(struct layer *layer, const QMPIX_Call *call)
+{
+    const int level = *(const int *)call->arguments[0];
+    const QMPIX_Pcontrol_words *words = call->arguments[1];
+    char name[PCONTROL_TEXT_MAX];
+    if (atomic_load(&layer->closed))
+        return;
+    switch (level) {
+    case 0:
+        regions_switch(layer, false);
+        break;
+    case 1:
+        regions_switch(layer, true);
+        if (copy_pcontrol_text(words->word[0], name))
+            regions_open(layer, name);
+        break;
+    case -1:
+        if (copy_pcontrol_text(words->word[0], name))
+            regions_close(layer, name);
+        break;
+    case 2:
+        process_snapshot(layer);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- The begin and end of MPI -------------------------------------------------------------------
+ */
+
+static void begin_mpi(struct layer *layer, MPI_Session session)
+{
+    tool_clock_refine();
+    comms_begin(layer, session);
+    termination_watch();
+    checkpoint_start(layer);
+    regions_begin(layer);
+}
+
+static bool has_world(void)
+{
+    int initialized = 0;
+    PMPI_Initialized(&initialized);
+    return initialized;
+}
+
+static void finalize(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    observe_at_once(layer, call);
+    if (atomic_exchange(&layer->closed, true))
+        return;
+    checkpoint_stop(layer);
+    record_publish(layer, call, word);
+    regions_switch(layer, false);
+    comms_end(layer, true);
+    gather_world(layer);
+    observe_hide(layer, word);
+    termination_unwatch();
+}
+
+/* With the last session MPI is gone, unless MPI_Init was called. Where there is more to come than
+ * is reported with this one, it is left to a later session, to MPI_Finalize or to the exit. */
+static bool finalize_session(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    MPI_Session *const session = *(MPI_Session *const *)call->arguments[0];
+    MPI_Comm comm;
+    bool last = false;
+    if (!session || *session == MPI_SESSION_NULL)
+        return false;
+    const bool gathers = tool_sessions_end(&layer->sessions, *session, &comm, &last);
+    last = last && !has_world();
+    if (gathers) {
+        checkpoint_stop(layer);
+        observe_at_once(layer, call);
+    }
+    if (last) {
+        regions_end(layer);
+        comms_end(layer, false);
+    }
+    if (gathers) {
+        record_publish(layer, call, word);
+        gather_on(layer, comm);
+        observe_hide(layer, word);
+        if (!last) {
+            atomic_store(&layer->reported, false);
+            checkpoint_start(layer);
+        }
+    }
+    return gathers;
+}
+
+static void session_opened(struct layer *layer, const QMPIX_Call *call)
+{
+    enum { SESSION = 2 };
+    MPI_Session *const session = *(MPI_Session *const *)call->arguments[SESSION];
+    if (!tool_sessions_begin(&layer->sessions, *session) || has_world())
+        return;
+    atomic_store(&layer->reported, false); /* there is more to come after an earlier session */
+    begin_mpi(layer, *session);
+}
+
+static void comm_created(struct layer *layer, const QMPIX_Call *call)
+{
+    enum { COMM = 4 };
+    tool_sessions_add(&layer->sessions, **(MPI_Comm *const *)call->arguments[COMM]);
+}
+
+/* ---- Callbacks ----------------------------------------------------------------------------------
+ */
+
+bool control_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    switch (call->function->number) {
+    case MPI_FINALIZE_T:
+        finalize(layer, call, word);
+        return true;
+    case MPI_SESSION_FINALIZE_T:
+        return finalize_session(layer, call, word);
+    case MPI_ABORT_T:
+        checkpoint_stop(layer);
+        observe_at_once(layer, call);
+        process_leave(layer, "MPI_Abort", false);
+        return true;
+    case MPI_COMM_FREE_T:
+    case MPI_COMM_DISCONNECT_T:
+        begin_free(layer, call, word);
+        break;
+    case MPI_FILE_CLOSE_T:
+        begin_close(layer, call, word);
+        break;
+    default:
+        break;
+    }
+    return false;
+}
+
+void control_after(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word,
+                   bool counted)
+{
+    const bool succeeded = *(const int *)call->result == MPI_SUCCESS;
+    switch (call->function->number) {
+    case MPI_COMM_FREE_T:
+    case MPI_COMM_DISCONNECT_T:
+    case MPI_FILE_CLOSE_T:
+        let_go(layer, word, succeeded);
+        break;
+    case MPI_PCONTROL_T:
+        control(layer, call);
+        break;
+    default:
+        break;
+    }
+    if (!succeeded)
+        return;
+    switch (call->function->number) {
+    case MPI_INIT_T:
+    case MPI_INIT_THREAD_T:
+        begin_mpi(layer, MPI_SESSION_NULL);
+        break;
+    case MPI_SESSION_INIT_T:
+        session_opened(layer, call);
+        break;
+    case MPI_COMM_CREATE_FROM_GROUP_T:
+        comm_created(layer, call);
+        break;
+    case MPI_COMM_SET_NAME_T:
+        comms_rename(layer, *(const MPI_Comm *)call->arguments[0],
+                     *(const char *const *)call->arguments[1]);
+        break;
+    case MPI_FILE_OPEN_T:
+        opened(layer, call, word, counted);
+        break;
+    default:
+        break;
+    }
+}

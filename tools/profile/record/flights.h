@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls that a thread is in: the program's, and those from within it (a callback of an
+ * attribute that calls MPI). Each thread notes its own, on every call and without a lock; whoever
+ * saves the process while it hangs, or is killed, reads them all, and sees each whole or not at
+ * all.
+ */
+#ifndef QMPI_TOOL_PROFILE_RECORD_FLIGHTS_H
+#define QMPI_TOOL_PROFILE_RECORD_FLIGHTS_H
+
+#include "toolkit/clock.h"
+
+#include <qmpi/observer.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct site;
+struct receive;
+
+enum flight_state {
+    FLIGHT_RUNS,  /* it counts when it has ended */
+    FLIGHT_WAITS, /* sync=yes: for the other ranks; it has not begun */
+    FLIGHT_NOTED, /* it has been counted already: MPI_Finalize */
+};
+
+/* Written by its thread alone, word by word; `since` first and last (0: nothing is under way). */
+struct flight {
+    uint64_t since; /* tick at which the state began; what QMPIX_Word holds where it runs */
+    uint64_t state, number, wait, comm, file; /* handles; where the function has none: 0 */
+    const QMPIX_Word *word;
+    struct site *site;            /* in the thread's table; NULL: memory was out */
+    struct receive *receives;     /* the thread's own: those that the call may complete */
+    struct flight *outer, *inner; /* made once, in this order, and used again */
+};
+
+/* Those of one thread. */
+struct flights {
+    struct flight *top;  /* the innermost call; NULL: the thread is in none */
+    struct flight first; /* where the outermost one is noted */
+};
+
+/* Each store is seen before the next one, so that who reads a later one sees `since` changed. */
+#define FLIGHT_PUT(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
+
+/* Where a call from within another one is noted; those that were left by a jump are forgotten.
+ * NULL: memory is out. */
+struct flight *flights_place(struct flights *flights, const QMPIX_Word *word);
+
+/* The call of a word, where that is not the innermost one: those within it were left by a jump.
+ * NULL: it is not known. */
+struct flight *flights_end_outer(struct flights *flights, const QMPIX_Word *word);
+
+/* A call begins. NULL: memory is out. */
+static inline struct flight *flights_begin(struct flights *flights, const QMPIX_Word *word)
+{
+    struct flight *flight = &flights->first;
+    if (__builtin_expect(flights->top != NULL, 0) && !(flight = flights_place(flights, word)))
+        return NULL;
+    FLIGHT_PUT(flight->word, word);
+    FLIGHT_PUT(flight->wait, 0);
+    flights->top = flight;
+    return flight;
+}
+
+static inline void flights_describe(struct flight *flight, uint64_t number, uint64_t comm,
+                                    uint64_t file, struct site *site)
+{
+    FLIGHT_PUT(flight->number, number);
+    FLIGHT_PUT(flight->comm, comm);
+    FLIGHT_PUT(flight->file, file);
+    FLIGHT_PUT(flight->site, site);
+}
+
+/* It has waited for the others so long. Meanwhile it cannot be seen: what waits for the others and
+ * what has waited do not mix. */
+static inline void flights_wait(struct flight *flight, uint64_t ticks)
+{
+    FLIGHT_PUT(flight->since, 0);
+    FLIGHT_PUT(flight->wait, ticks);
+}
+
+/* From now on, or anew, it can be seen, since `since`. Those that do not count never are. */
+static inline void flights_publish(struct flight *flight, enum flight_state state, uint64_t since)
+{
+    FLIGHT_PUT(flight->state, state);
+    FLIGHT_PUT(flight->since, since);
+}
+
+/* The call of a word ends, and can be seen no longer: what it noted is valid until the next one
+ * begins. NULL: it is not known. */
+static inline struct flight *flights_end(struct flights *flights, const QMPIX_Word *word)
+{
+    struct flight *flight = flights->top;
+    if (__builtin_expect(!flight || flight->word != word, 0))
+        return flights_end_outer(flights, word);
+    FLIGHT_PUT(flight->since, 0);
+    flights->top = flight->outer;
+    return flight;
+}
+
+/* The thread is in no call any more. */
+void flights_forget(struct flights *flights);
+
+/* ---- Readers ------------------------------------------------------------------------------------
+ */
+
+/* What a flight was at one moment. */
+struct flight_seen {
+    const struct flight *flight;
+    uint64_t since, state, number, wait, comm, file, time; /* `time`: ticks so far */
+    const struct site *site;
+    bool outermost;
+};
+
+struct flights_seen {
+    struct flight_seen *all;
+    size_t count;
+};
+
+/* All that is under way in a layer, of all threads. Any thread, at any time. False: memory is out.
+ */
+bool flights_see(struct flights_seen *seen, int tool_id);
+
+/* Drops those that have ended since they were seen: they may have been counted. Whether all are
+ * still under way. */
+bool flights_see_again(struct flights_seen *seen);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* See note.h. */
+#include "record/note.h"
+
+#include "record/callsites.h"
+#include "record/control.h"
+
+/* ---- What a call carried ------------------------------------------------------------------------
+ */
+
+struct amount {
+    struct thread *thread;
+    bool reads_peer;
+    bool posts;    /* what it receives comes later, */
+    bool awaits;   /* and something will */
+    uint64_t room; /* for that */
+    uint64_t sent, received;
+};
+
+static void note_cell(struct thread *thread, int world, bool sending, uint64_t bytes)
+{
+    const uint64_t key = (uint64_t)world << 1 | sending;
+    struct matrix_row *cell = world < 0 ? NULL : table_get(&thread->matrix, &key, 1);
+    if (cell) {
+        note_add(&cell->messages, 1);
+        note_add(&cell->bytes, bytes);
+    }
+}
+
+static void note_transfer(void *data, const QMPIX_Transfer *transfer)
+{
+    struct amount *amount = data;
+    const uint64_t bytes = (uint64_t)transfer->bytes;
+    if (transfer->sending)
+        amount->sent += bytes;
+    else if (amount->posts)
+        amount->room += bytes;
+    else
+        amount->received += bytes;
+    amount->awaits |= !transfer->sending && transfer->peer != MPI_PROC_NULL;
+    if (transfer->sending || amount->reads_peer)
+        note_cell(amount->thread, transfer->world, transfer->sending, bytes);
+}
+
+/* What QMPIX_Call_for_each_transfer finds out too, for any function, in twice as many instructions.
+ */
+static bool find_send(const QMPIX_Call *call, struct amount *amount)
+{
+    const void *const *arguments = call->arguments;
+    const bool is_int = call->function->parameters[SEND_COUNT].kind == QMPIX_KIND_INT;
+    const MPI_Count count =
+        is_int ? *(const int *)arguments[SEND_COUNT] : *(const MPI_Count *)arguments[SEND_COUNT];
+    const int dest = *(const int *)arguments[SEND_DEST];
+    MPI_Count size = 0;
+    int world = MPI_UNDEFINED;
+    if (dest == MPI_PROC_NULL)
+        return true;
+    if (PMPI_Type_size_x(*(const MPI_Datatype *)arguments[SEND_TYPE], &size) != MPI_SUCCESS ||
+        QMPIX_Comm_world_rank(*(const MPI_Comm *)arguments[SEND_COMM], dest, &world) != MPI_SUCCESS)
+        return false;
+    amount->sent = (uint64_t)(count * size);
+    note_cell(amount->thread, world, true, amount->sent);
+    return true;
+}
+
+/* Of MPI_Startall some operations are messages and some collectives: each knows its own. Of a
+ * receive that is only posted nothing counts but whether a message will come. */
+static void find_amount(const QMPIX_Call *call, const struct traits *traits, struct amount *amount)
+{
+    if (traits->source >= 0)
+        amount->awaits = *(const int *)call->arguments[traits->source] != MPI_PROC_NULL;
+    else if (traits->has_transfers && !(traits->sends_plainly && find_send(call, amount)))
+        QMPIX_Call_for_each_transfer(call, note_transfer, amount);
+    if (traits->has_bytes) {
+        MPI_Count sent = 0, received = 0;
+        QMPIX_Call_get_bytes(call, &sent, &received);
+        amount->sent = (uint64_t)sent;
+        amount->received = (uint64_t)received - amount->room;
+    }
+}
+
+/* ---- Where it is noted --------------------------------------------------------------------------
+ */
+
+static inline struct function_row *find_function(struct thread *thread, int number, uint64_t node)
+{
+    const uint64_t key = node << 32 | (uint64_t)number;
+    struct function_row *row = thread->recent[number];
+    if (__builtin_expect(!row || row->key != key, 0))
+        row = thread->recent[number] = table_get(&thread->functions, &key, 1);
+    return row;
+}
+
+static struct numbered_row *find_number(struct table *table, int number)
+{
+    const uint64_t key = (uint64_t)number;
+    return number < 0 ? NULL : table_get(table, &key, 1);
+}
+
+/* The communicator is looked at when it is first seen; a failed call may have been given any. Not
+ * by a call that interrupts us: that may have struck us with the lock. */
+static struct numbered_row *find_comm(struct layer *layer, struct thread *thread,
+                                      const QMPIX_Call *call, MPI_Comm comm)
+{
+    const struct traits *traits = &traits_all[call->function->number];
+    int number = comms_find(&layer->comms, comm);
+    if (number < 0 && note_has_succeeded(call, traits) && !thread_level_interrupts())
+        number = comms_meet(layer, comm);
+    return find_number(&thread->comms, number);
+}
+
+/* In this order: what is left half done by a jump is looked up again. */
+__attribute__((noinline)) static struct numbered_row *
+find_other_comm(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+                struct site *site, MPI_Comm comm)
+{
+    const uint64_t changes = handles_changes(&layer->comms.handles);
+    struct numbered_row *row = find_comm(layer, thread, call, comm);
+    if (site && row) {
+        __atomic_store_n(&site->row, NULL, __ATOMIC_RELEASE);
+        __atomic_store_n(&site->comm, HANDLE_WORD(comm), __ATOMIC_RELEASE);
+        __atomic_store_n(&site->changes, changes, __ATOMIC_RELEASE);
+        __atomic_store_n(&site->row, row, __ATOMIC_RELEASE);
+    }
+    return row;
+}
+
+/* Of a function that is given a communicator. */
+static inline struct numbered_row *comm_of(struct layer *layer, struct thread *thread,
+                                           const QMPIX_Call *call, struct site *site, int argument)
+{
+    const MPI_Comm comm = *(const MPI_Comm *)call->arguments[argument];
+    if (__builtin_expect(site && site->row && site->comm == HANDLE_WORD(comm) &&
+                             site->changes == handles_changes(&layer->comms.handles),
+                         1))
+        return site->row;
+    return find_other_comm(layer, thread, call, site, comm);
+}
+
+/* Of MPI_Start, whose communicator is the operation's. */
+__attribute__((noinline)) static struct numbered_row *started_comm(struct layer *layer,
+                                                                   struct thread *thread,
+                                                                   const QMPIX_Call *call,
+                                                                   const struct traits *traits)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    if (!note_has_succeeded(call, traits) || QMPIX_Call_get_comm(call, &comm) != MPI_SUCCESS)
+        return NULL;
+    return find_comm(layer, thread, call, comm);
+}
+
+/* A call from within a call is in the other one's time already. */
+static inline void note_share(struct layer *layer, struct thread *thread, uint64_t node,
+                              uint64_t time)
+{
+    struct node_row *row = thread->recent_node;
+    if (!atomic_load_explicit(&layer->regions.begun, memory_order_relaxed))
+        return;
+    if (__builtin_expect(!row || row->key != node, 0))
+        row = thread->recent_node = table_get(&thread->nodes, &node, 1);
+    if (row)
+        note_add(&row->mpi, time);
+}
+
+/* What a call has cost and carried, and the first of the places where that is noted. */
+struct noted {
+    uint64_t time, wait, sent, received;
+    struct function_row *function; /* NULL: memory was out; */
+    struct site *site;             /* likewise; */
+    struct numbered_row *comm;     /* likewise, or it has none */
+};
+
+static inline void note_rest(struct stats *stats, const struct noted *noted)
+{
+    if (noted->wait)
+        note_add(&stats->wait, noted->wait);
+    if (noted->sent)
+        note_add(&stats->sent, noted->sent);
+    if (noted->received)
+        note_add(&stats->received, noted->received);
+}
+
+static inline void note_rests(const struct noted *noted)
+{
+    if (noted->function)
+        note_rest(&noted->function->stats, noted);
+    if (noted->site)
+        note_rest(&noted->site->stats, noted);
+    if (noted->comm)
+        note_rest(&noted->comm->stats, noted);
+}
+
+static void note_place(struct stats *stats, const struct noted *noted)
+{
+    if (stats) {
+        note_call(stats, noted->time);
+        note_rest(stats, noted);
+    }
+}
+
+__attribute__((noinline)) static void note_places(struct layer *layer, struct thread *thread,
+                                                  const QMPIX_Call *call, const QMPIX_Word *word,
+                                                  struct noted noted)
+{
+    const struct traits *traits = &traits_all[call->function->number];
+    if (traits->file >= 0) {
+        const MPI_File file = *(const MPI_File *)call->arguments[traits->file];
+        struct numbered_row *row = find_number(&thread->files, files_find(&layer->files, file));
+        note_place(row ? &row->stats : NULL, &noted);
+    }
+    if (traits->is_steered)
+        note_place(control_stats(thread, word), &noted);
+}
+
+static inline void note_function(const struct noted *noted)
+{
+    struct function_row *row = noted->function;
+    const uint64_t bytes = noted->sent + noted->received;
+    note_call(&row->stats, noted->time);
+    note_add(bytes ? &row->sizes[note_bin(bytes, PROFILE_SIZE_BINS)] : &row->no_bytes, 1);
+    note_add(&row->times[note_bin(tool_clock_nanoseconds(noted->time), PROFILE_TIME_BINS)], 1);
+}
+
+/* ---- The call as a whole ------------------------------------------------------------------------
+ */
+
+static uint64_t comm_handle(const QMPIX_Call *call, const struct traits *traits)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    if (traits->comm >= 0)
+        comm = *(const MPI_Comm *)call->arguments[traits->comm];
+    else if (traits->receives == RECEIVES_STARTS)
+        QMPIX_Call_get_comm(call, &comm);
+    return HANDLE_WORD(comm);
+}
+
+static void post(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+                 const struct noted *noted)
+{
+    const struct traits *traits = &traits_all[call->function->number];
+    const struct receives_post post_call = {.function = noted->function,
+                                            .site = noted->site,
+                                            .comm = noted->comm,
+                                            .comm_handle = comm_handle(call, traits),
+                                            .sent = noted->sent};
+    if (traits->receives == RECEIVES_STARTS)
+        receives_start(layer, thread, call, &post_call);
+    else
+        receives_post(layer, thread, call, &post_call);
+}
+
+/* The compiler makes one of these for calls that carry something and one for the others. */
+__attribute__((always_inline)) static inline void
+note_amount(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+            const QMPIX_Word *word, const struct flight *flight, uint64_t now,
+            const struct amount *amount)
+{
+    const int number = (int)call->function->number;
+    const struct traits *traits = &traits_all[number];
+    const uint64_t node =
+        (uint64_t)atomic_load_explicit(&layer->regions.node, memory_order_relaxed);
+    struct noted noted;
+    noted.time = now > word->number ? now - word->number : 0;
+    noted.wait = flight ? flight->wait : 0;
+    noted.sent = amount ? amount->sent : 0;
+    noted.received = amount ? amount->received : 0;
+    noted.function = find_function(thread, number, node);
+    noted.site = flight ? flight->site : sites_find(thread, call, layer->options.depth);
+    noted.comm = traits->comm >= 0 ? comm_of(layer, thread, call, noted.site, traits->comm)
+                 : traits->receives == RECEIVES_STARTS ? started_comm(layer, thread, call, traits)
+                                                       : NULL;
+    if (__builtin_expect(noted.function != NULL, 1))
+        note_function(&noted);
+    if (__builtin_expect(noted.site != NULL, 1))
+        note_call(&noted.site->stats, noted.time);
+    if (noted.comm)
+        note_call(&noted.comm->stats, noted.time);
+    if (amount || __builtin_expect(noted.wait != 0, 0))
+        note_rests(&noted);
+    if (__builtin_expect(traits->has_places, 0))
+        note_places(layer, thread, call, word, noted);
+    if (amount && amount->awaits)
+        post(layer, thread, call, &noted);
+    if (__builtin_expect(flight && !flight->outer, 1))
+        note_share(layer, thread, node, noted.time + noted.wait);
+}
+
+void note_carrying(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+                   const QMPIX_Word *word, const struct flight *flight, uint64_t now)
+{
+    const struct traits *traits = &traits_all[call->function->number];
+    const bool starts = traits->receives == RECEIVES_STARTS;
+    const bool posts = starts || traits->receives == RECEIVES_POSTS;
+    struct amount amount = {.thread = thread, .reads_peer = traits->reads_peer, .posts = posts};
+    find_amount(call, traits, &amount);
+    amount.awaits = posts && (starts || amount.awaits);
+    note_amount(layer, thread, call, word, flight, now, &amount);
+}
+
+void note_plainly(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+                  const QMPIX_Word *word, const struct flight *flight, uint64_t now)
+{
+    note_amount(layer, thread, call, word, flight, now, NULL);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* What receives.c, which knows the requests, and receives_complete.c, which finds out what came,
+ * share. */
+#ifndef QMPI_TOOL_PROFILE_RECORD_RECEIVES_PARTS_H
+#define QMPI_TOOL_PROFILE_RECORD_RECEIVES_PARTS_H
+
+#include "record/receives.h"
+
+/* What a call that posted receives has moved by now: with each that completes it goes to the bin of
+ * sizes that it belongs to then. */
+struct tally {
+    uint64_t bytes;
+    uint64_t users; /* receives that have not completed */
+};
+
+struct receive {
+    uint64_t handle; /* of its request */
+    bool held;       /* by a call that may complete it: then the handle may be another one's */
+    bool persistent, active;
+    bool is_whole; /* partitioned: all of `size` comes */
+    uint64_t size, epoch;
+    struct thread *thread; /* that posted it */
+    struct receives_post post_call;
+    uint64_t changes;                 /* handles_changes of communicators when it was posted */
+    struct tally first_tally, *tally; /* its call's, which is one of them; NULL: none was free.
+                                 Others have a part in it only where they were started by one call:
+                                 if it is not persistent it is its own alone. */
+    struct receive *next;             /* in the bucket */
+    struct receive *next_held;        /* by the same call, by `place` downwards */
+    int place;                        /* among the call's requests */
+};
+
+struct receive *receives_find(const struct receives *receives, uint64_t handle);
+
+/* It waits for nothing any more. */
+void receives_complete_now(struct receive *receive);
+
+/* Its request is gone, or has no more to do with it. */
+void receives_drop(struct receive *receive);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See record.h. All that is noted of a call is noted when it has returned: then what it was given
+ * is known to be right, statuses are there, and `word` need hold nothing but the time of its begin.
+ */
+#include "record/record.h"
+
+#include "record/callsites.h"
+#include "record/control.h"
+#include "record/flights.h"
+#include "record/note.h"
+#include "record/traits.h"
+#include "toolkit/clock.h"
+
+/* ---- Callbacks ----------------------------------------------------------------------------------
+ */
+
+/* Also while profiling is off: whether a rank waits must not hang on what another one switched. */
+static uint64_t wait_for_others(const QMPIX_Call *call, struct flight *flight, bool counted,
+                                int argument)
+{
+    const MPI_Comm comm = *(const MPI_Comm *)call->arguments[argument];
+    if (comm == MPI_COMM_NULL)
+        return 0;
+    const uint64_t begin = tool_clock_now();
+    if (flight && counted)
+        flights_publish(flight, FLIGHT_WAITS, begin);
+    PMPI_Barrier(comm);
+    return tool_clock_now() - begin;
+}
+
+static bool is_counted(const struct layer *layer, const struct traits *traits)
+{
+    if (!atomic_load_explicit(&layer->regions.on, memory_order_relaxed))
+        return false;
+    return !traits_set_always_on(traits, layer->options.sync) || profile_is_on(layer);
+}
+
+/* What is told of the call while it is under way. */
+__attribute__((always_inline)) static inline void
+describe(struct layer *layer, struct thread *thread, struct flight *flight, const QMPIX_Call *call)
+{
+    const struct traits *traits = &traits_all[call->function->number];
+    uint64_t comm = 0, file = 0;
+    if (traits->comm >= 0)
+        comm = HANDLE_WORD(*(const MPI_Comm *)call->arguments[traits->comm]);
+    if (traits->file >= 0)
+        file = HANDLE_WORD(*(const MPI_File *)call->arguments[traits->file]);
+    flights_describe(flight, (uint64_t)call->function->number, comm, file,
+                     sites_find(thread, call, layer->options.depth));
+}
+
+/* A call of which there is more to do than to note that it begins. */
+__attribute__((noinline)) static void begin_specially(struct layer *layer,
+                                                      struct thread_level *level,
+                                                      const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const struct traits *traits = &traits_all[call->function->number];
+    if (traits->is_steered && control_before(layer, call, word))
+        return;
+    struct thread *thread = threads_at(level, layer->tool_id, layer->options.depth);
+    const bool counted = thread && is_counted(layer, traits);
+    const bool completes = traits->receives == RECEIVES_COMPLETES;
+    struct flight *flight =
+        thread && (counted || completes) ? flights_begin(&thread->flights, word) : NULL;
+    if (flight && counted)
+        describe(layer, thread, flight, call);
+    if (flight && completes)
+        receives_hold(layer, flight, call);
+    if (traits->receives == RECEIVES_FREES)
+        receives_forget(layer, call);
+    if (layer->options.sync && traits->waits) {
+        const uint64_t wait = wait_for_others(call, flight, counted, traits->comm);
+        if (flight)
+            flights_wait(flight, wait);
+    }
+    if (!counted)
+        return;
+    word->number = tool_clock_now();
+    if (flight)
+        flights_publish(flight, FLIGHT_RUNS, word->number);
+}
+
+static inline void begin(struct layer *layer, struct thread_level *level, const QMPIX_Call *call,
+                         QMPIX_Word *word)
+{
+    if (!atomic_load_explicit(&layer->regions.on, memory_order_relaxed))
+        return;
+    struct thread *thread = threads_at(level, layer->tool_id, layer->options.depth);
+    if (__builtin_expect(!thread, 0))
+        return;
+    struct flight *flight = flights_begin(&thread->flights, word);
+    if (__builtin_expect(flight != NULL, 1))
+        describe(layer, thread, flight, call);
+    word->number = tool_clock_now();
+    if (__builtin_expect(flight != NULL, 1))
+        flights_publish(flight, FLIGHT_RUNS, word->number);
+}
+
+__attribute__((noinline)) static void end_specially(struct layer *layer, struct thread_level *level,
+                                                    const QMPIX_Call *call, const QMPIX_Word *word,
+                                                    uint64_t now)
+{
+    const struct traits *traits = &traits_all[call->function->number];
+    const bool counted = word->number != 0, completes = traits->receives == RECEIVES_COMPLETES;
+    struct thread *thread = threads_at(level, layer->tool_id, layer->options.depth);
+    struct flight *flight = thread ? flights_end(&thread->flights, word) : NULL;
+    if (flight && completes)
+        receives_complete(layer, thread, flight, call);
+    if (thread && counted)
+        note(layer, thread, call, word, flight, now);
+    if (thread && traits->receives == RECEIVES_MAKES && *(const int *)call->result == MPI_SUCCESS)
+        receives_add(layer, call);
+    if (traits->is_steered)
+        control_after(layer, call, word, counted);
+}
+
+static inline void end(struct layer *layer, struct thread_level *level, const QMPIX_Call *call,
+                       const QMPIX_Word *word, uint64_t now)
+{
+    struct thread *thread = threads_at(level, layer->tool_id, layer->options.depth);
+    if (__builtin_expect(thread && word->number, 1))
+        note(layer, thread, call, word, flights_end(&thread->flights, word), now);
+}
+
+void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    struct thread_level *level = thread_level_enter_at(word);
+    struct layer *layer = call->observer->data;
+    if (traits_all[call->function->number].begins_simply)
+        begin(layer, level, call, word);
+    else
+        begin_specially(layer, level, call, word);
+    thread_level_leave(level);
+}
+
+void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const uint64_t now = tool_clock_now();
+    struct thread_level *level = thread_level_enter_at(word);
+    struct layer *layer = call->observer->data;
+    if (traits_all[call->function->number].ends_simply)
+        end(layer, level, call, word, now);
+    else
+        end_specially(layer, level, call, word, now);
+    thread_level_leave(level);
+}
+
+void record_publish(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
+    struct flight *flight = thread && is_counted(layer, &traits_all[call->function->number])
+                                ? flights_begin(&thread->flights, word)
+                                : NULL;
+    if (flight) {
+        describe(layer, thread, flight, call);
+        flights_publish(flight, FLIGHT_NOTED, tool_clock_now());
+    }
+}
+
+void observe_hide(struct layer *layer, const QMPIX_Word *word)
+{
+    struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
+    if (thread)
+        flights_end(&thread->flights, word);
+}
+
+void observe_at_once(struct layer *layer, const QMPIX_Call *call)
+{
+    const uint64_t now = tool_clock_now();
+    const QMPIX_Word word = {.number = now};
+    struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
+    if (thread && is_counted(layer, &traits_all[call->function->number]))
+        note(layer, thread, call, &word, NULL, now);
+}

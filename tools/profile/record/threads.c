@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* See threads.h. */
+#define _GNU_SOURCE
+#include "record/threads.h"
+
+#include "toolkit/arena.h"
+#include "util/message.h"
+
+static struct thread *all[256]; /* [tool_id] */
+
+/* Those that the thread that ends was in: the next one is in none of them. */
+static void forget_calls(struct thread_level *level)
+{
+    struct thread_row *row = (struct thread_row *)level;
+    for (size_t i = 0; i < sizeof row->by_layer / sizeof *row->by_layer; i++) {
+        struct thread *thread = row->by_layer[i];
+        if (thread) {
+            flights_forget(&thread->flights);
+            thread->leaving_count = 0;
+        }
+    }
+}
+
+void threads_start(void)
+{
+    thread_level_start(sizeof(struct thread_row), forget_calls);
+}
+
+static bool make_table(struct table *table, size_t key_words, size_t row_size)
+{
+    return table_make_in(table, key_words, row_size, tool_memory_take);
+}
+
+static struct thread *make_thread(int depth)
+{
+    const size_t frames = (size_t)depth;
+    struct thread *thread = tool_memory_take(sizeof *thread);
+    const bool whole = thread && make_table(&thread->functions, 1, sizeof(struct function_row)) &&
+                       make_table(&thread->matrix, 1, sizeof(struct matrix_row)) &&
+                       make_table(&thread->comms, 1, sizeof(struct numbered_row)) &&
+                       make_table(&thread->files, 1, sizeof(struct numbered_row)) &&
+                       make_table(&thread->nodes, 1, sizeof(struct node_row)) &&
+                       make_table(&thread->sites, 1 + frames, SITE_SIZE(frames));
+    return whole ? thread : NULL;
+}
+
+struct thread *threads_add(int tool_id, int depth)
+{
+    struct thread_row *row = (struct thread_row *)thread_level_current;
+    struct thread *thread = row ? make_thread(depth) : NULL;
+    if (!thread) {
+        threads_out_of_memory(tool_id);
+        return NULL;
+    }
+    thread->next = __atomic_load_n(&all[tool_id], __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&all[tool_id], &thread->next, thread, true,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        continue;
+    row->by_layer[tool_id] = thread;
+    return thread;
+}
+
+void threads_out_of_memory(int tool_id)
+{
+    static int said;
+    if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+        qmpi_printf("profile (layer %d): out of memory: some calls are missing from the profile",
+                    tool_id);
+}
+
+struct thread *threads_first(int tool_id)
+{
+    return __atomic_load_n(&all[tool_id], __ATOMIC_ACQUIRE);
+}
+
+void stats_add(struct stats *sum, const struct stats *more)
+{
+    const uint64_t calls = __atomic_load_n(&more->calls, __ATOMIC_ACQUIRE);
+    const uint64_t shortest = __atomic_load_n(&more->shortest, __ATOMIC_ACQUIRE);
+    const uint64_t longest = __atomic_load_n(&more->longest, __ATOMIC_ACQUIRE);
+    if (calls && (!sum->calls || shortest < sum->shortest))
+        sum->shortest = shortest;
+    if (longest > sum->longest)
+        sum->longest = longest;
+    sum->calls += calls;
+    sum->time += __atomic_load_n(&more->time, __ATOMIC_ACQUIRE);
+    sum->wait += __atomic_load_n(&more->wait, __ATOMIC_ACQUIRE);
+    sum->sent += __atomic_load_n(&more->sent, __ATOMIC_ACQUIRE);
+    sum->received += __atomic_load_n(&more->received, __ATOMIC_ACQUIRE);
+}

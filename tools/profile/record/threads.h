@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What each thread notes, for itself and for each layer, so that the path of a call has no lock and
+ * no atomic instruction. A thread that ends leaves its notes, and the next one that begins goes on
+ * in them. Calls that interrupt the noting of another one (a signal's handler made them) have notes
+ * of their own, as if they were another thread's. Times are in ticks (toolkit/clock.h).
+ */
+#ifndef QMPI_TOOL_PROFILE_RECORD_THREADS_H
+#define QMPI_TOOL_PROFILE_RECORD_THREADS_H
+
+#include "options.h"
+#include "profile/result.h"
+#include "record/flights.h"
+#include "record/hash_table.h"
+#include "toolkit/thread_state.h"
+
+struct layer;
+
+/* Calls of one kind, as one thread saw them. */
+struct stats {
+    uint64_t calls, time, shortest, longest, wait, sent, received;
+};
+
+/* Rows of the tables; first the key. */
+struct function_row {
+    uint64_t key; /* region node << 32 | function number */
+    struct stats stats;
+    uint64_t no_bytes, sizes[PROFILE_SIZE_BINS], times[PROFILE_TIME_BINS];
+};
+
+/* A call site, and the communicator of its last call: it most often is the next one's, too. */
+struct site {
+    struct stats stats;
+    uint64_t comm;            /* handle */
+    uint64_t changes;         /* handles_changes when it was looked up */
+    struct numbered_row *row; /* NULL: none yet */
+};
+
+/* Of a call site the key is the function's number and options.depth frames, the caller first; 0: no
+ * more. The site lies behind them. */
+#define SITE_SIZE(depth) ((1 + (depth)) * sizeof(uint64_t) + sizeof(struct site))
+
+static inline struct site *site_of(uint64_t *key, size_t depth)
+{
+    return (struct site *)(void *)(key + 1 + depth);
+}
+
+/* And the key again. */
+static inline const uint64_t *site_key(const struct site *site, size_t depth)
+{
+    return (const uint64_t *)(const void *)site - 1 - depth;
+}
+
+/* The bin of a number among `bins`: see profile_function. */
+static inline int note_bin(uint64_t number, int bins)
+{
+    const int bin = number ? 63 - __builtin_clzll(number) : 0;
+    return bin < bins ? bin : bins - 1;
+}
+
+struct matrix_row {
+    uint64_t key; /* the other rank << 1 | whether this rank sends */
+    uint64_t messages, bytes;
+};
+struct numbered_row {
+    uint64_t key; /* number of the communicator or the file */
+    struct stats stats;
+};
+struct node_row {
+    uint64_t key; /* region node */
+    uint64_t mpi; /* time in MPI, a call from within a call once */
+};
+
+/* A call under way that gives a communicator or a file back. */
+struct leaving {
+    const void *word; /* its QMPIX_Word */
+    uint64_t handle;
+    int number;
+    bool is_file;
+};
+enum { LEAVING_MAX = 8 };
+
+struct thread {
+    struct table functions, matrix, comms, files, nodes, sites;
+    struct function_row *recent[MPI_LAST_FUNC]; /* where a function was noted last */
+    struct node_row *recent_node;
+    struct flights flights;   /* the calls under way */
+    uint64_t posted, arrived; /* receives that calls posted, and that were seen to complete */
+    struct leaving leaving[LEAVING_MAX];
+    int leaving_count;
+    struct thread *next; /* of the same layer */
+};
+
+/* The notes of one level of one thread, by layer; see toolkit/thread_state.h. */
+struct thread_row {
+    struct thread_level level;
+    struct thread *by_layer[256];
+};
+
+/* To be called in `init`. */
+void threads_start(void);
+
+/* Says, once in a process, that calls are missing. */
+void threads_out_of_memory(int tool_id);
+
+/* Makes the present level's notes for a layer; NULL: memory is out, which is said once. */
+struct thread *threads_add(int tool_id, int depth);
+
+/* The notes of the present level, which thread_level_enter gave. */
+static inline struct thread *threads_at(const struct thread_level *level, int tool_id, int depth)
+{
+    const struct thread_row *row = (const struct thread_row *)level;
+    struct thread *thread = row ? row->by_layer[tool_id] : NULL;
+    return __builtin_expect(thread != NULL, 1) ? thread : threads_add(tool_id, depth);
+}
+
+/* Between thread_level_enter and thread_level_leave. */
+static inline struct thread *threads_self(int tool_id, int depth)
+{
+    return threads_at(thread_level_current, tool_id, depth);
+}
+
+/* All threads' notes for a layer; follow `next`. Any thread, without a lock. */
+struct thread *threads_first(int tool_id);
+
+/* Notes are read by others while this thread writes them: each word at once, and after what was
+ * written before, so that a call that is seen in its notes is not seen under way. */
+static inline void note_add(uint64_t *word, uint64_t more)
+{
+    __atomic_store_n(word, *word + more, __ATOMIC_RELEASE);
+}
+
+static inline void note_call(struct stats *stats, uint64_t time)
+{
+    const uint64_t calls = stats->calls;
+    if (__builtin_expect(time < stats->shortest || !calls, 0))
+        __atomic_store_n(&stats->shortest, time, __ATOMIC_RELAXED);
+    if (__builtin_expect(time > stats->longest, 0))
+        __atomic_store_n(&stats->longest, time, __ATOMIC_RELAXED);
+    __atomic_store_n(&stats->calls, calls + 1, __ATOMIC_RELEASE);
+    note_add(&stats->time, time);
+}
+
+/* Adds what another thread, or another communicator, noted. */
+void stats_add(struct stats *sum, const struct stats *more);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* See traits.h. */
+#include "record/traits.h"
+
+#include "record/control.h"
+#include "record/receives.h"
+
+#include <string.h>
+
+struct traits traits_all[MPI_LAST_FUNC];
+
+/* The first argument of a kind that is given by value; -1: none. */
+static signed char find(const QMPIX_Function *function, QMPIX_Kind kind)
+{
+    for (int i = 0; i < function->parameter_count; i++) {
+        if (function->parameters[i].kind == kind && !function->parameters[i].indirection)
+            return (signed char)i;
+    }
+    return -1;
+}
+
+static signed char find_source(const QMPIX_Function *function)
+{
+    for (int i = 0; i < function->parameter_count; i++) {
+        if (!strcmp(function->parameters[i].name, "source"))
+            return (signed char)i;
+    }
+    return -1;
+}
+
+static bool takes(const QMPIX_Function *function, QMPIX_Kind kind)
+{
+    for (int i = 0; i < function->parameter_count; i++) {
+        if (function->parameters[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+/* Not the persistent ones: MPI_Start is what sends. */
+static bool sends_plainly(const QMPIX_Function *function)
+{
+    const QMPIX_Parameter *parameters = function->parameters;
+    return function->group == QMPIX_GROUP_POINT_TO_POINT && !strstr(function->name, "_init") &&
+           function->parameter_count > SEND_COMM && !strcmp(parameters[SEND_COUNT].name, "count") &&
+           parameters[SEND_TYPE].kind == QMPIX_KIND_DATATYPE &&
+           !strcmp(parameters[SEND_DEST].name, "dest") &&
+           parameters[SEND_COMM].kind == QMPIX_KIND_COMM;
+}
+
+static void describe_receives(struct traits *traits, const QMPIX_Function *function)
+{
+    traits->receives = (unsigned char)receives_role(function);
+    traits->completion = (unsigned char)receives_completion(function);
+    traits->source = traits->receives == RECEIVES_POSTS ? find_source(function) : -1;
+}
+
+static void describe(struct traits *traits, const QMPIX_Function *function)
+{
+    const enum QMPI_Functions_enum number = function->number;
+    describe_receives(traits, function);
+    const bool completes = traits->receives == RECEIVES_COMPLETES;
+    const bool starts = traits->receives == RECEIVES_STARTS;
+    traits->reads_peer = function->group == QMPIX_GROUP_ONE_SIDED;
+    traits->has_transfers =
+        starts || traits->reads_peer || function->group == QMPIX_GROUP_POINT_TO_POINT;
+    traits->has_bytes =
+        starts || function->group == QMPIX_GROUP_COLLECTIVE || function->group == QMPIX_GROUP_IO;
+    traits->comm = find(function, QMPIX_KIND_COMM);
+    traits->file = find(function, QMPIX_KIND_FILE);
+    traits->waits = function->group == QMPIX_GROUP_COLLECTIVE && traits->comm >= 0 &&
+                    number != MPI_BARRIER_T && !takes(function, QMPIX_KIND_REQUEST);
+    traits->has_error = function->result == QMPIX_KIND_INT;
+    traits->is_steered = control_concerns(number);
+    traits->sends_plainly = sends_plainly(function);
+    traits->carries = traits->has_transfers || traits->has_bytes;
+    traits->begins_simply = !traits->is_steered && !completes && traits->receives != RECEIVES_FREES;
+    traits->ends_simply = !traits->is_steered && !completes && traits->receives != RECEIVES_MAKES;
+    traits->has_places = traits->is_steered || traits->file >= 0;
+}
+
+void traits_find(void)
+{
+    static bool found;
+    if (found)
+        return;
+    found = true;
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        const QMPIX_Function *function;
+        traits_all[number].comm = traits_all[number].file = traits_all[number].source = -1;
+        if (QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) == MPI_SUCCESS)
+            describe(&traits_all[number], function);
+    }
+}
+
+void traits_let_wait(void)
+{
+    for (int number = 0; number < MPI_LAST_FUNC; number++)
+        traits_all[number].begins_simply &= !traits_all[number].waits;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What profile must know of each MPI function, found once from the functions' descriptions. */
+#ifndef QMPI_TOOL_PROFILE_RECORD_TRAITS_H
+#define QMPI_TOOL_PROFILE_RECORD_TRAITS_H
+
+#include <qmpi/observer.h>
+
+#include <stdbool.h>
+
+struct traits {
+    bool has_transfers; /* starts messages or one-sided accesses: its bytes are theirs */
+    bool has_bytes;     /* moves bytes otherwise */
+    bool reads_peer;    /* one-sided: what it receives comes from the peer's window */
+    bool waits;         /* a blocking collective, before which sync=yes waits; not MPI_Barrier */
+    bool is_steered;    /* see control.h */
+    bool has_error;     /* returns an error class */
+    bool sends_plainly; /* one buffer of one datatype to one rank: MPI_Send and its like */
+    bool carries;       /* has_transfers or has_bytes */
+    bool begins_simply; /* nothing is to be done before it but to note that it begins (see
+                           traits_let_wait), */
+    bool ends_simply;   /* nor after it but to note what it cost and carried */
+    bool has_places;    /* noted elsewhere than in its function, call site and communicator */
+    unsigned char receives;   /* enum receives_role */
+    unsigned char completion; /* of RECEIVES_COMPLETES: see receives_completion */
+    signed char comm;         /* the argument that is a communicator; -1: none */
+    signed char file;         /* the argument that is a file; -1: none */
+    signed char source;       /* of RECEIVES_POSTS: the argument that is the rank; -1: none */
+};
+
+/* The arguments of MPI_Send and its like. */
+enum { SEND_COUNT = 1, SEND_TYPE = 2, SEND_DEST = 3, SEND_COMM = 5 };
+
+extern struct traits traits_all[MPI_LAST_FUNC] __attribute__((visibility("hidden")));
+
+/* Whether the layer is called for the function also while it is switched off; see control.h. With
+ * sync=yes a rank that is off must not leave out the barrier for which the others wait. */
+static inline bool traits_set_always_on(const struct traits *traits, bool sync)
+{
+    return traits->is_steered || (sync && traits->waits);
+}
+
+/* Finds them; again: does nothing. From `init`. */
+void traits_find(void);
+
+/* A layer has sync=yes. From `init`, after traits_find. */
+void traits_let_wait(void);
+
+#endif
