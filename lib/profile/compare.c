@@ -34,7 +34,7 @@ static struct pair *make_pairs(const struct profile_result *a, const struct prof
 {
     const struct profile_result *const sides[] = {a, b};
     struct pair *pairs = calloc(a->function_count + b->function_count + 1, sizeof *pairs);
-    struct pair all = {.name = "all of them"};
+    struct pair all = {.name = "total"};
     *count = 0;
     for (int side = 0; pairs && side < 2; side++) {
         for (size_t i = 0; i < sides[side]->function_count; i++) {

@@ -204,7 +204,7 @@ static FILE *open_fifo(int descriptor, const char **reason)
     const bool waits = got < 0 && errno == EAGAIN; /* for a writer that is there */
     FILE *stream = got > 0 || waits ? fdopen(descriptor, "r") : NULL;
     if (got == 0)
-        *reason = "it is a FIFO that nobody writes to";
+        *reason = "it is a FIFO without a writer";
     else if (!stream)
         *reason = strerror(errno);
     if (stream && got > 0)

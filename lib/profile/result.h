@@ -98,7 +98,7 @@ struct profile_region {
     char *name;
     uint64_t entries;           /* over all ranks */
     struct profile_spread time; /* between begin and end, per rank */
-    struct profile_spread mpi;  /* of it in MPI */
+    struct profile_spread mpi;  /* time in MPI */
     struct profile_function *functions;
     size_t function_count;
 };

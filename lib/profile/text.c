@@ -53,7 +53,7 @@ static bool print_subject(FILE *stream, const struct profile_result *result)
         columns_note(&lines, "profile (layer %d): %d rank%s%s%s", result->tool_id, result->ranks,
                      result->ranks == 1 ? "" : "s", described, termination);
     columns_note(&lines, "program  %s", result->program ? result->program : "");
-    columns_note(&lines, "begun    %s", result->begin ? result->begin : "");
+    columns_note(&lines, "started  %s", result->begin ? result->begin : "");
     columns_note(&lines, "MPI      %s", result->mpi ? result->mpi : "");
     return columns_print(&lines, stream);
 }
@@ -91,7 +91,7 @@ static bool print_head(FILE *stream, const struct profile_result *result)
     columns_start(&columns, "lrrrrrr");
     columns_add_all(&columns, headings);
     add_spread(&columns, "application time", &result->application, "100.0");
-    add_spread(&columns, "of it in MPI", &result->time,
+    add_spread(&columns, "time in MPI", &result->time,
                units_percent(result->time.sum, result->application.sum));
     if (result->process_count)
         columns_note(&columns, "peak memory of a process: %s", units_bytes(most_memory(result)));
@@ -158,7 +158,7 @@ bool text_functions(FILE *stream, const struct profile_function *functions, size
         add_function(&columns, name, &rest, time, false);
     }
     if (count > 1)
-        add_function(&columns, "all of them", &all, time, false);
+        add_function(&columns, "total", &all, time, false);
     return columns_print(&columns, stream);
 }
 

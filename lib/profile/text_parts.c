@@ -219,7 +219,7 @@ bool text_regions(FILE *stream, const struct profile_result *result, int top)
     const size_t shown = text_shown(result->region_count, top);
     if (!shown)
         return true;
-    fprintf(stream, "\nRegions: time between begin and end, and the part of it in MPI\n");
+    fprintf(stream, "\nRegions: total time, and time in MPI\n");
     bool good = print_region_times(stream, result, shown);
     text_rest(stream, result->region_count, top, "regions");
     for (size_t i = 0; i < shown && good; i++) {

@@ -64,7 +64,7 @@ static int find_function(const char *name)
     }
     if (number < 0 || !qmpi_names[number].exists) {
         char *shown = qmpi_shorten(name);
-        qmpi_printf("--function %s: %s\nhint: `qmpi functions` lists those that there are", shown,
+        qmpi_printf("--function %s: %s\nhint: `qmpi functions` lists them", shown,
                     number < 0 ? "no MPI function" : "a function that " QMPI_MPI " does not have");
         exit(2);
     }

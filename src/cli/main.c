@@ -26,12 +26,12 @@ static const struct {
 static const char doc[] = "Several MPI tools at once on one unmodified program.\v"
                           "Commands:\n"
                           "  run         run a program under a stack of tools\n"
-                          "  list        show the tools there are, and their options\n"
-                          "  check       show what a stack would do, or what is wrong with it\n"
-                          "  doctor      find out what is wrong: MPI, environment, tools, program\n"
-                          "  new         write a small complete tool to begin with\n"
+                          "  list        list installed tools and their options\n"
+                          "  check       check a stack without running a program\n"
+                          "  doctor      diagnose MPI, environment, tools and program\n"
+                          "  new         create a new tool from a template\n"
                           "  functions   list the MPI functions and their numbers\n"
-                          "  report      print, bring together or compare files of profile\n"
+                          "  report      print, merge or compare profile results\n"
                           "  vars        list the variables of MPI_T\n"
                           "\n"
                           "`qmpi COMMAND --help` tells more of each.";
@@ -107,7 +107,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             exit(
                 commands[i].function(state->argc - state->next + 1, state->argv + state->next - 1));
         }
-        cli_misuse(state, "'%s' is no command", argument);
+        cli_misuse(state, "unknown command '%s'", argument);
     }
     if (key == ARGP_KEY_NO_ARGS)
         argp_usage(state);

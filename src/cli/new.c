@@ -212,7 +212,8 @@ static void write_file(const struct wish *wish, const char *source, const char *
     const bool written = file && !ferror(file);
     if (!file || fclose(file) || !written)
         refuse(path, strerror(errno),
-               "make room and remove what was begun, or give a name in a folder with room");
+               "free disk space and remove the incomplete directory, or give a name in a folder "
+               "with room");
     if (executable && chmod(path, mode) != 0)
         refuse(path, strerror(errno), "give a name in a folder that you may write");
     free(path);

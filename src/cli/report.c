@@ -41,7 +41,7 @@ static const struct argp_option options[] = {
     {"functions", KEY_SECTION + 0, NULL, 0, "time, calls and bytes by function", 3},
     {"callsites", KEY_SECTION + 1, NULL, 0, "by place in the program", 3},
     {"histograms", KEY_SECTION + 2, NULL, 0, "calls by size and by time", 3},
-    {"matrix", KEY_SECTION + 3, NULL, 0, "who sent how much to whom", 3},
+    {"matrix", KEY_SECTION + 3, NULL, 0, "bytes and messages between ranks", 3},
     {"waits", KEY_SECTION + 4, NULL, 0, "waiting before collectives (sync=yes)", 3},
     {"communicators", KEY_SECTION + 5, NULL, 0, "by communicator", 3},
     {"files", KEY_SECTION + 6, NULL, 0, "MPI-IO by file", 3},
@@ -54,7 +54,7 @@ static const struct argp_option options[] = {
 static const char doc[] =
     "Print files that the tool profile saved with format=json.\v"
     "Files that single processes of one run left are brought together: the same program, MPI and "
-    "layer, begun within a minute, every rank once. Other files are printed one after the other.\n"
+    "layer, started within a minute, each rank once. Other files are printed one after the other.\n"
     "\n"
     "  qmpi report profile.json\n"
     "  qmpi report --filter='*allreduce*' --callsites profile.json\n"

@@ -87,7 +87,7 @@ static void note_no_tools(const char *program)
     if (path && access(path, X_OK) == 0 && !cli_stack_is_given() && !getenv("LD_PRELOAD") &&
         qmpi_is_reporting_process())
         qmpi_print("no tools are given: the program runs with none but its own\n"
-                   "  hint: qmpi run -t STACK; `qmpi list` shows the tools there are");
+                   "  hint: qmpi run -t STACK; `qmpi list` lists installed tools");
     free(path);
 }
 

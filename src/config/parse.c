@@ -150,7 +150,7 @@ static char *set(struct reader *reader, const char *key, char *value)
     if (setting < 0) {
         char *shown = qmpi_shorten(key), *known = list_settings();
         problem =
-            qmpi_message("'%s' is no setting; the settings are %s\n"
+            qmpi_message("'%s' is not a setting; the settings are %s\n"
                          "hint: correct the name; a tool stands alone on its line, its options "
                          "indented below it",
                          shown, known);
@@ -219,7 +219,7 @@ static void read_option(struct reader *reader)
 {
     char *key, *value, *problem = NULL;
     if (!reader->tool)
-        problem = qmpi_copy("an indented line is an option, but there is no tool above it\n"
+        problem = qmpi_copy("an indented line is an option, but no tool precedes it\n"
                             "hint: begin the line at the margin, or put it below its tool");
     else if (qmpi_config_read_pair(reader->text, &key, &value, &problem))
         problem = qmpi_entry_add_option(reader->tool, key, value);

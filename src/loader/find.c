@@ -114,7 +114,7 @@ static char *hint_for_name(const char *name)
         }
         free(path);
     }
-    return qmpi_copy("correct the name (`qmpi list` shows the tools there are), or name the tool's "
+    return qmpi_copy("correct the name (`qmpi list` lists installed tools), or name the tool's "
                      "folder in QMPI_TOOL_PATH");
 }
 

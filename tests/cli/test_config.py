@@ -118,10 +118,10 @@ def test_the_file_in_the_documents_is_read_as_they_say(tmp_path):
 
 # The text, the line that is named, what is said of it, and what the run goes on without.
 WRONG = {
-    "setting": ("alpha\ncolour = red\n", "line 2 'colour = red'", "is no setting", "line"),
+    "setting": ("alpha\ncolour = red\n", "line 2 'colour = red'", "is not a setting", "line"),
     "value": ("on-error = perhaps\nalpha\n", "line 1 'on-error = perhaps'", "stop or skip", "line"),
     "twice": ("internal = 0\ninternal = 1\nalpha\n", "line 2", "set twice", "line"),
-    "option above": ("  output = x\nalpha\n", "line 1", "no tool above", "line"),
+    "option above": ("  output = x\nalpha\n", "line 1", "no tool precedes", "line"),
     "option": ("alpha\nbeta\n  output\n", "line 3 'output'", "key = value", "layer"),
     "option twice": ("beta\n  k = 1\n  k = 2\nalpha\n", "line 3", "given twice", "layer"),
     "quote": ("alpha\n\"beta\n", "line 2", "not closed", "layer"),

@@ -48,7 +48,7 @@ def doctor(*arguments, env=None, **more):
     wrong = findings.of("wrong")
     assert findings.result.returncode == (1 if wrong else 0)
     last = findings.result.stdout.splitlines()[-1]
-    assert last == ("nothing is wrong" if not wrong else "1 finding is wrong" if len(wrong) == 1
+    assert last == ("no problems found" if not wrong else "1 finding is wrong" if len(wrong) == 1
                     else f"{len(wrong)} findings are wrong")
     for text in wrong:
         assert "\nhint: " in text, text
@@ -112,7 +112,7 @@ def test_the_launcher_of_this_mpi_is_well(tmp_path):
 
 
 def test_no_launcher_in_the_path_is_noted(tmp_path):
-    assert "\nhint: " in doctor(env={"PATH": tmp_path}).one("note", "no mpiexec in PATH")
+    assert "\nhint: " in doctor(env={"PATH": tmp_path}).one("note", "mpiexec not found in PATH")
 
 
 # ---- The environment -----------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_a_variable_that_another_makes_idle_is_shown_as_that():
 @pytest.mark.parametrize("name, meant", [
     ("QMPI_TOOL", "QMPI_TOOLS"), ("QMPI_TOOLS_PATH", "QMPI_TOOL_PATH"), ("QMPI_DEBGU", "QMPI_DEBUG")])
 def test_a_misspelt_variable_is_wrong(name, meant):
-    text = doctor(env={name: "count"}).one("wrong", f"{name} is no variable of qmpi")
+    text = doctor(env={name: "count"}).one("wrong", f"{name} is not a variable of qmpi")
     assert f"did you mean {meant}?" in text
 
 

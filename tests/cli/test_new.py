@@ -225,4 +225,4 @@ def test_a_full_folder_is_said(tmp_path):
     result = qmpi("new", "mine", launcher=wrapper)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith("qmpi: qmpi new 'mine/") and "No space left" in result.stderr
-    assert "hint: make room and remove what was begun" in result.stderr
+    assert "hint: free disk space and remove the incomplete directory" in result.stderr

@@ -183,7 +183,7 @@ def test_the_map_shows_who_sends_to_whom():
 def test_top_limits_the_rows_and_sums_up_the_rest():
     text = printed("--functions", "--top=2", "heat.json")
     assert re.search(r"(?m)^\(4 more\) +12048 ", text)
-    assert re.search(r"(?m)^all of them +20048 ", text)
+    assert re.search(r"(?m)^total +20048 ", text)
 
 
 # ---- order and selection
@@ -266,7 +266,7 @@ def test_comparing_shows_differences_ratios_new_and_gone_functions():
     assert re.search(r"(?m)^MPI_Waitall +3.50 s +1.58 s +-1.92 s +0.45$", text)
     assert re.search(r"(?m)^MPI_Bcast +0 +40 +\+40 +- +new$", text)
     assert re.search(r"(?m)^MPI_Barrier +8 +0 +-8 +0.00 +gone$", text)
-    assert re.search(r"(?m)^all of them +20048 +20080 +\+32 +1.00$", text)
+    assert re.search(r"(?m)^total +20048 +20080 +\+32 +1.00$", text)
     assert re.search(r"(?m)^application time, mean rank +12.0 s +9.62 s", text)
     assert text.splitlines()[0].startswith("A  heat.json: /opt/heat/bin/heat, 4 ranks, 2024-")
     by_name = printed("--compare", "--sort=name", "--filter=*b*", "heat.json", "heat-faster.json")
@@ -377,7 +377,7 @@ def test_a_fifo_that_nobody_writes_to_is_said(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     result = report(tmp_path / "fifo", "heat.json")
     assert result.returncode == 2 and "heat" in result.stdout
-    assert result.messages == [f"cannot read {tmp_path}/fifo: it is a FIFO that nobody writes to"]
+    assert result.messages == [f"cannot read {tmp_path}/fifo: it is a FIFO without a writer"]
 
 
 def test_a_fifo_that_somebody_has_written_to_is_read(tmp_path):

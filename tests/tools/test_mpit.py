@@ -265,7 +265,7 @@ def test_open_mpis_own_variables_are_sampled_by_their_whole_names(tmp_path, at):
     assert {row["variable"] for row in sampled(tmp_path / "s.csv")} == set(names)
     result = run(f"mpit,at={at},csv=s.csv,pvars=pml_ob1_*", cwd=tmp_path)
     assert sampled(tmp_path / "s.csv") == []
-    assert ("  hint: `qmpi vars -t TOOLS` lists those that there are; this MPI library's own need "
+    assert ("  hint: `qmpi vars -t TOOLS` lists them; this MPI library's own need "
             "their whole names") in result.messages
 
 
@@ -295,8 +295,8 @@ def test_a_control_variable_is_set_before_mpi_is_initialised(tmp_path, setting, 
 
 
 @pytest.mark.parametrize("setting,message", [
-    ("nope=1", "there is no control variable of this name"),
-    ("=1", "there is no control variable of this name"),
+    ("nope=1", "no such control variable"),
+    ("=1", "no such control variable"),
     ("qmpi.stack=x", "it is read-only (scope constant)"),
     ("qmpi.publisher.readonly=1", "it is read-only (scope readonly)"),
     ("qmpi.publisher.locked=1", "it cannot be set before MPI is initialised"),

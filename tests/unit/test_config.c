@@ -234,8 +234,8 @@ static void a_wrong_tool_leaves_the_others_alone(void **state)
 static void an_option_without_a_tool_is_wrong(void **state)
 {
     (void)state;
-    assert_line_problem("  k = v\n", 1, "no tool above");
-    assert_line_problem("a\ndebug = all\n  k = v\n", 3, "no tool above");
+    assert_line_problem("  k = v\n", 1, "no tool precedes");
+    assert_line_problem("a\ndebug = all\n  k = v\n", 3, "no tool precedes");
     assert_string_equal(config.problems[0].text, "k = v");
 }
 
@@ -272,7 +272,7 @@ static void a_setting_that_is_wrong_is_a_lines_problem(void **state)
 {
     (void)state;
     assert_line_problem("colour = red\n", 1, "tool-path, on-error, debug, internal");
-    assert_line_problem("count output = x\n", 1, "'count output' is no setting");
+    assert_line_problem("count output = x\n", 1, "'count output' is not a setting");
     assert_line_problem("on-error = maybe\n", 1, "'on-error' cannot be 'maybe'");
     assert_line_problem("internal = yes\n", 1, "0 or 1");
     assert_line_problem("debug = load\n\ndebug = find\n", 3, "first in line 1");

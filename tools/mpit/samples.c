@@ -127,7 +127,7 @@ static void say_unmatched(const struct samples *samples)
         char *glob = qmpi_copy_part(globs, length);
         if (*glob && !is_matched(&samples->watch, glob))
             qmpi_printf("mpit (layer %d): pvars=: no performance variable is called '%s'\n"
-                        "  hint: `qmpi vars -t TOOLS` lists those that there are%s",
+                        "  hint: `qmpi vars -t TOOLS` lists them%s",
                         samples->tool_id, glob,
                         samples->has_left_out ? "; this MPI library's own need their whole names"
                                               : "");

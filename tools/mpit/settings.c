@@ -136,8 +136,8 @@ static char *set(int tool_id, const char *name, const char *text)
     char *problem = NULL;
     if (CALL_NEXT(tool_id, T_cvar_get_index, MPI_T_CVAR_GET_INDEX_T, name, &index) != MPI_SUCCESS ||
         !catalogue_read_cvar_info(tool_id, index, &variable))
-        return qmpi_copy("there is no control variable of this name\nhint: `qmpi vars -t "
-                         "TOOLS` lists those that there are");
+        return qmpi_copy("no such control variable\nhint: `qmpi vars -t "
+                         "TOOLS` lists them");
     if (variable.scope == MPI_T_SCOPE_CONSTANT || variable.scope == MPI_T_SCOPE_READONLY)
         problem = qmpi_message("it is read-only (scope %s)\nhint: leave this setting out",
                                word_of_scope(variable.scope));

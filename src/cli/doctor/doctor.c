@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
 static const char doc[] =
     "Find out what is wrong: the MPI library, the environment, the tools of the stack and why each "
     "can or cannot be used, and how the program reaches MPI.\vEvery finding that is wrong comes "
-    "with a hint. The exit status is 0 where nothing is wrong, 1 where something is, and 2 for "
+    "with a hint. The exit status is 0 if no problem was found, 1 if one was found, and 2 for "
     "an "
     "error of use.\n"
     "\n"
@@ -114,13 +114,13 @@ static void look_at_launcher(void)
     const char *mpi = path ? cli_mpi_of_launcher(path) : NULL;
     const char *name = mpi && !strcmp(mpi, "mpich") ? "MPICH's" : "Open MPI's";
     if (!path)
-        doctor_note("there is no mpiexec in PATH\nhint: add the folder of the MPI's launcher to "
+        doctor_note("mpiexec not found in PATH\nhint: add the folder of the MPI's launcher to "
                     "PATH, or launch by its full path");
     else if (mpi && !strcmp(mpi, QMPI_MPI))
         doctor_ok("mpiexec is %s: %s", name, path);
     else if (mpi)
         doctor_note("mpiexec is %s (%s), but this qmpi is for %s: started by it, every process "
-                    "would be alone with rank 0\nhint: launch with mpiexec.%s",
+                    "would be a singleton (rank 0 of 1)\nhint: launch with mpiexec.%s",
                     name, path, QMPI_MPI, QMPI_MPI);
     free(path);
     free(found);
@@ -157,6 +157,6 @@ int cli_doctor(int argc, char **argv)
     if (wrong)
         printf("%d %s wrong\n", wrong, wrong == 1 ? "finding is" : "findings are");
     else
-        printf("nothing is wrong\n");
+        printf("no problems found\n");
     return wrong ? STATUS_WRONG : 0;
 }

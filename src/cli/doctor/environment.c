@@ -60,7 +60,7 @@ static void look_at_unknown(const char *entry)
     for (int i = 0; i < VARIABLES; i++) {
         if (distance(entry, length, variables[i]) > 2)
             continue;
-        doctor_wrong("%.*s is no variable of qmpi: it does nothing\nhint: did you mean %s?",
+        doctor_wrong("%.*s is not a variable of qmpi and has no effect\nhint: did you mean %s?",
                      (int)length, entry, variables[i]);
         return;
     }

@@ -246,7 +246,7 @@ void doctor_look_at_program(const char *name)
     char *found = cli_program_find(name);
     char *path = found ? realpath(found, NULL) : NULL;
     if (!found)
-        doctor_wrong("there is no program '%s' in PATH\nhint: correct the name, or give its path",
+        doctor_wrong("program '%s' not found in PATH\nhint: correct the name, or give its path",
                      name);
     else if (!may_be_run(name, found) || !path)
         ; /* said */
