@@ -19,6 +19,7 @@ enum { STACK_SIZE = 64 * 1024 };
 
 struct start {
     char *const *arguments;
+    char *stack; /* of the program until it is one: it ends here */
     int input, output;
     volatile bool failed; /* written by the children, who share this memory */
 };
@@ -34,25 +35,29 @@ BESIDE static bool set_descriptor(int from, int to)
     return true;
 }
 
-BESIDE static int start_and_end(void *data)
+BESIDE static int become_program(void *data)
 {
     static char *const no_environment[] = {NULL};
     struct start *start = data;
-    const pid_t program = vfork();
-    if (program == 0) {
-        if (set_descriptor(start->input, STDIN_FILENO) &&
-            set_descriptor(start->output, STDOUT_FILENO))
-            execve(start->arguments[0], start->arguments, no_environment);
+    if (set_descriptor(start->input, STDIN_FILENO) && set_descriptor(start->output, STDOUT_FILENO))
+        execve(start->arguments[0], start->arguments, no_environment);
+    start->failed = true;
+    return 0;
+}
+
+/* Not vfork, for which a sanitizer clears what it knows between the thread's own stack and this
+ * one. */
+BESIDE static int start_and_end(void *data)
+{
+    struct start *start = data;
+    if (clone(become_program, start->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, start) < 0)
         start->failed = true;
-        _exit(0);
-    }
-    start->failed |= program < 0;
     return 0;
 }
 
 bool qmpi_detached_start(char *const *arguments, int input, int output)
 {
-    struct start start = {arguments, input, output, false};
+    struct start start = {arguments, NULL, input, output, false};
     sigset_t all, before;
     int cancel;
     char *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
@@ -63,6 +68,7 @@ bool qmpi_detached_start(char *const *arguments, int input, int output)
     sigfillset(&all);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    start.stack = stack + STACK_SIZE / 2;
     const pid_t child = clone(start_and_end, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK, &start);
     while (child > 0 && waitpid(child, NULL, __WCLONE) < 0 && errno == EINTR)
         continue;
