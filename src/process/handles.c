@@ -8,6 +8,7 @@
 #include "util/message.h"
 
 #include <link.h>
+#include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
