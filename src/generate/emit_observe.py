@@ -216,6 +216,6 @@ def description(source: Source) -> str:
 
 def shapes(source: Source) -> str:
     del source
-    lines = [f"/* {LICENCE} */", f"/* {GENERATED} */", "/* See meaning.h. */", "enum qmpi_shape {",
+    lines = [f"/* {LICENCE} */", f"/* {GENERATED} */", "/* See observe/semantics.h. */", "enum qmpi_shape {",
              "    QMPI_SHAPE_NONE,"]
     return "\n".join(lines + [f"    QMPI_SHAPE_{shape}," for shape in SHAPES] + ["};", ""])
