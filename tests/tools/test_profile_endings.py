@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """profile where a process ends without MPI_Finalize: its file is there, and it ends as without us."""
 import os
+import re
 import signal
 import subprocess
 import time
@@ -173,7 +174,9 @@ def test_the_ranks_that_are_killed_with_an_aborting_one_have_their_checkpoints(t
     result = run_steps("init", "barrier", "late=60000", "await=out.json.1", "abort=5", cwd=tmp_path,
                        tools=f"{JSON},checkpoint=1")
     assert result.returncode == 5
-    assert names(tmp_path) == ["out.json.0", "out.json.1"]
+    # Open MPI's launcher may kill the second rank while that replaces its checkpoint.
+    whole = [name for name in names(tmp_path) if not re.fullmatch(r"out\.json\.1\.\d+\.tmp", name)]
+    assert whole == ["out.json.0", "out.json.1"]
     first, second = (load(tmp_path / f"out.json.{rank}") for rank in (0, 1))
     assert first["ending"] == "MPI_Abort"
     assert second["ending"] in ("checkpoint", "signal SIGTERM")
