@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "toolkit/mpi_library.h"
 
+#include "generate/build.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>

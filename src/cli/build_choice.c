@@ -10,6 +10,7 @@
 
 #include "cli/doctor/doctor.h"
 #include "elf/file.h"
+#include "generate/build.h"
 #include "util/message.h"
 
 #include <stdlib.h>

@@ -12,6 +12,7 @@
 #include "elf/file.h"
 #include "elf/interposition.h"
 #include "functions/functions.h"
+#include "generate/build.h"
 #include "util/message.h"
 
 #include <qmpi/qmpi.h>

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "functions/functions.h"
+#include "generate/build.h"
 
 #include <argp.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 
 #include "cli/doctor/doctor.h"
 #include "config/file.h"
+#include "generate/build.h"
 #include "loader/inspect.h"
 #include "util/message.h"
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 
+#include "generate/build.h"
 #include "util/message.h"
 
 #include <argp.h>

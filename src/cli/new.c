@@ -7,6 +7,7 @@
 #include "cli/new.h"
 
 #include "cli/cli.h"
+#include "generate/build.h"
 #include "util/message.h"
 
 #include <argp.h>

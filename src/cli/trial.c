@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "config/file.h"
+#include "generate/build.h"
 #include "util/message.h"
 
 #include <signal.h>

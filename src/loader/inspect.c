@@ -4,6 +4,7 @@
 
 #include "elf/file.h"
 #include "functions/functions.h"
+#include "generate/build.h"
 #include "util/message.h"
 
 #include <stdbool.h>

@@ -5,6 +5,7 @@
 
 #include "elf/loaded.h"
 #include "functions/functions.h"
+#include "generate/build.h"
 #include "process/classify.h"
 #include "process/handles.h"
 #include "util/message.h"

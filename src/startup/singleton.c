@@ -2,6 +2,7 @@
 /* See singleton.h. */
 #include "startup/singleton.h"
 
+#include "generate/build.h"
 #include "util/message.h"
 
 #include <stdlib.h>

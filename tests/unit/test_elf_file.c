@@ -7,6 +7,7 @@
 #include "unit.h"
 
 #include "elf/file.h"
+#include "generate/build.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "counters.h"
+#include "generate/build.h"
 #include "publish.h"
 #include "report.h"
 #include "signal_report.h"

@@ -8,6 +8,7 @@
 #include "busy_wait.h"
 #include "error_object.h"
 #include "fault.h"
+#include "generate/build.h"
 #include "publish.h"
 #include "random.h"
 #include "rule.h"

@@ -3,6 +3,8 @@
  * empty: intercepts every MPI function and passes it on, unchanged. The least that a layer can do;
  * the baseline for what a layer costs, and a filler for trying out stacks.
  */
+#include "generate/build.h"
+
 #include <qmpi/qmpi.h>
 #include <qmpi/wrappers.h>
 

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "arguments.h"
 #include "filter.h"
+#include "generate/build.h"
 #include "lengths.h"
 #include "lifecycle.h"
 #include "line.h"

@@ -5,6 +5,7 @@
  * sees what all layers publish; here it joins the stack and follows the beginning and the end.
  */
 #define _GNU_SOURCE
+#include "generate/build.h"
 #include "lifecycle.h"
 #include "options.h"
 #include "toolkit/output_name.h"

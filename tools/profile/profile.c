@@ -5,6 +5,7 @@
  * calls, control.c follows the few that change what is noted, gather.c brings the ranks together.
  */
 #define _GNU_SOURCE
+#include "generate/build.h"
 #include "layer.h"
 #include "pvars.h"
 #include "record/callsites.h"

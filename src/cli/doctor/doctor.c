@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "elf/loadable.h"
+#include "generate/build.h"
 #include "util/message.h"
 
 #include <argp.h>

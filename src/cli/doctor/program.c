@@ -7,6 +7,7 @@
 #include "cli/doctor/doctor.h"
 
 #include "cli/cli.h"
+#include "generate/build.h"
 #include "util/message.h"
 
 #include <elf.h>

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Removes from the target `all` what only tests need, so that plain `ninja` builds the product alone.
+
+Meson makes `all` build everything that tests depend on, whatever its `build_by_default` says; from 1.7 on
+it no longer does. Meson runs this script after it has written build.ninja. `meson test` and
+`ninja test` still build what the tests need.
+"""
+import os
+import re
+import sys
+from pathlib import Path
+
+PREREQUISITES = ("meson-test-prereq", "meson-benchmark-prereq")
+
+
+def on_demand(text):
+    """build.ninja's text, with the tests' needs moved from `all` to the targets that run tests."""
+    text = re.sub(r"(?m)^build all: phony .*$",
+                  lambda line: " ".join(word for word in line[0].split(" ") if word not in PREREQUISITES), text)
+    for target, needed in zip(("test", "benchmark"), PREREQUISITES):
+        text = re.sub(rf"(?m)^build meson-internal__{target}: CUSTOM_COMMAND all (?!{needed})",
+                      rf"\g<0>{needed} ", text)
+    return text
+
+
+def main():
+    path = Path(os.environ["MESON_BUILD_ROOT"], "build.ninja")
+    before = path.read_text(encoding="utf-8")
+    after = on_demand(before)
+    if after == before:
+        return
+    # Ninja must never read half of it.
+    new = path.with_suffix(".ninja~")
+    new.write_text(after, encoding="utf-8")
+    new.replace(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
