@@ -2,6 +2,8 @@
 /* Steps with memory, windows and files. */
 #include "program.h"
 
+#include <stdbool.h>
+
 static void memory(struct storm_thread *thread, const long *a)
 {
     char *place = NULL;
@@ -43,19 +45,31 @@ static void windows(struct storm_thread *thread, const long *a)
     OK(Win_free, (&window));
 }
 
+/*
+ * ROMIO holds a lock of the process while the ranks that open a file wait for each other: two
+ * threads that do so in a different order on two ranks never return. Where there are threads, each
+ * process opens a file of its own.
+ */
 static void files(struct storm_thread *thread, const long *a)
 {
+    const bool together = storm_thread_count == 1;
+    MPI_Comm comm = thread->comm;
     char name[300];
     int out = (int)a[0] + storm_rank, in = -1;
     MPI_File file;
     MPI_Status status;
     const MPI_Offset at = storm_rank * (MPI_Offset)sizeof out;
-    snprintf(name, sizeof name, "%s/file.%d", getenv("TMPDIR"), thread->number);
-    OK(File_open, (thread->comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+    snprintf(name, sizeof name, "%s/file.%d.%d", getenv("TMPDIR"), thread->number,
+             together ? 0 : storm_rank);
+    if (!together)
+        OK(Comm_split, (thread->comm, storm_rank, 0, &comm));
+    OK(File_open, (comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
     OK(File_write_at_all, (file, at, &out, 1, MPI_INT, &status));
     OK(File_read_at, (file, at, &in, 1, MPI_INT, &status));
     CHECK(in == out);
     OK(File_close, (&file));
+    if (!together)
+        OK(Comm_free, (&comm));
 }
 
 const struct storm_action storm_memory_actions[] = {
