@@ -189,7 +189,8 @@ static void init(int tool_id)
     QMPIX_Tool_get_option(tool_id, "from", &text);
     const long from = strtol(text, &end, 10);
     if (end == text || *end || from < 1 || from > 1 << 30)
-        QMPIX_Tool_fail(tool_id, "from= is no number of bytes\nhint: give 1 to 1073741824");
+        QMPIX_Tool_fail(tool_id, "from= is not a valid number of bytes\n"
+                                 "hint: give a number from 1 to 1073741824");
     threshold[tool_id] = (int)from;
     QMPI_Register_tool_function(tool_id, MPI_BCAST_T, (void (*)(void))my_Bcast);
 #if MPI_VERSION >= 4
@@ -201,7 +202,7 @@ static void init(int tool_id)
 __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_option options[] = {
-        {"from", "4096", "broadcasts of so many bytes and more are compressed"}, {0}};
+        {"from", "4096", "compress broadcasts of at least this many bytes"}, {0}};
     static const QMPIX_Tool_info info = {
         .size = sizeof info, .description = "compresses broadcasts", .options = options};
     QMPI_Register_tool_name("squeeze", init);

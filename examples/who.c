@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool about tools: when MPI has been initialised it says who is in the stack, from where, and
- * which way one function takes through it. So it shows what a meta-tool can ask: it could as well
- * switch layers off (QMPIX_Tool_set_enabled) or read what they publish through MPI_T.
+ * A tool about tools: when MPI has been initialised it prints the layers of the stack, from where,
+ * and which way one function takes through it. So it shows what a meta-tool can ask: it could as
+ * well switch layers off (QMPIX_Tool_set_enabled) or read what they publish through MPI_T.
  */
 #include <qmpi/qmpi.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@ static void describe(int tool_id, int own_id)
     QMPIX_Tool_get_binding(tool_id, &binding);
     QMPIX_Tool_get_info(tool_id, &info);
     fprintf(stderr, "who: layer %d is %s%s: %s\n", tool_id, name,
-            tool_id == own_id ? " (that is me)" : "",
-            info && info->description ? info->description : "it says nothing of itself");
+            tool_id == own_id ? " (this tool)" : "",
+            info && info->description ? info->description : "no description");
     fprintf(stderr, "who:   from %s, %s\n", library, binding);
 }
 
@@ -75,8 +75,8 @@ static void init(int tool_id)
     enum QMPI_Functions_enum number;
     QMPIX_Tool_get_option(tool_id, "function", &function);
     if (QMPIX_Function_id(function, &number) != MPI_SUCCESS)
-        QMPIX_Tool_fail(tool_id, "function= names no MPI function\n"
-                                 "hint: write it as the MPI standard does for C: MPI_Send");
+        QMPIX_Tool_fail(tool_id, "function= does not name an MPI function\n"
+                                 "hint: give the C name of a function, such as MPI_Send");
     QMPI_Register_tool_function(tool_id, MPI_INIT_T, (void (*)(void))my_Init);
     QMPI_Register_tool_function(tool_id, MPI_INIT_THREAD_T, (void (*)(void))my_Init_thread);
 }
@@ -84,9 +84,9 @@ static void init(int tool_id)
 __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_option options[] = {
-        {"function", "MPI_Send", "the function whose way through the stack is shown"}, {0}};
+        {"function", "MPI_Send", "show the path of this function through the stack"}, {0}};
     static const QMPIX_Tool_info info = {
-        .size = sizeof info, .description = "says who is in the stack", .options = options};
+        .size = sizeof info, .description = "prints the layers of the stack", .options = options};
     QMPI_Register_tool_name("who", init);
     QMPIX_Register_tool_info("who", &info);
 }

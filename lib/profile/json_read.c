@@ -204,7 +204,7 @@ static FILE *open_fifo(int descriptor, const char **reason)
     const bool waits = got < 0 && errno == EAGAIN; /* for a writer that is there */
     FILE *stream = got > 0 || waits ? fdopen(descriptor, "r") : NULL;
     if (got == 0)
-        *reason = "it is a FIFO without a writer";
+        *reason = "the FIFO has no writer";
     else if (!stream)
         *reason = strerror(errno);
     if (stream && got > 0)
@@ -250,7 +250,8 @@ static json_t *load(const char *path, char **problem)
     else if (!document && S_ISREG(status.st_mode) && status.st_size == 0)
         *problem = qmpi_message("%s: the file is empty", path);
     else if (!document)
-        *problem = qmpi_message("%s: line %d, column %d: no JSON: %s\nhint: give a file that "
+        *problem = qmpi_message("%s: line %d, column %d: invalid JSON: %s\n"
+                                "hint: give a file that "
                                 "profile wrote with format=json",
                                 path, error.line, error.column, error.text);
     fclose(stream);
@@ -270,8 +271,9 @@ static int read_schema(const struct source *root)
         char *shown = qmpi_shorten(schema);
         reader->problem =
             is_number && version > PROFILE_SCHEMA
-                ? qmpi_format("%s: schema %s is newer than this qmpi, which reads up to "
-                              "qmpi-profile/%d\nhint: read it with the qmpi that wrote it",
+                ? qmpi_format("%s: schema %s is newer than this qmpi, which supports schemas up to "
+                              "qmpi-profile/%d\n"
+                              "hint: read the file with the version of qmpi that wrote it",
                               reader->path, shown, PROFILE_SCHEMA)
                 : qmpi_format(
                       "%s: schema: expected qmpi-profile/%d or less, found '%s'\nhint: give "

@@ -126,7 +126,7 @@ uint64_t source_bits(const struct source *source, const char *key)
     errno = 0;
     const unsigned long long value = text ? strtoull(text, &end, 0) : 0;
     if (text && (end == text || *end || errno || strchr(text, '-')))
-        source_fail_member(source, key, "a number of 64 bits as a string");
+        source_fail_member(source, key, "a 64-bit number as a string");
     free(text);
     return value;
 }

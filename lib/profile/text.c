@@ -31,10 +31,9 @@ void text_rest(FILE *stream, size_t count, int top, const char *what)
 static const char *describe_termination(const struct profile_result *result)
 {
     if (!strcmp(result->termination, PROFILE_SESSIONS_ENDED))
-        return result->rank >= 0 ? ", which reported for itself: "
-                                 : " that reported each for itself: ";
+        return result->rank >= 0 ? ", which reported separately: " : " that reported separately: ";
     if (result->rank < 0)
-        return " that did not come to MPI_Finalize: ";
+        return " that did not reach MPI_Finalize: ";
     return strcmp(result->termination, "checkpoint") ? ", which ended without MPI_Finalize: "
                                                      : ", which was still running: a ";
 }
@@ -172,10 +171,10 @@ static bool print_functions(FILE *stream, const struct profile_result *result, i
         return false;
     if (result->unfinished_receives)
         fprintf(stream,
-                "(%llu nonblocking or persistent receive%s not seen to complete: nothing is\n"
-                "counted of what came)\n",
+                "(the completion of %llu nonblocking or persistent receive%s was not seen:\n"
+                "their data is not counted)\n",
                 (unsigned long long)result->unfinished_receives,
-                result->unfinished_receives == 1 ? " was" : "s were");
+                result->unfinished_receives == 1 ? "" : "s");
     return true;
 }
 

@@ -81,7 +81,7 @@ bool text_histograms(FILE *stream, const struct profile_result *result)
     }
     if (!result->function_count)
         return true;
-    fprintf(stream, "\nCalls by size and by time (without any bytes: %llu)\n",
+    fprintf(stream, "\nCalls by size and by time (calls without data: %llu)\n",
             (unsigned long long)no_bytes);
     return print_bins(stream, size_headings, sizes, PROFILE_SIZE_BINS, size_bound) &&
            print_bins(stream, time_headings, times, PROFILE_TIME_BINS, time_bound);

@@ -139,7 +139,8 @@ bool text_communicators(FILE *stream, const struct profile_result *result, int t
     struct columns columns;
     if (!shown)
         return true;
-    fprintf(stream, "\nCommunicators: how many processes, the first one's rank, how many times\n");
+    fprintf(stream,
+            "\nCommunicators: number of processes, rank of the first, number of instances\n");
     columns_start(&columns, "lrrrrrrrr");
     columns_add_all(&columns, headings);
     for (size_t i = 0; i < shown; i++) {

@@ -13,7 +13,9 @@
 void tool_option_fail(int tool_id, const char *key, const char *value, const char *hint)
 {
     char *shown = qmpi_shorten(value);
-    char *message = qmpi_message("%s=%s is not what the option takes\nhint: %s", key, shown, hint);
+    char *message = qmpi_message("invalid value %s=%s\n"
+                                 "hint: %s",
+                                 key, shown, hint);
     QMPIX_Tool_fail(tool_id, message);
     free(message);
     free(shown);
@@ -38,9 +40,9 @@ bool tool_option_file(int tool_id, const char *key, const char **pattern)
         return true;
     char *name = **pattern ? tool_file_name(*pattern, tool_id, 0) : NULL;
     if (!name)
-        tool_option_fail(tool_id, key, *pattern,
-                         "give a file name; %r %p %t %h in it are replaced, and %% is a percent "
-                         "sign");
+        tool_option_fail(
+            tool_id, key, *pattern,
+            "give a file name; %r %p %t %h are placeholders, and %% is a percent sign");
     free(name);
     return name != NULL;
 }
@@ -72,10 +74,9 @@ bool tool_option_file_is_taken(int tool_id, const char *key, const char *pattern
     const char *name = "";
     QMPIX_Tool_get_name(taken, &name);
     char *shown = qmpi_shorten(pattern);
-    char *message =
-        qmpi_message("%s=%s: layer %d (%.100s) writes the same file\nhint: put %%t (the "
-                     "layer's number) into the names",
-                     key, shown, taken, name);
+    char *message = qmpi_message("%s=%s: layer %d (%.100s) writes the same file\nhint: put %%t "
+                                 "(the number of the layer) into the names",
+                                 key, shown, taken, name);
     QMPIX_Tool_fail(tool_id, message);
     free(message);
     free(shown);

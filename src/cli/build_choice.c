@@ -180,8 +180,8 @@ struct cli_build cli_choose_build(const char *mpi, const char *program)
     char *library = find_library(build);
     if (!library && mpi) {
         const char *self = cli_library_path();
-        qmpi_printf("--mpi=%s: there is no libqmpi%s.so.0 in %.*s\n"
-                    "hint: build and install qmpi for it: meson setup -Dmpi=%s",
+        qmpi_printf("--mpi=%s: libqmpi%s.so.0 not found in %.*s\n"
+                    "hint: build and install qmpi for this MPI: meson setup -Dmpi=%s",
                     mpi, builds[build].suffix, (int)(strrchr(self, '/') - self), self, mpi);
         exit(2);
     }

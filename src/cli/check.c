@@ -33,27 +33,26 @@ struct wish {
 };
 
 static const struct argp_option options[] = {
-    {"tools", 't', "STACK", 0, "the stack to check (default: QMPI_TOOLS)", 0},
-    {"config", 'c', "FILE", 0, "a file with a stack and settings (default: QMPI_CONFIG)", 0},
-    {"tool-path", KEY_TOOL_PATH, "FOLDERS", 0,
-     "folders in which tools are sought first (default: QMPI_TOOL_PATH)", 0},
+    {"tools", 't', "STACK", 0, "stack to check (default: QMPI_TOOLS)", 0},
+    {"config", 'c', "FILE", 0,
+     "configuration file with a stack and settings (default: QMPI_CONFIG)", 0},
+    {"tool-path", KEY_TOOL_PATH, "DIRS", 0,
+     "directories to search for tools first (default: QMPI_TOOL_PATH)", 0},
     {"function", KEY_FUNCTION, "NAME", 0,
-     "draw the chain of this MPI function instead; may be given several times", 0},
+     "show the chain of this MPI function instead; may be repeated", 0},
     {"mpi", KEY_MPI, "mpich|openmpi", 0,
-     "the MPI for which the stack is checked (default: the launcher's, else this command's own)",
-     0},
+     "check the stack for this MPI (default: the MPI of the launcher, else of this command)", 0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
-     "how long loading the stack may take (default: 10; 0: for ever)", 0},
+     "time limit for loading the stack (default: 10; 0: none)", 0},
     {"in-process", KEY_IN_PROCESS, NULL, OPTION_HIDDEN, NULL, 0},
     {0},
 };
 
-static const char doc[] = "Show what a stack of tools would do, without an MPI run: every layer, "
-                          "its library, its options and the functions that it intercepts; or the "
-                          "chain of one function, from the application to the MPI library.\vWhat "
-                          "is wrong with the stack is said as "
-                          "a run would say it; the exit "
-                          "status is then 2.";
+static const char doc[] =
+    "Check a stack of tools without running a program. Print each layer with its library, its "
+    "options and the functions that it intercepts, or print the chain of one function from the "
+    "application to the MPI library.\vErrors in the stack are reported as in a run. The exit "
+    "status is then 2.";
 
 static int find_function(const char *name)
 {
@@ -65,8 +64,11 @@ static int find_function(const char *name)
     }
     if (number < 0 || !qmpi_names[number].exists) {
         char *shown = qmpi_shorten(name);
-        qmpi_printf("--function %s: %s\nhint: `qmpi functions` lists them", shown,
-                    number < 0 ? "no MPI function" : "a function that " QMPI_MPI " does not have");
+        qmpi_printf("--function %s: %s\n"
+                    "hint: list the functions with `qmpi functions`",
+                    shown,
+                    number < 0 ? "unknown MPI function"
+                               : QMPI_MPI " does not provide this function");
         exit(2);
     }
     return number;
@@ -90,7 +92,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_MPI:
         if (!cli_knows_mpi(argument))
-            cli_misuse(state, "--mpi is mpich or openmpi, not '%s'", argument);
+            cli_misuse(state, "--mpi must be mpich or openmpi, not '%s'", argument);
         wish->mpi = argument;
         return 0;
     case KEY_TIMEOUT:
@@ -100,7 +102,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         wish->in_process = true;
         return 0;
     case ARGP_KEY_ARG:
-        cli_misuse(state, "'%s' is not expected: give the stack with -t", argument);
+        cli_misuse(state, "unexpected argument '%s': give the stack with -t", argument);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -168,7 +170,7 @@ static void print_preloaded(int tool_id)
     if (!first || !doctor_is_preloaded(library))
         return;
     char *reason = cli_preload_reason(library);
-    cli_print("  preloaded   %s\n", reason ? reason : "as LD_PRELOAD or @preload=yes says");
+    cli_print("  preloaded   %s\n", reason ? reason : "required by LD_PRELOAD or @preload=yes");
     free(reason);
 }
 
@@ -181,8 +183,8 @@ static void print_shared(int one, int other)
     if (!qmpi_elf_file_open(library_of(other), &second)) {
         char *names = qmpi_replaces_both(&first.image, &second.image);
         if (names)
-            cli_print("layers %d and %d both replace %s, outside MPI; where they do not bear each "
-                      "other, keep one from being preloaded: @preload=no\n",
+            cli_print("layers %d and %d both replace functions outside MPI: %s; if they conflict, "
+                      "give one of them the option @preload=no\n",
                       one, other, names);
         free(names);
         qmpi_elf_file_close(&second);
@@ -253,7 +255,7 @@ static void print_chain(int number, int layers)
         char *layer = qmpi_format("%slayer %d%s", flag ? "" : "(", tool_id, flag ? "" : ")");
         printf("       %s\n", flag ? "▼" : "│");
         print_step(layer, name,
-                   flag ? binding : "does not intercept it: not called, costs nothing");
+                   flag ? binding : "does not intercept this function: not called, no cost");
         free(layer);
     }
     PMPI_Get_library_version(version, &length);
@@ -263,7 +265,8 @@ static void print_chain(int number, int layers)
     print_step("MPI library", base, version);
     free(base);
     if (passing == layers)
-        printf("%s\n", "no layer intercepts it: a call costs one jump more than without qmpi");
+        printf("%s\n",
+               "no layer intercepts this function: a call costs one jump more than without qmpi");
 }
 
 static _Noreturn void check_here(const struct wish *wish)
@@ -280,7 +283,7 @@ static _Noreturn void check_here(const struct wish *wish)
         print_chain(numbers[i], count);
     }
     if (!count && !wish->count)
-        printf("no layers: every MPI call goes straight to the MPI library\n");
+        printf("no layers: every MPI call goes directly to the MPI library\n");
     for (int tool_id = 1; tool_id <= count && !wish->count; tool_id++)
         print_layer(tool_id);
     if (!wish->count)
@@ -304,8 +307,8 @@ static char *choose_command(const char *mpi, char **option)
     struct cli_build build = cli_choose_build(mpi, NULL);
     char *command = cli_command_path(build.mpi);
     if (!command && mpi) {
-        qmpi_printf("--mpi=%s: there is no command of qmpi for it beside this one\n"
-                    "hint: build and install qmpi for it: meson setup -Dmpi=%s",
+        qmpi_printf("--mpi=%s: no qmpi command for this MPI is installed next to this one\n"
+                    "hint: build and install qmpi for this MPI: meson setup -Dmpi=%s",
                     mpi, mpi);
         exit(2);
     }

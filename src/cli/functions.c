@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 static const char doc[] =
-    "List every known MPI function: its number, its name, and whether " QMPI_MPI
-    " has it.\vNumbers are stable: a tool may rely on them.";
+    "List all known MPI functions: the number, the name, and whether " QMPI_MPI
+    " provides it.\vThe numbers are stable: tools may rely on them.";
 
 int cli_functions(int argc, char **argv)
 {

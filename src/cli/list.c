@@ -25,8 +25,9 @@
 
 enum { KEY_TOOL_PATH = 256, KEY_TIMEOUT, KEY_REGISTERED };
 
-static const char doc[] = "Show the tools there are: where, what they do, and their options.\v"
-                          "Looks in the folders of QMPI_TOOL_PATH, then among the installed tools.";
+static const char doc[] =
+    "List installed tools: path, purpose and options.\vThe command searches the directories in "
+    "QMPI_TOOL_PATH, then the directory of the installed tools.";
 
 /* In a process of its own: loads a native tool and prints what it announces. */
 static void print_registered(const char *path)
@@ -51,7 +52,7 @@ static void print_registered(const char *path)
                    option->help ? option->help : "");
     }
     if (!count)
-        cli_print("%s\n  announces no tool\n", path);
+        cli_print("%s\n  registers no tool\n", path);
 }
 
 static void print_native(const char *path)
@@ -65,7 +66,7 @@ static void print_native(const char *path)
     if (trial_is_good(&child))
         printf("%s", child.output);
     else if (child.status == -1)
-        cli_print("%s\n  does not come to an end when it is loaded\n", path);
+        cli_print("%s\n  hangs when it is loaded\n", path);
     else
         cli_print("%s\n  fails when it is loaded\n", path);
     doctor_child_free(&child);
@@ -77,7 +78,7 @@ static void print_library(const char *path)
     char *problem = qmpi_kind_read(path, NULL, &kind);
     if (problem) {
         problem[strcspn(problem, "\n")] = '\0';
-        cli_print("%s\n  no tool: %s\n", path, problem);
+        cli_print("%s\n  not usable: %s\n", path, problem);
         free(problem);
     } else if (kind == QMPI_KIND_PMPI) {
         cli_print("%s\n  a PMPI tool\n", path);
@@ -110,10 +111,10 @@ static void print_folder(const char *folder)
 }
 
 static const struct argp_option options[] = {
-    {"tool-path", KEY_TOOL_PATH, "FOLDERS", 0,
-     "folders in which tools are sought first (sets QMPI_TOOL_PATH)", 0},
+    {"tool-path", KEY_TOOL_PATH, "DIRS", 0,
+     "directories to search for tools first (sets QMPI_TOOL_PATH)", 0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
-     "how long loading a tool may take (default: 10; 0: for ever)", 0},
+     "time limit for loading each tool (default: 10; 0: none)", 0},
     {"announced", KEY_REGISTERED, "PATH", OPTION_HIDDEN, NULL, 0},
     {0},
 };
@@ -133,7 +134,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         _exit(0);
     case ARGP_KEY_ARG:
         cli_misuse(state,
-                   "'%s' is not expected: all tools are listed; `qmpi check -t %s` shows one",
+                   "unexpected argument '%s': this command lists all tools; use `qmpi check -t %s` "
+                   "for one",
                    argument, argument);
         return 0;
     default:

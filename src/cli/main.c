@@ -24,7 +24,7 @@ static const struct {
     {"new", cli_new}, {"functions", cli_functions}, {"report", cli_report}, {"vars", cli_vars},
 };
 
-static const char doc[] = "Several MPI tools at once on one unmodified program.\v"
+static const char doc[] = "Run several MPI tools at once on one unmodified program.\v"
                           "Commands:\n"
                           "  run         run a program under a stack of tools\n"
                           "  list        list installed tools and their options\n"
@@ -35,7 +35,7 @@ static const char doc[] = "Several MPI tools at once on one unmodified program.\
                           "  report      print, merge or compare profile results\n"
                           "  vars        list the variables of MPI_T\n"
                           "\n"
-                          "`qmpi COMMAND --help` tells more of each.";
+                          "Run `qmpi COMMAND --help` for the options of a command.";
 
 /* ---- What is said of the command line -----------------------------------------------------------
  */

@@ -31,16 +31,15 @@ struct wish {
 
 static const struct argp_option options[] = {
     {"observer", KEY_OBSERVER, NULL, 0,
-     "a tool of two callbacks around every MPI function, instead of one interceptor for each", 0},
-    {"cxx", KEY_CXX, NULL, 0, "write it in C++", 0},
+     "use two callbacks around every MPI function, instead of one interceptor per function", 0},
+    {"cxx", KEY_CXX, NULL, 0, "write the tool in C++", 0},
     {0},
 };
 
 static const char doc[] =
-    "Write a small complete tool to begin with into a new folder NAME: its source, a meson.build, "
-    "a "
-    "README and a test.\vNAME may be a path: the tool's name is its last part. A name consists of "
-    "letters, digits, - and _.\n"
+    "Create a small, complete tool in a new directory NAME: its source, a meson.build, a README "
+    "and a test.\vNAME may be a path; its last component is the name of the tool. A name consists "
+    "of letters, digits, - and _.\n"
     "\n"
     "  qmpi new mine\n"
     "  qmpi new --observer --cxx tools/mine";
@@ -74,11 +73,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (wish->folder)
-            cli_misuse(state, "one name is enough: '%s' is too many", argument);
+            cli_misuse(state, "unexpected argument '%s': give only one name", argument);
         wish->folder = argument;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        cli_misuse(state, "no name: qmpi new [OPTION...] NAME");
+        cli_misuse(state, "missing name: qmpi new [OPTION...] NAME");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -124,13 +123,14 @@ static void check_name(struct wish *wish)
     wish->folder = folder;
     wish->name = strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder;
     if (!is_plain(wish->name))
-        refuse(wish->name, "not a tool's name",
-               "begin with a letter; then letters, digits, - and _, at most 64 of them");
+        refuse(
+            wish->name, "not a valid tool name",
+            "start with a letter, followed by letters, digits, - and _; use at most 64 characters");
     if (is_reserved(wish->name))
-        refuse(wish->name, "the build needs this name for itself", "choose another name");
+        refuse(wish->name, "this name is reserved by the build system", "choose another name");
     char *installed = qmpi_format("%s/%s.so", cli_tools_folder(), wish->name);
     if (access(installed, F_OK) == 0)
-        refuse(wish->name, "there is an installed tool of this name", "choose another name");
+        refuse(wish->name, "a tool of this name is already installed", "choose another name");
     free(installed);
 }
 
@@ -153,18 +153,19 @@ static void make_folder(const char *folder)
     if (mkdir(folder, 0777) == 0 || (errno == EEXIST && is_empty(folder)))
         return;
     if (errno == EEXIST || errno == ENOTDIR)
-        refuse(folder, "it is there already, and not an empty folder",
+        refuse(folder, "it already exists and is not an empty directory",
                "choose another name, or remove it");
-    refuse(folder, strerror(errno), "give a name in a folder that is there and that you may write");
+    refuse(folder, strerror(errno), "give a name in an existing directory that you can write to");
 }
 
 /* What stands for a placeholder that a text begins with; `length` is set to the placeholder's. */
 static const char *value_of(const struct wish *wish, const char *source, const char *text,
                             size_t *length)
 {
-    const char *does = wish->observer
-                           ? "counts the calls of an MPI program that send data, and the bytes"
-                           : "counts what an MPI program sends by `MPI_Send` and `MPI_Isend`";
+    const char *does =
+        wish->observer
+            ? "counts the calls of an MPI program that send data"
+            : "counts the messages that an MPI program sends with `MPI_Send` and `MPI_Isend`";
     const struct {
         const char *placeholder, *value;
     } values[] = {{"@NAME@", wish->name},
@@ -213,10 +214,10 @@ static void write_file(const struct wish *wish, const char *source, const char *
     const bool written = file && !ferror(file);
     if (!file || fclose(file) || !written)
         refuse(path, strerror(errno),
-               "free disk space and remove the incomplete directory, or give a name in a folder "
-               "with room");
+               "free disk space and remove the incomplete directory, or give a name in a directory "
+               "with free space");
     if (executable && chmod(path, mode) != 0)
-        refuse(path, strerror(errno), "give a name in a folder that you may write");
+        refuse(path, strerror(errno), "give a name in a directory that you can write to");
     free(path);
 }
 
@@ -271,7 +272,8 @@ static void print_next(const struct wish *wish, const char *source)
     char *folder = find_pkg_config();
     char *real = folder ? realpath(folder, NULL) : NULL;
     char *command = name_command();
-    printf("wrote %s: the tool is %s\n\n"
+    printf("created %s; the source of the tool is %s\n"
+           "\n"
            "  cd %s\n"
            "  meson setup build%s%s\n"
            "  meson test -C build\n"

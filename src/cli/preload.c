@@ -38,7 +38,7 @@ static void append(char **list, const char *path)
     *list = longer;
 }
 
-/* False: the run goes on without it. */
+/* False: the run continues without it. */
 static bool check_preloadable(const char *path, const char *hint)
 {
     const char *obstacle = qmpi_loadable_path_obstacle(path);
@@ -47,10 +47,11 @@ static bool check_preloadable(const char *path, const char *hint)
     const char *on_error = qmpi_setting("QMPI_ON_ERROR");
     const bool skips = on_error && !strcmp(on_error, "skip");
     if (qmpi_is_reporting_process())
-        qmpi_printf("%s cannot be preloaded: the dynamic loader takes no path with %s\n"
+        qmpi_printf("%s cannot be preloaded: the dynamic loader does not accept a path with %s\n"
                     "  hint: %s%-s",
                     path, obstacle, hint,
-                    skips ? "\n  the run goes on without preloading it (QMPI_ON_ERROR=skip)" : "");
+                    skips ? "\n  the run continues without preloading it (QMPI_ON_ERROR=skip)"
+                          : "");
     if (!skips)
         exit(2);
     return false;
@@ -69,9 +70,9 @@ char *cli_preload_reason(const char *path)
         const char *obstacle = qmpi_loadable_obstacle(&file);
         char *replaced = kind == QMPI_KIND_PMPI ? qmpi_replaces(&file.image) : NULL;
         if (obstacle)
-            reason = qmpi_message("it %s: it cannot be loaded later", obstacle);
+            reason = qmpi_message("it %s and cannot be loaded later", obstacle);
         else if (replaced)
-            reason = qmpi_message("it replaces %s, outside MPI", replaced);
+            reason = qmpi_message("it also replaces functions outside MPI: %s", replaced);
         free(replaced);
         qmpi_elf_file_close(&file);
     }
@@ -105,9 +106,9 @@ static void consider(struct preload *preload, const struct qmpi_entry *entry)
     if (path && !is_decided(preload, path) && !(wish && !strcmp(wish, "no"))) {
         char *reason = cli_preload_reason(path);
         if ((reason || wish) && !lists(preload->list, path) && !lists(preload->others, path) &&
-            check_preloadable(path, wish ? "put it under another path, or leave out @preload=yes"
-                                         : "put it under another path, or give it the option "
-                                           "@preload=no"))
+            check_preloadable(path,
+                              wish ? "move it to another path, or remove @preload=yes"
+                                   : "move it to another path, or give it the option @preload=no"))
             append(&preload->list, path);
         free(reason);
     }

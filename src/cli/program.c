@@ -56,17 +56,15 @@ char *cli_program_obstacle(const char *path)
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
         if (is_static(descriptor))
-            obstacle =
-                qmpi_message("%s is a static program: nothing can be preloaded, it runs without "
-                             "tools\nhint: link it with libqmpi.a",
-                             path);
+            obstacle = qmpi_message("%s is statically linked: nothing can be preloaded, and it "
+                                    "runs without tools\nhint: link it with libqmpi.a",
+                                    path);
         else if ((status.st_mode & (S_ISUID | S_ISGID)) ||
                  fgetxattr(descriptor, "security.capability", NULL, 0) > 0)
-            obstacle =
-                qmpi_message("%s is a privileged program: nothing is preloaded and our variables "
-                             "are ignored, it runs without tools\nhint: run it without its "
-                             "privileges",
-                             path);
+            obstacle = qmpi_message("%s is a privileged program: nothing is preloaded, the "
+                                    "variables of qmpi are ignored, and it runs without tools\n"
+                                    "hint: run it without privileges",
+                                    path);
     }
     if (descriptor >= 0)
         close(descriptor);

@@ -30,37 +30,37 @@ enum { DEFAULT_TOP = 20 };
 enum { KEY_COMPARE = 256, KEY_FILTER, KEY_TOP, KEY_SECTION };
 
 static const struct argp_option options[] = {
-    {"format", 'f', "text|json|csv", 0, "what to print (default: text)", 1},
+    {"format", 'f', "text|json|csv", 0, "output format (default: text)", 1},
     {"output", 'o', "FILE", 0, "write to this file instead of standard output", 1},
     {"compare", KEY_COMPARE, NULL, 0, "print the differences between two files, as text", 1},
-    {"sort", 's', "time|calls|bytes|name", 0, "what comes first (default: the most time)", 2},
-    {"filter", KEY_FILTER, "GLOB", 0, "only MPI functions of such names, in either case: '*send*'",
-     2},
-    {"top", KEY_TOP, "N", 0, "at most N rows in a table of text (default: 20; 0: all)", 2},
-    {NULL, 0, NULL, 0, "Tables of text (default: all):", 3},
+    {"sort", 's', "time|calls|bytes|name", 0, "sort order of the rows (default: time)", 2},
+    {"filter", KEY_FILTER, "GLOB", 0,
+     "only MPI functions whose names match, ignoring case: '*send*'", 2},
+    {"top", KEY_TOP, "N", 0, "print at most N rows in each text table (default: 20; 0: all)", 2},
+    {NULL, 0, NULL, 0, "Text tables (default: all):", 3},
     {"functions", KEY_SECTION + 0, NULL, 0, "time, calls and bytes by function", 3},
-    {"callsites", KEY_SECTION + 1, NULL, 0, "by place in the program", 3},
+    {"callsites", KEY_SECTION + 1, NULL, 0, "time, calls and bytes by call site", 3},
     {"histograms", KEY_SECTION + 2, NULL, 0, "calls by size and by time", 3},
     {"matrix", KEY_SECTION + 3, NULL, 0, "bytes and messages between ranks", 3},
     {"waits", KEY_SECTION + 4, NULL, 0, "waiting before collectives (sync=yes)", 3},
     {"communicators", KEY_SECTION + 5, NULL, 0, "by communicator", 3},
     {"files", KEY_SECTION + 6, NULL, 0, "MPI-IO by file", 3},
-    {"regions", KEY_SECTION + 7, NULL, 0, "by region that the program named", 3},
+    {"regions", KEY_SECTION + 7, NULL, 0, "by region that the program marked", 3},
     {"processes", KEY_SECTION + 8, NULL, 0, "by rank: times, host, memory", 3},
-    {"in-flight", KEY_SECTION + 9, NULL, 0, "calls that had not ended when it was saved", 3},
+    {"in-flight", KEY_SECTION + 9, NULL, 0, "calls in progress when the profile was saved", 3},
     {0},
 };
 
-static const char doc[] =
-    "Print files that the tool profile saved with format=json.\v"
-    "Files that single processes of one run left are brought together: the same program, MPI and "
-    "layer, started within a minute, each rank once. Other files are printed one after the other.\n"
-    "\n"
-    "  qmpi report profile.json\n"
-    "  qmpi report --filter='*allreduce*' --callsites profile.json\n"
-    "  qmpi report --compare before.json after.json\n"
-    "\n"
-    "The exit status is 2 if a file cannot be read or written, else 0.";
+static const char doc[] = "Print profiles that the tool profile saved with format=json.\vFiles "
+                          "that single processes of one run saved are merged, provided that they "
+                          "have the same program, MPI and layer, were started within one minute, "
+                          "and contain each rank once. Other files are printed one after another.\n"
+                          "\n"
+                          "  qmpi report profile.json\n"
+                          "  qmpi report --filter='*allreduce*' --callsites profile.json\n"
+                          "  qmpi report --compare before.json after.json\n"
+                          "\n"
+                          "The exit status is 2 if a file cannot be read or written, else 0.";
 
 struct request {
     enum { TEXT, JSON, CSV } format;
@@ -90,7 +90,7 @@ static int choose(const char *option, const char *word, const char *const *words
         free(choices);
         choices = more;
     }
-    cli_misuse(state, "--%s is %s, not '%s'", option, choices, word);
+    cli_misuse(state, "--%s must be %s, not '%s'", option, choices, word);
     free(choices);
     return 0;
 }
@@ -101,7 +101,7 @@ static int read_top(const char *text, struct argp_state *state)
     errno = 0;
     const long value = strtol(text, &end, 10);
     if (end == text || *end || errno || value < 0 || value > INT_MAX)
-        cli_misuse(state, "--top is a number of rows, 0 or more, not '%s'", text);
+        cli_misuse(state, "--top must be a number of rows, 0 or more, not '%s'", text);
     return (int)value;
 }
 
@@ -111,13 +111,13 @@ static void check(const struct request *request, struct argp_state *state)
     while (request->files && request->files[count])
         count++;
     if (!count)
-        cli_misuse(state, "no file: qmpi report [OPTION...] FILE...");
+        cli_misuse(state, "missing file: qmpi report [OPTION...] FILE...");
     if (request->compare && count != 2)
-        cli_misuse(state, "--compare takes two files, not %d", count);
+        cli_misuse(state, "--compare requires two files, not %d", count);
     if (request->compare && request->format != TEXT)
-        cli_misuse(state, "--compare prints text only");
+        cli_misuse(state, "--compare supports only text output");
     if (request->compare && request->sections)
-        cli_misuse(state, "--compare has no tables to choose from");
+        cli_misuse(state, "--compare does not support the selection of tables");
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -213,7 +213,7 @@ static bool combine_all(struct loaded *loaded, int count)
             if (profile_combine(loaded[i].result, loaded[k].result)) {
                 loaded[i].files++;
             } else {
-                qmpi_printf("%s: out of memory: left out", loaded[k].path);
+                qmpi_printf("%s: skipped: out of memory", loaded[k].path);
                 good = false;
             }
             loaded[k].result = NULL;
@@ -305,7 +305,7 @@ static int write_output(const struct request *request, const struct loaded *load
     bool good;
     if (request->output && is_unread_fifo(request->output)) {
         good = false;
-        problem = qmpi_message("cannot write %s: it is a FIFO that nobody reads", request->output);
+        problem = qmpi_message("cannot write %s: the FIFO has no reader", request->output);
     } else if (request->output) {
         good = profile_output_open(&output, request->output, &problem) &&
                profile_output_close(&output, print(output.stream, request, loaded, count, left),
@@ -342,8 +342,8 @@ int cli_report(int argc, char **argv)
         status = 2;
     const int left = prepare(&request, loaded, count);
     if (left > 1 && request.format != TEXT) {
-        qmpi_printf("the files are of %d runs, and a file of JSON or CSV holds one\n"
-                    "hint: give the files of one run only",
+        qmpi_printf("the files belong to %d runs, but a JSON or CSV file can contain only one\n"
+                    "hint: give the files of only one run",
                     left);
         status = 2;
     } else if (left && !(request.compare && status) &&

@@ -16,18 +16,21 @@ enum { KEY_ON_ERROR = 256, KEY_DEBUG, KEY_TOOL_PATH, KEY_MPI };
 
 static const struct argp_option options[] = {
     {"tools", 't', "STACK", 0,
-     "the tools, from the application down: name[,key=value...][:name...] (sets QMPI_TOOLS)", 0},
+     "stack of tools, from the application to the MPI library: NAME[,KEY=VALUE...][:NAME...] (sets "
+     "QMPI_TOOLS)",
+     0},
     {"config", 'c', "FILE", 0,
-     "a file with a stack and settings, for what is not set otherwise (sets QMPI_CONFIG)", 0},
-    {"tool-path", KEY_TOOL_PATH, "FOLDERS", 0,
-     "folders in which tools are sought first (sets QMPI_TOOL_PATH)", 0},
+     "configuration file for a stack and settings that are not set otherwise (sets QMPI_CONFIG)",
+     0},
+    {"tool-path", KEY_TOOL_PATH, "DIRS", 0,
+     "directories to search for tools first (sets QMPI_TOOL_PATH)", 0},
     {"on-error", KEY_ON_ERROR, "stop|skip", 0,
-     "what follows when a tool cannot be used (sets QMPI_ON_ERROR)", 0},
+     "what to do if a tool cannot be used (sets QMPI_ON_ERROR)", 0},
     {"debug", KEY_DEBUG, "TOPICS", 0,
      "trace parse, find, load, base, chain or all (sets QMPI_DEBUG)", 0},
     {"mpi", KEY_MPI, "mpich|openmpi", 0,
-     "the program's MPI, where its libraries do not show it (default: the launcher's, else this "
-     "command's own)",
+     "the MPI of the program, if its libraries do not show it (default: the MPI of the launcher, "
+     "else of this command)",
      0},
     {0},
 };
@@ -38,10 +41,10 @@ struct wish {
 };
 
 static const char doc[] =
-    "Run a program under a stack of tools. Under a launcher it goes in front of the program:\v"
-    "  mpiexec -n 4 qmpi run -t count:empty:count -- ./app arguments\n"
+    "Run a program under a stack of tools. With a launcher, place the command in front of the "
+    "program:\v  mpiexec -n 4 qmpi run -t count:empty:count -- ./app arguments\n"
     "\n"
-    "An option that is not given leaves its variable as it is.";
+    "An option that is not given leaves its variable unchanged.";
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -66,7 +69,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_MPI:
         if (!cli_knows_mpi(argument))
-            cli_misuse(state, "--mpi is mpich or openmpi, not '%s'", argument);
+            cli_misuse(state, "--mpi must be mpich or openmpi, not '%s'", argument);
         wish->mpi = argument;
         return 0;
     case ARGP_KEY_ARG:
@@ -74,7 +77,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->next = state->argc;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        cli_misuse(state, "no program: qmpi run [OPTION...] -- PROGRAM [ARGUMENT...]");
+        cli_misuse(state, "missing program: qmpi run [OPTION...] -- PROGRAM [ARGUMENT...]");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -86,8 +89,8 @@ static void note_no_tools(const char *program)
     char *path = cli_program_find(program);
     if (path && access(path, X_OK) == 0 && !cli_stack_is_given() && !getenv("LD_PRELOAD") &&
         qmpi_is_reporting_process())
-        qmpi_print("no tools are given: the program runs with none but its own\n"
-                   "  hint: qmpi run -t STACK; `qmpi list` lists installed tools");
+        qmpi_print("no tools are given: the program runs without a stack of tools\n"
+                   "  hint: give a stack with -t; `qmpi list` lists installed tools");
     free(path);
 }
 
@@ -95,9 +98,9 @@ static int refuse_program(const char *name, int reason)
 {
     char *here = qmpi_format("./%s", name);
     char *write_here = qmpi_format("write %s", here);
-    const char *hint = "give a program that can be run here";
+    const char *hint = "give a program that this machine can run";
     if (reason == EACCES)
-        hint = "give a program that you may execute";
+        hint = "give a program that you are allowed to execute";
     else if (reason == ENOENT && !strchr(name, '/') && access(here, X_OK) == 0)
         hint = write_here;
     else if (reason == ENOENT && access(name, F_OK) != 0)

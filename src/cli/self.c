@@ -20,7 +20,8 @@ const char *cli_library_path(void)
     if (!path && dladdr((void *)(uintptr_t)QMPIX_Function_name, &info))
         path = realpath(info.dli_fname, NULL);
     if (!path) {
-        qmpi_printf("libqmpi cannot be found\nhint: install qmpi again");
+        qmpi_printf("cannot find libqmpi\n"
+                    "hint: reinstall qmpi");
         exit(2);
     }
     return path;

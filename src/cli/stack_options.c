@@ -68,7 +68,8 @@ void cli_note_stack(void)
     qmpi_stack_read(&tools, &source);
     if (config_given && !stack_given && qmpi_config_get()->tools.count &&
         source != qmpi_config_path())
-        qmpi_printf("%s is set: its tools are in force, not those of %s\nhint: unset %s", source,
-                    qmpi_config_path(), source);
+        qmpi_printf("%s is set: its tools are used instead of those in %s\n"
+                    "hint: unset %s",
+                    source, qmpi_config_path(), source);
     qmpi_tool_list_free(&tools);
 }

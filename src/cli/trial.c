@@ -151,7 +151,7 @@ static bool is_good(int ended)
 static char *how_it_ended(int status)
 {
     if (status == -1)
-        return qmpi_copy("does not come to an end when it is loaded");
+        return qmpi_copy("hangs when it is loaded");
     if (WIFSIGNALED(status))
         return qmpi_message("crashes when it is loaded: %s", strsignal(WTERMSIG(status)));
     return qmpi_message("ends the process when it is loaded, with exit status %d",
@@ -179,8 +179,10 @@ static bool blame_single(const struct qmpi_tool_list *tools, const char *source,
         if (is_good(ended[i]))
             continue;
         char *name = name_entry(&tools->entries[i]), *end = how_it_ended(ended[i]);
-        char *finding = qmpi_message("%s, %s: it %s\nhint: leave it out; its makers should know",
-                                     source, name, end);
+        char *finding =
+            qmpi_message("%s, %s: it %s\n"
+                         "hint: remove it from the stack, and report the fault to its developers",
+                         source, name, end);
         say(finding);
         free(finding);
         free(end);
@@ -219,14 +221,15 @@ void trial_blame(int ended, void (*say)(const char *finding))
         char *end = how_it_ended(ended), *names = name_partners(&tools);
         char *finding =
             names
-                ? qmpi_message("%s: the stack %s, though each of its tools alone can be loaded; "
-                               "so can it %s\nhint: leave one of them out, or keep one from being "
-                               "preloaded: @preload=no",
-                               source, end, names)
-                : qmpi_message("%s: the stack %s, though each of its tools alone can be loaded\n"
-                               "hint: leave out tools until it works; QMPI_DEBUG=all shows how "
-                               "far it comes",
-                               source, end);
+                ? qmpi_message(
+                      "%s: the stack %s, although each of its tools can be loaded alone; it can be "
+                      "loaded %s\n"
+                      "hint: remove one of these tools, or give one of them the option @preload=no",
+                      source, end, names)
+                : qmpi_message(
+                      "%s: the stack %s, although each of its tools can be loaded alone\n"
+                      "hint: remove tools until it works; QMPI_DEBUG=all shows how far it gets",
+                      source, end);
         say(finding);
         free(finding);
         free(names);

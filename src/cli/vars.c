@@ -25,14 +25,15 @@ struct wish {
 
 static const struct argp_option options[] = {
     {"json", 'j', NULL, 0, "print JSON (schema qmpi-mpit/1) instead of tables", 0},
-    {"tools", 't', "STACK", 0, "show what these tools publish, too (default: none)", 0},
+    {"tools", 't', "STACK", 0, "also show the variables that these tools publish (default: none)",
+     0},
     {0},
 };
 
 static const char doc[] =
     "Show the control variables, performance variables and categories of MPI_T.\v"
-    "GLOB chooses names, as in a shell: qmpi vars 'MPIR_CVAR_BCAST*'\n"
-    "With -t the variables of tools are there as well: qmpi vars -t count 'qmpi.count.*Send'";
+    "GLOB selects names, as in a shell: qmpi vars 'MPIR_CVAR_BCAST*'\n"
+    "With -t, the variables of tools are included: qmpi vars -t count 'qmpi.count.*Send'";
 
 /* In an option's value these characters have a meaning of their own. */
 static char *escape(const char *text)
@@ -81,14 +82,16 @@ int cli_vars(int argc, char **argv)
         qmpi_format("mpit,at=init,output=-,format=%s%s%s:%s", wish.json ? "json" : "table",
                     wish.globs ? ",show=" : "", wish.globs ? wish.globs : "", wish.tools);
     if (setenv("QMPI_TOOLS", tools, 1) != 0 || MPI_Init(NULL, NULL) != MPI_SUCCESS) {
-        qmpi_printf("MPI cannot be started for one process\n  hint: run an MPI program to see why");
+        qmpi_printf("cannot initialize MPI in a single process\n  hint: run an MPI program to see "
+                    "the reason");
         return 2;
     }
     free(tools);
     free(wish.globs);
     PMPI_Finalize(); /* none of the tools' own reports */
     if (fflush(stdout) || ferror(stdout)) {
-        qmpi_printf("the list cannot be written\n  hint: look where stdout leads");
+        qmpi_printf(
+            "cannot write the list to standard output\n  hint: check where standard output leads");
         _exit(2);
     }
     _exit(0);

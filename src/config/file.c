@@ -77,7 +77,7 @@ static void read_file(void)
         close(descriptor);
     if (reason) {
         char *shown = qmpi_shorten(path);
-        unreadable = qmpi_message("the file '%s' cannot be read: %s\n"
+        unreadable = qmpi_message("cannot read the file '%s': %s\n"
                                   "hint: name a configuration file in QMPI_CONFIG, or unset it",
                                   shown, reason);
         free(shown);

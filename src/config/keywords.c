@@ -28,7 +28,7 @@ static char *read_quoted(const char *text, const char **end, char **problem)
         if (*text == '\\') {
             text++;
             if (*text != '"' && *text != '\\') {
-                *problem = qmpi_copy("a backslash between quotes that escapes nothing\n"
+                *problem = qmpi_copy("invalid escape sequence between the quotes\n"
                                      "hint: write \\\\ for a backslash and \\\" for a quote");
                 free(word);
                 return NULL;
@@ -37,7 +37,8 @@ static char *read_quoted(const char *text, const char **end, char **problem)
         word[length++] = *text;
     }
     if (!*text) {
-        *problem = qmpi_copy("the quote is not closed\nhint: end it with \"");
+        *problem = qmpi_copy("the closing quote is missing\n"
+                             "hint: end the text with \"");
         free(word);
         return NULL;
     }
@@ -54,8 +55,9 @@ char *qmpi_config_read_word(const char *text, char stop, const char **end, char 
             return NULL;
         const char *behind = qmpi_config_skip_blanks(*end);
         if (*behind && *behind != stop && (*behind != '#' || behind == *end)) {
-            *problem = qmpi_copy("there is something behind the closing quote\nhint: put all of it "
-                                 "between the quotes, and write \\\" for a quote");
+            *problem = qmpi_copy(
+                "unexpected text after the closing quote\n"
+                "hint: put the whole text between the quotes, and write \\\" for a quote");
             free(word);
             return NULL;
         }

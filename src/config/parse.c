@@ -149,11 +149,10 @@ static char *set(struct reader *reader, const char *key, char *value)
     char *problem = NULL;
     if (setting < 0) {
         char *shown = qmpi_shorten(key), *known = list_settings();
-        problem =
-            qmpi_message("'%s' is not a setting; the settings are %s\n"
-                         "hint: correct the name; a tool stands alone on its line, its options "
-                         "indented below it",
-                         shown, known);
+        problem = qmpi_message("unknown setting '%s'; the settings are %s\n"
+                               "hint: correct the name; write a tool on a line of its own, with "
+                               "its options indented below it",
+                               shown, known);
         free(shown);
         free(known);
     } else if (reader->lines_set[setting]) {
@@ -162,8 +161,9 @@ static char *set(struct reader *reader, const char *key, char *value)
     } else if (!is_choice(setting, value)) {
         const char *const *choices = value_choices[setting];
         char *shown = qmpi_shorten(value);
-        problem = qmpi_message("'%s' cannot be '%s'\nhint: set it to %s or %s", key, shown,
-                               choices[0], choices[1]);
+        problem = qmpi_message("invalid value for '%s': '%s'\n"
+                               "hint: set it to %s or %s",
+                               key, shown, choices[0], choices[1]);
         free(shown);
     } else {
         reader->lines_set[setting] = reader->line;
@@ -204,10 +204,12 @@ static void read_tool(struct reader *reader)
         .position = tools->count, .line = reader->line, .text = qmpi_copy(reader->text)};
     char *name = qmpi_config_read_word(reader->text, '\0', &end, &problem);
     if (name && !*name)
-        problem = qmpi_copy("a tool without a name\nhint: write a tool's name or path");
+        problem = qmpi_copy("the tool has no name\n"
+                            "hint: write the name or the path of a tool");
     else if (name && *reader->text != '"' && name[strcspn(name, ",: \t\"")])
-        problem = qmpi_copy("more than a tool's name\nhint: write one tool a line and its options "
-                            "indented below it; a path with such characters goes between quotes");
+        problem = qmpi_copy("unexpected text after the name of the tool\n"
+                            "hint: write one tool per line, with its options indented below it; "
+                            "put a path with such characters between quotes");
     else if (name)
         tool->name = strchr(name, '/') ? resolve(reader, name) : qmpi_copy(name);
     free(name);
@@ -220,7 +222,7 @@ static void read_option(struct reader *reader)
     char *key, *value, *problem = NULL;
     if (!reader->tool)
         problem = qmpi_copy("an indented line is an option, but no tool precedes it\n"
-                            "hint: begin the line at the margin, or put it below its tool");
+                            "hint: remove the indentation, or move the line below its tool");
     else if (qmpi_config_read_pair(reader->text, &key, &value, &problem))
         problem = qmpi_entry_add_option(reader->tool, key, value);
     if (problem && reader->tool)

@@ -68,18 +68,18 @@ int qmpi_reserved_option_find(const char *key, const char *value, char **problem
             return i;
         shown = qmpi_shorten(value);
         known = list(choice, i);
-        *problem =
-            qmpi_message("option '%s' cannot be '%s'\nhint: its values are %s", key, shown, known);
+        *problem = qmpi_message("invalid value for option '%s': '%s'\n"
+                                "hint: use one of %s",
+                                key, shown, known);
         free(shown);
         free(known);
         return -1;
     }
     shown = qmpi_shorten(key);
     known = list(name, 0);
-    *problem =
-        qmpi_message("qmpi has no option '%s'\nhint: those that begin with @ are qmpi's own: "
-                     "%s",
-                     shown, known);
+    *problem = qmpi_message("unknown option '%s'\n"
+                            "hint: use one of qmpi's own options, which start with @: %s",
+                            shown, known);
     free(shown);
     free(known);
     return -1;

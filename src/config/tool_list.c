@@ -39,13 +39,12 @@ static char *check_escapes(const char *text)
             continue;
         text++;
         if (!*text)
-            return qmpi_copy("it ends in a backslash that escapes nothing\n"
+            return qmpi_copy("the entry ends with a backslash that escapes nothing\n"
                              "hint: remove it, or write \\\\ for a backslash");
         if (!strchr(":,=\\", *text))
-            return qmpi_message(
-                "\\%c is no escape\nhint: only : , = and \\ are escaped; write \\\\ "
-                "for a backslash",
-                *text);
+            return qmpi_message("'\\%c' is not an escape sequence\n"
+                                "hint: escape only : , = and \\; write \\\\ for a backslash",
+                                *text);
     }
     return NULL;
 }
@@ -133,7 +132,7 @@ static void parse_entry(struct qmpi_entry *entry)
         return;
     const size_t name_length = length_to(text, left, ',');
     if (!name_length) {
-        entry->problem = qmpi_copy("it has options but no name\nhint: write NAME,key=value");
+        entry->problem = qmpi_copy("the entry has options but no name\nhint: write NAME,key=value");
         return;
     }
     entry->name = unescape(text, name_length);

@@ -56,7 +56,7 @@ char *qmpi_elf_redefine(const struct qmpi_elf_loaded *object, qmpi_elf_definitio
     const size_t size = (uintptr_t)&symbols[end] - start;
     const int before = protection(object, symbols);
     if (mprotect((void *)start, size, before | PROT_WRITE) != 0)
-        return qmpi_message("%s: its symbols cannot be changed: %s", object->name, strerror(errno));
+        return qmpi_message("cannot change the symbols of %s: %s", object->name, strerror(errno));
     for (size_t i = first; i < end; i++) {
         const ElfW(Addr) value = value_of(object, &symbols[i], definition);
         if (value != symbols[i].st_value) /* other threads' loader may be reading it */

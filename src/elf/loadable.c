@@ -40,7 +40,7 @@ const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file)
 char *qmpi_loadable_explain(const char *path, const char *reason, const char *hint)
 {
     struct qmpi_elf_file file;
-    const char *said = reason ? reason : "for no reason that the dynamic loader tells";
+    const char *said = reason ? reason : "the dynamic loader gives no reason";
     const char *obstacle = NULL;
     if (!qmpi_elf_file_open(path, &file)) {
         obstacle = qmpi_loadable_obstacle(&file);
@@ -48,9 +48,9 @@ char *qmpi_loadable_explain(const char *path, const char *reason, const char *hi
     }
     const bool no_room = strstr(said, "static TLS block") != NULL;
     if (obstacle)
-        return qmpi_message("%s cannot be loaded in a process that runs, for it %s: %s\n"
-                            "hint: start the program by `qmpi run`, which preloads the first layer "
-                            "of such a tool unless that has @preload=no%s",
+        return qmpi_message("%s cannot be loaded into a running process, because it %s: %s\n"
+                            "hint: start the program with `qmpi run`, which preloads the first "
+                            "layer of such a tool, unless the option @preload=no is given%s",
                             path, obstacle, said,
                             no_room ? "; GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 makes "
                                       "room for more"
@@ -61,9 +61,10 @@ char *qmpi_loadable_explain(const char *path, const char *reason, const char *hi
                             "it, or set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536",
                             path, said);
     if (qmpi_loadable_path_obstacle(path) && strchr(path, '$'))
-        return qmpi_message("%s cannot be loaded: the dynamic loader takes no path with %s\n"
-                            "hint: put it under another path",
-                            path, qmpi_loadable_path_obstacle(path));
+        return qmpi_message(
+            "%s cannot be loaded: the dynamic loader does not accept a path with %s\n"
+            "hint: move it to another path",
+            path, qmpi_loadable_path_obstacle(path));
     return qmpi_message("%s cannot be loaded: %s\nhint: %s", path, said, hint);
 }
 
@@ -86,9 +87,9 @@ const char *qmpi_loadable_path_obstacle(const char *path)
 {
     static const struct {
         const char *name, *said;
-    } replaced[] = {{"ORIGIN", "$ORIGIN in it, which it replaces"},
-                    {"LIB", "$LIB in it, which it replaces"},
-                    {"PLATFORM", "$PLATFORM in it, which it replaces"}};
+    } replaced[] = {{"ORIGIN", "$ORIGIN, which it replaces"},
+                    {"LIB", "$LIB, which it replaces"},
+                    {"PLATFORM", "$PLATFORM, which it replaces"}};
     if (strpbrk(path, " :"))
         return "a space or colon";
     for (const char *dollar = strchr(path, '$'); dollar; dollar = strchr(dollar + 1, '$')) {

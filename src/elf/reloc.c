@@ -101,7 +101,7 @@ char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *ta
 {
     const struct qmpi_elf_image *image = &object->image;
     if (!has_read_access(image))
-        return qmpi_message("%s has relocations of a kind that this processor does not use",
+        return qmpi_message("%s has relocations of a type that this processor does not use",
                             object->name);
     if (qmpi_elf_tag(image, DT_TEXTREL, 0) || (qmpi_elf_tag(image, DT_FLAGS, 0) & DF_TEXTREL))
         return qmpi_message("%s has relocations in its code\nhint: build it with -fPIC",
@@ -109,7 +109,7 @@ char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *ta
     struct rewriting rewriting = {target, data, {NULL, 0, NULL}, 0};
     qmpi_elf_visit_relocations(object, rewrite, &rewriting);
     qmpi_elf_pages_close(&rewriting.pages);
-    return rewriting.error ? qmpi_message("%s: its references cannot be changed: %s", object->name,
+    return rewriting.error ? qmpi_message("cannot change the relocations of %s: %s", object->name,
                                           strerror(rewriting.error))
                            : NULL;
 }

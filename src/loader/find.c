@@ -95,7 +95,7 @@ static char *try_loader(const char *name, struct places *places)
     if (self)
         dlclose(self);
     if (!path)
-        note_place(places, "the dynamic loader's cache", "not in it");
+        note_place(places, "the dynamic loader's cache", "not found");
     return path;
 }
 
@@ -108,14 +108,14 @@ static char *hint_for_name(const char *name)
                      : i == 1 ? qmpi_format(patterns[1], name)
                               : qmpi_format(patterns[2], name);
         if (access(path, R_OK) == 0) {
-            char *hint = qmpi_format("write %s: only what has a slash is a path", path);
+            char *hint = qmpi_format("write %s: only a name with a slash is a path", path);
             free(path);
             return hint;
         }
         free(path);
     }
-    return qmpi_copy("correct the name (`qmpi list` lists installed tools), or name the tool's "
-                     "folder in QMPI_TOOL_PATH");
+    return qmpi_copy("correct the name (`qmpi list` lists installed tools), or add the tool's "
+                     "directory to QMPI_TOOL_PATH");
 }
 
 char *qmpi_find_library(const char *name, const char *installed, const char *registered,
@@ -141,7 +141,7 @@ char *qmpi_find_library(const char *name, const char *installed, const char *reg
     } else {
         char *hint = hint_for_name(name);
         *problem = qmpi_message("no such tool\n%s%s%-s%-shint: %s",
-                                *registered ? "  announced tools: " : "", registered,
+                                *registered ? "  registered tools: " : "", registered,
                                 *registered ? "\n" : "", places.text, hint);
         free(hint);
     }

@@ -56,21 +56,26 @@ char *qmpi_kind_read(const char *path, const char *base_soname, enum qmpi_kind *
     struct qmpi_elf_file file;
     const char *reason = qmpi_elf_file_open(path, &file);
     if (reason)
-        return qmpi_message("%s: %s\nhint: give a tool's library, whole and for this machine", path,
-                            reason);
+        return qmpi_message("%s: %s\n"
+                            "hint: give an intact tool library for this machine",
+                            path, reason);
     const struct features features = read_features(&file.image);
     const char *other = base_soname ? find_other_mpi(&file.image, base_soname) : NULL;
     char *problem = NULL;
     if (features.init) {
-        problem = qmpi_message("%s is an MPI library, no tool\nhint: give a tool's library", path);
-    } else if (other) {
-        problem = qmpi_message("%s was built for another MPI: it needs %s, the program uses %s\n"
-                               "hint: build the tool with the program's MPI",
-                               path, other, base_soname);
-    } else if (!features.registers && !features.functions) {
-        problem = qmpi_message("%s is no tool: it neither announces a QMPI tool nor defines MPI "
-                               "functions\nhint: give a tool's library",
+        problem = qmpi_message("%s is an MPI library, not a tool\n"
+                               "hint: give a tool library",
                                path);
+    } else if (other) {
+        problem =
+            qmpi_message("%s was built for another MPI: it needs %s, but the program uses %s\n"
+                         "hint: build the tool with the program's MPI",
+                         path, other, base_soname);
+    } else if (!features.registers && !features.functions) {
+        problem = qmpi_message(
+            "%s is not a tool: it neither registers a QMPI tool nor defines MPI functions\n"
+            "hint: give a tool library",
+            path);
     } else {
         *kind = features.registers ? QMPI_KIND_NATIVE : QMPI_KIND_PMPI;
     }

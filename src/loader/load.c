@@ -16,10 +16,11 @@ static char *explain_nothing_registered(const struct qmpi_layer *layer)
 {
     const struct qmpi_tool *taken = qmpi_registration_refused();
     if (taken)
-        return qmpi_message("%s announces a tool '%s', but %s has announced one of that name\n"
-                            "hint: list only one of the two",
-                            layer->path, taken->name, taken->path);
-    return qmpi_message("%s announces no tool when it is loaded\n"
+        return qmpi_message(
+            "%s registers a tool '%s', but %s has already registered a tool of this name\n"
+            "hint: list only one of the two",
+            layer->path, taken->name, taken->path);
+    return qmpi_message("%s registers no tool when it is loaded\n"
                         "hint: call QMPI_Register_tool_name from a constructor of the library",
                         layer->path);
 }
@@ -34,8 +35,9 @@ static char *choose(struct qmpi_layer *layer, struct qmpi_tool *only, int count)
     if (layer->tool)
         return NULL;
     char *registered = qmpi_registration_list();
-    char *problem = qmpi_message("%s announces %d tools\nhint: preload it and name the tool in "
-                                 "QMPI_TOOLS; announced are %s",
+    char *problem = qmpi_message("%s registers %d tools\n"
+                                 "hint: preload it, and give the name of the tool in QMPI_TOOLS; "
+                                 "the registered tools are %s",
                                  layer->path, count, registered);
     free(registered);
     return problem;
@@ -52,7 +54,8 @@ char *qmpi_load_native(struct qmpi_layer *layer, bool passed_by)
         const int deep = defines_register && passed_by ? RTLD_DEEPBIND : 0;
         void *handle = dlopen(layer->path, RTLD_NOW | RTLD_LOCAL | deep);
         if (!handle)
-            return qmpi_loadable_explain(layer->path, dlerror(), "install or link what it needs");
+            return qmpi_loadable_explain(layer->path, dlerror(),
+                                         "install its dependencies, or link it with them");
         struct link_map *map = NULL;
         dlinfo(handle, RTLD_DI_LINKMAP, &map);
         int count;

@@ -92,8 +92,8 @@ static char *check_place(const struct qmpi_plan *plans, int index)
         (plans[index - 1].preloaded && plans[index - 1].preloaded->in_front))
         return NULL;
     return qmpi_message(
-        "%s stands in front of libqmpi, so the program's calls would pass by the layers "
-        "above it\nhint: put libqmpi first in LD_PRELOAD, or list this tool first",
+        "%s is loaded before libqmpi, so the program's calls would bypass the layers above "
+        "it\nhint: put libqmpi first in LD_PRELOAD, or list this tool first",
         preloaded->path);
 }
 

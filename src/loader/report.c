@@ -30,9 +30,8 @@ void qmpi_problem_start(void)
     if (value && strcmp(value, "skip") != 0 && strcmp(value, "stop") != 0 &&
         qmpi_is_reporting_process()) {
         char *shown = qmpi_shorten(value);
-        qmpi_printf(
-            "QMPI_ON_ERROR: unknown value '%s', taken as stop\n  hint: set it to stop or skip",
-            shown);
+        qmpi_printf("QMPI_ON_ERROR: unknown value '%s'; using stop\n  hint: set it to stop or skip",
+                    shown);
         free(shown);
     }
 }
@@ -56,7 +55,7 @@ void qmpi_problem_report(const char *where, char *problem, const char *without)
         qmpi_printf("%s: %-s", where, text);
         free(text);
         if (skips())
-            qmpi_printf("  the run goes on without %s (QMPI_ON_ERROR=skip)", without);
+            qmpi_printf("  the run continues without %s (QMPI_ON_ERROR=skip)", without);
     }
     free(problem);
     if (!skips())

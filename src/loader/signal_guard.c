@@ -76,11 +76,10 @@ void qmpi_guard_start(void)
     loader = pthread_self();
     is_reporting = qmpi_is_reporting_process();
     for (int i = 0; i < SIGNALS; i++)
-        signal_parts[i] =
-            qmpi_message("ended by %s while it was loaded or initialised\n"
-                         "qmpi:   hint: build or copy it again; QMPI_DEBUG=load leaves the signal "
-                         "to a debugger\n",
-                         signals[i].name);
+        signal_parts[i] = qmpi_message("terminated by %s while it was loaded or initialized\n"
+                                       "qmpi:   hint: rebuild or reinstall it; QMPI_DEBUG=load "
+                                       "leaves the signal to a debugger\n",
+                                       signals[i].name);
     guarding = true;
     for (int i = 0; i < SIGNALS; i++)
         sigaction(signals[i].number, &action, &previous[i]);

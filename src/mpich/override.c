@@ -78,7 +78,7 @@ static void override(const struct qmpi_elf_loaded *object)
     char *problem = qmpi_is_mpi_library(object) ? qmpi_elf_redefine(object, target_of)
                                                 : qmpi_elf_rewrite(object, rewrite, NULL);
     if (problem && !said && qmpi_is_reporting_process())
-        qmpi_printf("tools of MPICH's QMPI dialect may not be heard: %-s", problem);
+        qmpi_printf("tools built for MPICH's QMPI variant may fail to register: %-s", problem);
     said |= problem != NULL;
     free(problem);
 }

@@ -33,7 +33,7 @@ static void *extend(void *array, int count, size_t size)
         return array;
     void *longer = realloc(array, (count ? 2 * (size_t)count : 1) * size);
     if (!longer) {
-        qmpi_printf("out of memory\nhint: give the process more");
+        qmpi_printf("out of memory\nhint: raise the memory limit of the process");
         abort();
     }
     return longer;

@@ -106,7 +106,8 @@ static struct qmpi_mpit_category *make_root(void)
 {
     struct qmpi_mpit_category *category = qmpi_mpit_new_category(0);
     category->item.short_name = qmpi_copy("");
-    category->item.description = qmpi_copy("What the layers of the stack of MPI tools publish");
+    category->item.description =
+        qmpi_copy("Variables published by the layers of the stack of MPI tools");
     add_numbered(category, qmpi_copy("qmpi"));
     return category;
 }

@@ -61,15 +61,15 @@ static int write_enabled(void *user, const void *object, const void *buffer, int
 
 static void publish_layer(int tool_id, struct qmpi_mpit_category *category)
 {
-    const QMPIX_Cvar enabled = {.size = sizeof enabled,
-                                .name = "enabled",
-                                .description =
-                                    "0: the layer is switched off; any other value: it is called",
-                                .datatype = MPI_INT,
-                                .scope = MPI_T_SCOPE_LOCAL,
-                                .read = read_enabled,
-                                .write = write_enabled,
-                                .user = (void *)(intptr_t)tool_id};
+    const QMPIX_Cvar enabled = {
+        .size = sizeof enabled,
+        .name = "enabled",
+        .description = "0: the layer is switched off; any other value: the layer is called",
+        .datatype = MPI_INT,
+        .scope = MPI_T_SCOPE_LOCAL,
+        .read = read_enabled,
+        .write = write_enabled,
+        .user = (void *)(intptr_t)tool_id};
     publish_cvar(tool_id, category, &enabled);
 }
 
@@ -113,7 +113,7 @@ void qmpi_mpit_publish_stack(void)
     struct qmpi_mpit_category *root = qmpi_mpit_category_for(0, NULL);
     const QMPIX_Cvar stack = {.size = sizeof stack,
                               .name = "stack",
-                              .description = "The layers, from the application down",
+                              .description = "The layers, from the application to the MPI library",
                               .datatype = MPI_CHAR,
                               .count = length < STACK_COUNT ? STACK_COUNT : (int)length,
                               .scope = MPI_T_SCOPE_CONSTANT,

@@ -74,7 +74,7 @@ static void *open_for(struct qmpi_layer *layer, const char *path, int mode)
     struct qmpi_copies copies = {.layer = layer, .path = path, .opened = true};
     char *chosen = qmpi_copies_make(&copies, &problem);
     if (problem && qmpi_is_reporting_process())
-        qmpi_printf("layer %d (%s) opens %s, of which no copy can be made: %-s", layer->tool_id,
+        qmpi_printf("layer %d (%s) opens %s, which cannot be copied: %-s", layer->tool_id,
                     layer->name, path, problem);
     free(problem);
     if (!chosen)

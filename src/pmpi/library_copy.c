@@ -48,7 +48,9 @@ static char *write_copy(const struct qmpi_library *library, int descriptor)
     struct qmpi_elf_file file;
     const char *reason = qmpi_elf_file_open(library->path, &file);
     if (reason)
-        return qmpi_message("%s: %s\nhint: install it again", library->path, reason);
+        return qmpi_message("%s: %s\n"
+                            "hint: reinstall it",
+                            library->path, reason);
     char *directory = folder_of(library->path);
     const struct qmpi_elf_copy copy = {.needed = other_name,
                                        .data = (void *)library,
@@ -60,7 +62,8 @@ static char *write_copy(const struct qmpi_library *library, int descriptor)
                         qmpi_elf_soname(&file.image));
     free(directory);
     qmpi_elf_file_close(&file);
-    return reason ? qmpi_message("%s cannot be written: %s\nhint: set TMPDIR to a folder with room",
+    return reason ? qmpi_message("cannot write %s: %s\n"
+                                 "hint: set TMPDIR to a directory with free space",
                                  library->copy, reason)
                   : NULL;
 }

@@ -37,7 +37,7 @@ static bool make_stubs(const QMPI_Context *row, int count)
         place += QMPI_STUB_SIZE;
     }
     if (mprotect(stubs, size, PROT_READ | PROT_EXEC) != 0) {
-        problem = "this system lets no process make code at run time";
+        problem = "this system does not allow processes to generate code";
         munmap(stubs, size);
         return false;
     }

@@ -33,8 +33,8 @@ static char *check_options(const struct qmpi_layer *layer)
             continue;
         char *shown = qmpi_shorten(layer->entry->options[i].key);
         char *problem =
-            qmpi_message("a PMPI tool has no option '%s'\nhint: its only options are "
-                         "env.NAME=value, which set an environment variable for it alone",
+            qmpi_message("a PMPI tool has no option '%s'\nhint: use env.NAME=value, its only "
+                         "option, to set an environment variable for this layer alone",
                          shown);
         free(shown);
         return problem;
@@ -69,9 +69,9 @@ static char *open_library(struct qmpi_layer *layer, const char *path, struct qmp
         return NULL;
     return qmpi_loadable_explain(path, reason,
                                  strcmp(path, layer->path)
-                                     ? "install what it needs, or set TMPDIR to a folder from "
-                                       "which libraries can be loaded"
-                                     : "install what it needs");
+                                     ? "install its dependencies, or set TMPDIR to a directory "
+                                       "from which libraries can be loaded"
+                                     : "install its dependencies");
 }
 
 static char *load_library(struct qmpi_layer *layer, struct qmpi_group **group)
@@ -136,20 +136,20 @@ static void say_what_is_missed(const struct qmpi_layer *layer)
     char *replaced =
         layer->preloaded || wished ? NULL : qmpi_replaces(&layer->group->objects[0].image);
     if (replaced && qmpi_is_reporting_process())
-        qmpi_printf(
-            "layer %d (%s) also replaces %s, outside MPI: of those it does not see the program's "
-            "calls\n  hint: `qmpi run` preloads the first layer of such a tool, which then does",
-            layer->tool_id, layer->name, replaced);
+        qmpi_printf("layer %d (%s) also replaces functions outside MPI (%s), but does not see the "
+                    "program's calls of them\n  hint: start the program with `qmpi run`, which "
+                    "preloads the first layer of such a tool",
+                    layer->tool_id, layer->name, replaced);
     free(replaced);
 }
 
 static char *describe_binding(const struct qmpi_layer *layer,
                               const struct qmpi_relocation_counts *counts)
 {
-    char *text =
-        qmpi_format("%s; reaches PMPI by %d call, %d table and %d data references%s",
-                    layer->preloaded ? "hosted, preloaded or linked" : "hosted", counts->calls,
-                    counts->got, counts->data, counts->dlsym ? ", and by dlsym" : "");
+    char *text = qmpi_format("%s; reaches PMPI through %d call, %d table and %d data references%s",
+                             layer->preloaded ? "PMPI tool, preloaded or linked" : "PMPI tool",
+                             counts->calls, counts->got, counts->data,
+                             counts->dlsym ? ", and through dlsym" : "");
     for (int i = 1; i < layer->group->count; i++) {
         char *longer = qmpi_format("%s%s%s", text, i == 1 ? "; private dependencies: " : ", ",
                                    qmpi_copies_original(layer->group->objects[i].name));
@@ -206,7 +206,7 @@ void qmpi_pmpi_add_object(struct qmpi_group *group, bool shares)
     char *problem = bind_group(group, &counts);
     qmpi_chain_release();
     if (problem && qmpi_is_reporting_process())
-        qmpi_printf("layer %d (%s): calls of %s pass by the layers below: %-s",
+        qmpi_printf("layer %d (%s): calls of %s bypass the layers below: %-s",
                     group->layer->tool_id, group->layer->name, group->objects[0].name, problem);
     free(problem);
 }

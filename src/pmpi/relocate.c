@@ -132,9 +132,8 @@ char *qmpi_relocate_object(const struct qmpi_group *group, const struct qmpi_elf
     struct rewriting rewriting = {group, program, counts};
     char *problem = qmpi_elf_rewrite(object, rewrite, &rewriting);
     if (!problem && qmpi_thunks_error())
-        problem =
-            qmpi_message("it stands above a native layer, and %s\nhint: list the native tools "
-                         "above it",
-                         qmpi_thunks_error());
+        problem = qmpi_message("the PMPI tool is above a QMPI tool, and %s\n"
+                               "hint: list QMPI tools above PMPI tools",
+                               qmpi_thunks_error());
     return problem;
 }

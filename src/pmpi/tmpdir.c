@@ -64,7 +64,7 @@ static void start_cleanup(void)
     char *inode = qmpi_format("%llu", (unsigned long long)folder.inode);
     char *const arguments[] = {program, folder.path, device, inode, NULL};
     if (end < 0 || !qmpi_detached_start(arguments, end, folder.lock))
-        qmpi_debug(QMPI_TOPIC_LOAD, "%s cannot be started: if this process is killed, %s is left",
+        qmpi_debug(QMPI_TOPIC_LOAD, "cannot start %s: if this process is killed, %s is not removed",
                    program, folder.path);
     if (end >= 0)
         close(end);
@@ -81,8 +81,8 @@ static bool make_folder(char **problem)
     const int error = qmpi_folder_make(&folder, root);
     if (error) {
         *problem =
-            qmpi_message("a copy of a library is needed, but no folder can be made in %s: %s\n"
-                         "hint: set TMPDIR",
+            qmpi_message("a library must be copied, but no directory can be created in %s: %s\n"
+                         "hint: set TMPDIR to a directory that you can write to",
                          root, strerror(error));
         return false;
     }
@@ -101,7 +101,8 @@ char *qmpi_temporary_file(const char *name, int *descriptor, char **problem)
     if (mkdir(file_name, 0700) == 0)
         *descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
     if (*descriptor < 0) {
-        *problem = qmpi_message("%s cannot be made: %s\nhint: set TMPDIR to a folder with room",
+        *problem = qmpi_message("cannot create %s: %s\n"
+                                "hint: set TMPDIR to a directory with free space",
                                 path, strerror(errno));
         free(path);
         path = NULL;

@@ -27,7 +27,7 @@ static int bind_weak_handles(struct dl_phdr_info *info, size_t size, void *data)
         return 0;
     char *problem = qmpi_elf_rewrite(&object, target_of, data);
     if (problem)
-        qmpi_printf("MPI's predefined handles are not known to the observers: %-s", problem);
+        qmpi_printf("observers cannot recognize MPI's predefined handles: %-s", problem);
     free(problem);
     return 1;
 }

@@ -67,8 +67,9 @@ static int missing_function(void)
 {
     static int said;
     if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
-        qmpi_printf("the program called an MPI function that %s does not have; it gets an error\n"
-                    "hint: run with the MPI library that the program was built with",
+        qmpi_printf("the program called an MPI function that %s does not provide; the call returns "
+                    "an error\n"
+                    "hint: run the program with the MPI library that it was built with",
                     qmpi_base_path());
     return MPI_ERR_OTHER;
 }
@@ -91,19 +92,18 @@ static void note_dependencies(void)
     const bool open_mpi = qmpi_elf_loaded_find(&library, "ompi_mpi_comm_world") != NULL;
     if (!open_mpi && !is_mpich()) {
         mismatch =
-            qmpi_message("the program runs on %s, which is neither MPICH nor Open MPI\n"
-                         "hint: run it without tools, or with a build of it for one of these",
+            qmpi_message("the program uses %s, which is neither MPICH nor Open MPI\n"
+                         "hint: run the program without tools, or build it with one of these",
                          qmpi_base_path());
         return;
     }
     const char *dependencies = open_mpi ? "openmpi" : "mpich";
     if (strcmp(dependencies, QMPI_MPI) != 0)
-        mismatch =
-            qmpi_message("the program runs on %s (%s), but this libqmpi was built for %s\n"
-                         "hint: `qmpi run --mpi=%s`, where qmpi is installed for it, too; else "
-                         "build and install it: meson setup -Dmpi=%s",
-                         open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, dependencies,
-                         dependencies);
+        mismatch = qmpi_message("the program uses %s (%s), but this libqmpi was built for %s\n"
+                                "hint: use `qmpi run --mpi=%s` if qmpi is installed for this MPI; "
+                                "otherwise build and install it: meson setup -Dmpi=%s",
+                                open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI,
+                                dependencies, dependencies);
 }
 
 static void find(void)
@@ -113,7 +113,7 @@ static void find(void)
     if (!search.functions) {
         /* A program may reach MPI through us alone (linked with -lqmpi only). */
         if (!dlopen(QMPI_MPI_SONAME, RTLD_NOW | RTLD_GLOBAL)) {
-            qmpi_printf("no MPI library is loaded, and %s cannot be: %s\n"
+            qmpi_printf("no MPI library is loaded, and %s cannot be loaded: %s\n"
                         "hint: link the program with its MPI library",
                         QMPI_MPI_SONAME, dlerror());
             _exit(2);

@@ -161,6 +161,6 @@ void qmpi_binding_redirect(struct qmpi_elf_held *held)
         note_binding_ranges(object, &helpers[i]);
     char *problem = qmpi_elf_rewrite(object, target_of, NULL);
     if (problem && qmpi_is_reporting_process())
-        qmpi_printf("Fortran calls may pass by the tools: %-s", problem);
+        qmpi_printf("Fortran calls may bypass the tools: %-s", problem);
     free(problem);
 }

@@ -117,7 +117,7 @@ static void set_callers(const struct qmpi_fortran_callers *callers)
         struct qmpi_elf_loaded *object = &callers->held[i].object;
         char *problem = qmpi_elf_rewrite(object, target_of, object);
         if (problem)
-            qmpi_debug(QMPI_TOPIC_LOAD, "Fortran calls of %s stay as they are: %-s", object->name,
+            qmpi_debug(QMPI_TOPIC_LOAD, "Fortran calls of %s are not redirected: %-s", object->name,
                        problem);
         free(problem);
     }

@@ -139,7 +139,7 @@ static void redirect(struct qmpi_elf_held *held, const struct finding *finding)
         problem = qmpi_elf_rewrite(object, program_target, NULL);
     }
     if (problem && qmpi_is_reporting_process())
-        qmpi_printf("some MPI calls may pass by the tools, or be seen twice: %-s", problem);
+        qmpi_printf("some MPI calls may bypass the tools or be seen twice: %-s", problem);
     free(problem);
 }
 

@@ -78,11 +78,12 @@ static char *check_options(const struct qmpi_layer *layer)
             known = longer;
         }
         char *shown = qmpi_shorten(layer->entry->options[i].key);
-        char *problem = *known
-                            ? qmpi_message("tool %s has no option '%s'\nhint: its options are %s",
-                                           layer->name, shown, known)
-                            : qmpi_message("tool %s has no option '%s'\nhint: it takes no options",
-                                           layer->name, shown);
+        char *problem =
+            *known ? qmpi_message("tool %s has no option '%s'\nhint: use one of its options: %s",
+                                  layer->name, shown, known)
+                   : qmpi_message(
+                         "tool %s has no option '%s'\nhint: remove the option; this tool has none",
+                         layer->name, shown);
         free(shown);
         free(known);
         return problem;
@@ -105,9 +106,9 @@ char *qmpi_layer_init(struct qmpi_layer *layer)
         qmpi_catch(layer->tool->init, layer->tool_id, (const void *)(uintptr_t)layer->tool->init);
     initialising = NULL;
     if (thrown) {
-        problem = qmpi_format("tool %s cannot work: its init function threw %s\n"
-                              "hint: correct the layer's options; an init function reports what is "
-                              "wrong with QMPIX_Tool_fail",
+        problem = qmpi_format("tool %s failed to initialize: its init function threw %s\n"
+                              "hint: correct the options of the layer; the developer of the tool "
+                              "should report errors with QMPIX_Tool_fail",
                               layer->name, thrown);
         free(thrown);
         return problem;
@@ -115,9 +116,9 @@ char *qmpi_layer_init(struct qmpi_layer *layer)
     if (!layer->failure)
         return NULL;
     const char *hint = strstr(layer->failure, "\nhint: ");
-    return qmpi_message("tool %s cannot work: %-s%-s", layer->name, layer->failure,
-                        hint ? ""
-                             : "\nhint: correct its options or what it asks for, or leave it out");
+    return qmpi_message(
+        "tool %s failed to initialize: %-s%-s", layer->name, layer->failure,
+        hint ? "" : "\nhint: correct its options or its environment, or remove it from the stack");
 }
 
 void qmpi_layer_leave_out(struct qmpi_layer *layer)
@@ -239,7 +240,9 @@ int QMPIX_Tool_get_binding(int tool_id, const char **text)
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer || !text)
         return MPI_ERR_ARG;
-    *text = layer->details ? layer->details : layer->mpich ? "native, MPICH's dialect" : "native";
+    *text = layer->details ? layer->details
+            : layer->mpich ? "QMPI tool, MPICH's variant"
+                           : "QMPI tool";
     return MPI_SUCCESS;
 }
 

@@ -30,11 +30,10 @@ static int look(int result)
     int size = 0;
     if (result == MPI_SUCCESS && qmpi_is_reporting_process() &&
         QMPI_PMPI(Comm_size, COMM_SIZE)(MPI_COMM_WORLD, &size) == MPI_SUCCESS && size == 1)
-        qmpi_printf(
-            "the launcher started %ld processes, but in MPI each is alone, as rank 0: it is "
-            "another MPI's launcher\n"
-            "  hint: launch with mpiexec.%s, or what starts programs of %s here",
-            count_launched(), QMPI_MPI, QMPI_MPI);
+        qmpi_printf("the launcher started %ld processes, but each of them is rank 0 of 1: the "
+                    "launcher belongs to another MPI\n  hint: launch with mpiexec.%s, or with the "
+                    "launcher of %s on this system",
+                    count_launched(), QMPI_MPI, QMPI_MPI);
     return result;
 }
 

@@ -183,14 +183,13 @@ static qmpi_function *go_without_stack(int number)
     static bool said;
     if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED) && qmpi_is_reporting_process()) {
         if (abandoned)
-            qmpi_print(
-                "this process was forked while another thread was loading the tools: its MPI "
-                "calls go past them\n"
-                "  hint: fork after the first MPI call has returned");
+            qmpi_print("this process was forked while another thread was loading the tools: its "
+                       "MPI calls bypass them\n"
+                       "  hint: fork after the first MPI call has returned");
         else
             qmpi_print(
                 "a library's constructor calls MPI while another thread is loading the tools: "
-                "its calls go past them\n"
+                "its calls bypass them\n"
                 "  hint: open such libraries after the first MPI call has returned");
     }
     qmpi_base_find();

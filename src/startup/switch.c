@@ -128,9 +128,9 @@ static void warn_of_saved_pointers(int tool_id)
             continue;
         said[above] = true;
         if (qmpi_is_reporting_process())
-            qmpi_printf("layer %d (%s) has found functions below it by dlsym: where it keeps them, "
-                        "its calls go on as before layer %d (%s) was switched\n"
-                        "  hint: list layers that are to be switched above it",
+            qmpi_printf("layer %d (%s) looked up functions of the layers below with dlsym: calls "
+                        "through saved pointers ignore that layer %d (%s) was switched\n  hint: "
+                        "list the layers to be switched above it",
                         above, qmpi_layer_get(above)->name, tool_id, qmpi_layer_get(tool_id)->name);
     }
 }
@@ -169,7 +169,7 @@ static bool change(int tool_id, bool enabled, const struct qmpi_fortran_callers 
     set_fortran_callers(callers, top, topmost());
     if (good) {
         warn_of_saved_pointers(tool_id);
-        qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d (%s) is switched %s", tool_id,
+        qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d (%s) was switched %s", tool_id,
                    qmpi_layer_get(tool_id)->name, enabled ? "on" : "off");
     }
     return good;

@@ -170,9 +170,9 @@ void qmpi_debug_start(const char *list)
         if (length && !trace_topic(list, length) && qmpi_is_reporting_process()) {
             char *name = qmpi_copy_part(list, length);
             char *shown = qmpi_shorten(name);
-            qmpi_printf("QMPI_DEBUG: unknown topic '%s'; the topics are parse, find, load, base, "
-                        "chain and all",
-                        shown);
+            qmpi_printf(
+                "QMPI_DEBUG: unknown topic '%s'\n  hint: use parse, find, load, base, chain or all",
+                shown);
             free(shown);
             free(name);
         }

@@ -91,7 +91,8 @@ static void init(int tool_id)
     }
     layer->minimum = strtol(value, &end, 10);
     if (end == value || *end || layer->minimum < 0) {
-        QMPIX_Tool_fail(tool_id, "min-bytes is not a number\nhint: write it like min-bytes=1024");
+        QMPIX_Tool_fail(tool_id, "min-bytes is not a valid number\n"
+                                 "hint: give a number, such as min-bytes=1024");
         free(layer);
         return;
     }
@@ -104,12 +105,12 @@ static void init(int tool_id)
 __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_option options[] = {
-        {"min-bytes", "0", "count only messages of at least this size"},
+        {"min-bytes", "0", "count only messages of at least this many bytes"},
         {NULL, NULL, NULL},
     };
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "counts the messages of MPI_Send and MPI_Isend, and their bytes",
+        .description = "counts the messages sent by MPI_Send and MPI_Isend, and their bytes",
         .version = "0.1.0",
         .options = options,
     };

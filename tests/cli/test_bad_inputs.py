@@ -37,11 +37,11 @@ BAD_STACKS = [
     ("libnonesuch.so", "no such tool"), ("./nonesuch.so", "no such library"), ("/", "a directory"),
     (".", "'.'"), ("..", "'..'"), ("../", "a directory"), ("/dev/null", "not a regular file"),
     ("/etc/passwd", "not an ELF file"), ("//", "a directory"), ("/nonesuch/" + "x" * 5000, "…"),
-    ("n" * 5000, "…"), ("libc.so.6", "no tool"), (MPI_SONAME, "an MPI library"),
+    ("n" * 5000, "…"), ("libc.so.6", "not a tool"), (MPI_SONAME, "an MPI library"),
     ("/bin/sh", "a program"), ("empty,colour=red", "'colour'"), ("empty,=red", "=red"),
     ("empty,colour", "'colour'"), ("empty,", "''"), ("empty,,", "''"), ("count,output=a,output=b", "twice"),
     ("count,OUTPUT=a", "'OUTPUT'"), ("count, output=a", "' output'"), (",output=a", "no name"),
-    ("empty\\", "backslash"), ("em\\pty", "\\p is no escape"), ("empty\\:count", "'empty\\:count'"),
+    ("empty\\", "backslash"), ("em\\pty", "'\\p' is not an escape"), ("empty\\:count", "'empty\\:count'"),
     ("empty=1", "empty=1"), ("empty:nonesuch", "entry 2 'nonesuch'"),
     ("nonesuch:empty", "entry 1 'nonesuch'"), ("empty\ncount", "empty"), ("empty\tcount", "empty"),
     ("count,output=", "output="), ("\x1b[31mred", "red"), (":".join(["empty"] * 256), "255"),
@@ -265,7 +265,7 @@ def test_a_library_whose_constructor_faults_is_named(tmp_path):
         result = qmpi("check", "-t", f"empty:{path}:count", QMPI_ON_ERROR=on_error)
         assert result.returncode == 2
         assert f"qmpi: QMPI_TOOLS, entry 2 '{path}'" in result.stderr
-        assert "ended by SIGSEGV while it was loaded" in result.stderr
+        assert "terminated by SIGSEGV while it was loaded" in result.stderr
 
 
 def test_list_says_of_every_file_what_it_is(tmp_path):
@@ -280,8 +280,8 @@ def test_list_says_of_every_file_what_it_is(tmp_path):
     result = qmpi("list", QMPI_TOOL_PATH=f"{tmp_path}::{tmp_path}/none")
     assert result.returncode == 0
     said = dict(re.findall(rf"(?m)^{tmp_path}/(\S+)\n  (.*)$", result.stdout))
-    wanted = {"a_pmpi.so": "a PMPI tool", "b_silent.so": "announces no tool",
-              "c_undefined.so": "cannot be loaded: ", "d_plain.so": "no tool: ",
+    wanted = {"a_pmpi.so": "a PMPI tool", "b_silent.so": "registers no tool",
+              "c_undefined.so": "cannot be loaded: ", "d_plain.so": "not usable: ",
               "e_faulty.so": "fails when it is loaded", "none": "cannot be read: No such file"}
     for name in (*files, "none"):
         assert said[name].startswith(wanted[name]), name
@@ -292,13 +292,13 @@ def test_list_says_of_every_file_what_it_is(tmp_path):
 
 BAD_OPTIONS = [
     (["nonesuch"], "nonesuch"), (["Run"], "Run"), ([""], "''"), (["--nonesuch"], "--nonesuch"), (["-x"], "x"),
-    (["run"], "no program"), (["run", "--"], "no program"), (["run", "-t"], "t"),
+    (["run"], "missing program"), (["run", "--"], "missing program"), (["run", "-t"], "t"),
     (["run", "--tools"], "--tools"), (["run", "--nonesuch", "true"], "--nonesuch"),
     (["run", "-x", "true"], "x"), (["run", "--on-error=", "true"], "stop or skip"),
     (["run", "--on-error=STOP", "true"], "'STOP'"), (["run", "--debug"], "--debug"),
     (["check", "empty"], "'empty'"), (["check", "--tool"], "--tool"), (["check", "-t"], "t"),
     (["check", "--json"], "--json"), (["list", "--all"], "--all"), (["list", "-t", "empty"], "t"),
-    (["functions", "-j"], "j"), (["functions", "--mpi"], "--mpi"), (["report"], "no file"),
+    (["functions", "-j"], "j"), (["functions", "--mpi"], "--mpi"), (["report"], "missing file"),
     (["report", "--format=yaml", "x"], "'yaml'"), (["report", "--top=many", "x"], "'many'"),
     (["report", "--top=99999999999", "x"], "'99999999999'"), (["report", "--compare", "x"], "two files"),
     (["report", "/nonesuch"], "/nonesuch"), (["report", "/dev/null"], "/dev/null"),
@@ -306,7 +306,7 @@ BAD_OPTIONS = [
     (["vars", "-t", "nonesuch"], "nonesuch"), (["run", "-c"], "c"), (["run", "-c", "/nonesuch", "true"], "/nonesuch"),
     (["check", "-c", "nonesuch"], "nonesuch"), (["check", "--function", "MPI_Sned"], "MPI_Sned"),
     (["check", "--function"], "--function"), (["doctor", "--nonesuch"], "--nonesuch"), (["doctor", "-c", "x"], "-c x"),
-    (["new"], "no name"), (["new", "a", "b"], "'b'"), (["new", "a b"], "'a b'"), (["new", "--c++", "a"], "--c++"),
+    (["new"], "missing name"), (["new", "a", "b"], "'b'"), (["new", "a b"], "'a b'"), (["new", "--c++", "a"], "--c++"),
 ]
 
 
@@ -338,21 +338,21 @@ def test_a_bad_option_of_a_tool_is_named_with_its_entry(stack, words):
 BAD_CONFIGURATIONS = [
     (b"nonesuch\n", "line 1 'nonesuch': no such tool"), (b"empty\n\n# x\nnonesuch", "line 4 'nonesuch'"),
     (b"/nonesuch/tool.so", "no such library"), (b"./nonesuch.so", "qmpi.conf, line 1"),
-    (b"/", "a directory"), (b"/etc/passwd", "not an ELF file"), (b"empty:count", "one tool a line"),
-    (b"empty,colour=red", "'empty,colour' is not a setting"), (b"empty count", "one tool a line"),
+    (b"/", "a directory"), (b"/etc/passwd", "not an ELF file"), (b"empty:count", "one tool per line"),
+    (b"empty,colour=red", "unknown setting 'empty,colour'"), (b"empty count", "one tool per line"),
     (b"empty\n  colour = red", "no option 'colour'"), (b"empty\n  colour", "key = value"),
     (b"empty\n  = red", "key = value"), (b"empty\n  colour # = red", "key = value"),
     (b"count\n output=a\n output=b", "line 3 'output=b': option 'output' is given twice"),
-    (b"count\n output = \"a", "not closed"), (b"count\n output = \"a\" b", "behind the closing quote"),
-    (b"count\n output = \"\\n\"", "escapes nothing"), (b"count\n output = \"\\", "escapes nothing"),
-    (b"\"count", "not closed"), (b"\"\"", "without a name"), (b"\" \"", "no such tool"),
+    (b"count\n output = \"a", "closing quote is missing"), (b"count\n output = \"a\" b", "after the closing quote"),
+    (b"count\n output = \"\\n\"", "invalid escape"), (b"count\n output = \"\\", "invalid escape"),
+    (b"\"count", "closing quote is missing"), (b"\"\"", "has no name"), (b"\" \"", "no such tool"),
     (b"  output = a", "no tool precedes"), (b"\toutput", "no tool precedes it"),
-    (b"debug = load\n output = a", "line 2 'output = a'"), (b"colour = red", "'colour' is not a setting"),
-    (b"QMPI_TOOLS = empty", "'QMPI_TOOLS' is not a setting"), (b"tools = empty", "'tools' is not a setting"),
+    (b"debug = load\n output = a", "line 2 'output = a'"), (b"colour = red", "unknown setting 'colour'"),
+    (b"QMPI_TOOLS = empty", "unknown setting 'QMPI_TOOLS'"), (b"tools = empty", "unknown setting 'tools'"),
     (b"= x", "key = value"), (b"on-error = maybe", "stop or skip"), (b"on-error =", "stop or skip"),
-    (b"on-error = Skip", "'Skip'"), (b"internal = 2", "0 or 1"), (b"internal = \"1", "not closed"),
+    (b"on-error = Skip", "'Skip'"), (b"internal = 2", "0 or 1"), (b"internal = \"1", "closing quote is missing"),
     (b"tool-path = /a\ntool-path = /b", "set twice, first in line 1"), (b"[tools]", "no such tool"),
-    (b"empty;", "no such tool"), (b"empty \\\ncount", "one tool a line"), (b"e\xff\xfe", "no such tool"),
+    (b"empty;", "no such tool"), (b"empty \\\ncount", "one tool per line"), (b"e\xff\xfe", "no such tool"),
     (b"\xff\xfee\0m\0p\0t\0y\0", "not a text file"), (b"\0", "not a text file"),
     (b"n" * 5000, "\u2026"), (b"empty\n" + b"k" * 5000, "no such tool"), (b"empty\n" * 256, "255"),
     (b"x = y\n" * 5000, "line 1"), (b"#" * (1 << 21), "larger than a megabyte"),

@@ -19,7 +19,7 @@ def test_it_goes_from_the_application_to_the_mpi_library():
     assert re.match(r"MPI_Send \(number \d+\)\n", output)
     rows = steps(output)
     assert rows[0] == ["application", "calls MPI_Send"]
-    assert rows[1:3] == [["layer 1", "count", "native"], ["layer 2", "empty", "native"]]
+    assert rows[1:3] == [["layer 1", "count", "QMPI tool"], ["layer 2", "empty", "QMPI tool"]]
     assert rows[3][:2] == ["MPI library", "PMPI_Send"] and rows[3][2]
     assert output.count("▼") == 3
 
@@ -35,7 +35,7 @@ def test_a_layer_that_does_not_intercept_is_passed_by():
 
 def test_without_a_layer_it_says_what_a_call_costs():
     output = qmpi("check", "-t", "", "--function", "MPI_Send").stdout
-    assert "no layer intercepts it" in output
+    assert "no layer intercepts this function" in output
     assert [row[0] for row in steps(output)][:2] == ["application", "MPI library"]
 
 
@@ -48,7 +48,7 @@ def test_several_functions_are_drawn_in_order():
 def test_a_function_that_is_none_is_an_error(name):
     result = qmpi("check", "-t", "empty", "--function", name)
     assert (result.returncode, result.stdout) == (2, "")
-    assert "no MPI function" in result.messages[0]
+    assert "unknown MPI function" in result.messages[0]
     assert "qmpi functions" in result.messages[1]
 
 
@@ -57,7 +57,7 @@ def test_a_function_that_this_mpi_lacks_is_an_error():
     lacking = next(name for _, name, there in listed if there == "no")
     result = qmpi("check", "-t", "empty", "--function", lacking)
     assert result.returncode == 2
-    assert "does not have" in result.messages[0]
+    assert "does not provide" in result.messages[0]
 
 
 def test_what_is_wrong_with_the_stack_is_said_instead():

@@ -116,20 +116,20 @@ def test_the_file_in_the_documents_is_read_as_they_say(tmp_path):
 
 # ---- What is wrong -------------------------------------------------------------------------------
 
-# The text, the line that is named, what is said of it, and what the run goes on without.
+# The text, the line that is named, what is said of it, and what the run continues without.
 WRONG = {
-    "setting": ("alpha\ncolour = red\n", "line 2 'colour = red'", "is not a setting", "line"),
+    "setting": ("alpha\ncolour = red\n", "line 2 'colour = red'", "unknown setting 'colour'", "line"),
     "value": ("on-error = perhaps\nalpha\n", "line 1 'on-error = perhaps'", "stop or skip", "line"),
     "twice": ("internal = 0\ninternal = 1\nalpha\n", "line 2", "set twice", "line"),
     "option above": ("  output = x\nalpha\n", "line 1", "no tool precedes", "line"),
     "option": ("alpha\nbeta\n  output\n", "line 3 'output'", "key = value", "layer"),
     "option twice": ("beta\n  k = 1\n  k = 2\nalpha\n", "line 3", "given twice", "layer"),
-    "quote": ("alpha\n\"beta\n", "line 2", "not closed", "layer"),
-    "two tools": ("beta:alpha\nalpha\n", "line 1 'beta:alpha'", "one tool a line", "layer"),
+    "quote": ("alpha\n\"beta\n", "line 2", "closing quote is missing", "layer"),
+    "two tools": ("beta:alpha\nalpha\n", "line 1 'beta:alpha'", "one tool per line", "layer"),
     "unknown tool": ("alpha\n\nnonesuch\n", "line 3 'nonesuch'", "no such tool", "layer"),
     "unknown path": ("alpha\n/none/such.so\n", "line 2", "no such library", "layer"),
     "unknown option": ("alpha\nempty\n  colour = red\n", "line 2", "no option 'colour'", "layer"),
-    "no tool": ("alpha\nplain\n", "line 2 'plain'", "is no tool", "layer"),
+    "no tool": ("alpha\nplain\n", "line 2 'plain'", "is not a tool", "layer"),
     "bytes": ("alpha\0\n", "", "not a text file", None),
 }
 
@@ -154,7 +154,7 @@ def test_with_skip_the_rest_of_the_file_is_in_force(case, config):
     assert result.returncode == 0
     assert result.messages[0].startswith(f"{path}, {line}")
     assert said in "\n".join(result.messages)
-    assert f"goes on without this {without}" in result.messages[-1]
+    assert f"continues without this {without}" in result.messages[-1]
     assert any(line.startswith("alpha ") for line in result.calls)
 
 
@@ -178,11 +178,11 @@ def test_a_file_that_cannot_be_read(kind, tmp_path):
         path = "/dev/zero"
     result = run(path)
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.messages[0].startswith(f"QMPI_CONFIG: the file '{path}' cannot be read: ")
+    assert result.messages[0].startswith(f"QMPI_CONFIG: cannot read the file '{path}': ")
     assert "hint: " in result.messages[1]
     skipped = run(path, QMPI_ON_ERROR="skip")
     assert skipped.returncode == 0
-    assert "goes on without it" in skipped.messages[-1]
+    assert "continues without it" in skipped.messages[-1]
 
 
 def test_a_privileged_program_ignores_it(config):
@@ -230,7 +230,7 @@ def test_run_says_where_the_environment_wins_over_the_file(config):
     command = ["--", PROGRAMS / "calls", *RUN]
     result = qmpi("run", "-c", path, *command, env={"QMPI_TOOLS": "empty"})
     assert own_messages(result) == [
-        f"QMPI_TOOLS is set: its tools are in force, not those of {path}", "hint: unset QMPI_TOOLS"]
+        f"QMPI_TOOLS is set: its tools are used instead of those in {path}", "hint: unset QMPI_TOOLS"]
     assert tool_calls(result) == []
     asked = qmpi("run", "-c", path, "-t", "empty", *command)
     assert own_messages(asked) == []

@@ -48,8 +48,8 @@ def doctor(*arguments, env=None, **more):
     wrong = findings.of("wrong")
     assert findings.result.returncode == (1 if wrong else 0)
     last = findings.result.stdout.splitlines()[-1]
-    assert last == ("no problems found" if not wrong else "1 finding is wrong" if len(wrong) == 1
-                    else f"{len(wrong)} findings are wrong")
+    assert last == ("no problems found" if not wrong else "1 problem found" if len(wrong) == 1
+                    else f"{len(wrong)} problems found")
     for text in wrong:
         assert "\nhint: " in text, text
     return findings
@@ -77,10 +77,10 @@ def test_a_good_run_has_nothing_wrong():
     findings = doctor("-t", "count:empty", "--", PROGRAMS / "calls", "init")
     assert findings.of("wrong") == []
     assert str(LIBQMPI.resolve()) in findings.one("ok", "libqmpi 0.1.0 for ")
-    findings.one("ok", "the installed tools: ")
+    findings.one("ok", "installed tools: ")
     assert [re.match(r"layer \d: \w+", line)[0] for line in findings.of("ok", "stack")] == [
         "layer 1: count", "layer 2: empty"]
-    findings.one("ok", "it runs on the MPI that this libqmpi was built for")
+    findings.one("ok", "the program uses the MPI library for which this libqmpi was built")
     findings.one("ok", "from C or C++")
 
 
@@ -89,7 +89,7 @@ def test_the_mpi_library_is_named_with_its_version():
     assert any(re.search(r"\d+\.\d+", text) for text in version)
 
 
-LAUNCHERS = {"mpich": ("mpiexec.hydra", "MPICH's"), "openmpi": ("orterun", "Open MPI's")}
+LAUNCHERS = {"mpich": ("mpiexec.hydra", "MPICH"), "openmpi": ("orterun", "Open MPI")}
 
 
 def launcher(folder, mpi):
@@ -98,7 +98,7 @@ def launcher(folder, mpi):
     (folder / name).write_text("#!/bin/sh\n")
     (folder / name).chmod(0o755)
     (folder / "mpiexec").symlink_to(name)
-    return {"PATH": folder}, f"mpiexec is {whose}"
+    return {"PATH": folder}, f"mpiexec belongs to {whose}"
 
 
 def test_a_launcher_of_another_mpi_is_noted(tmp_path):
@@ -121,12 +121,12 @@ def test_no_launcher_in_the_path_is_noted(tmp_path):
 def test_the_variables_in_force_are_shown():
     findings = doctor(env={"QMPI_TOOLS": "count", "QMPI_ON_ERROR": "skip"})
     assert findings.of("note", "environment") == ["QMPI_TOOLS=count", "QMPI_ON_ERROR=skip"]
-    assert doctor().of("note", "environment") == ["none of qmpi's variables is set"]
+    assert doctor().of("note", "environment") == ["no variables of qmpi are set"]
 
 
 def test_a_variable_that_another_makes_idle_is_shown_as_that():
     findings = doctor(env={"QMPI_TOOLS": "", "MPICH_QMPI_TOOL_LIST": "count"})
-    assert "idle: QMPI_TOOLS" in findings.one("note", "MPICH_QMPI_TOOL_LIST=count")
+    assert "ignored: QMPI_TOOLS" in findings.one("note", "MPICH_QMPI_TOOL_LIST=count")
     findings.one("note", "no layers")
 
 
@@ -156,14 +156,14 @@ def test_a_configuration_file_is_looked_at(tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_text("on-error = skip\ncolour = red\ncount\nnonesuch\n")
     findings = doctor("-c", path)
-    findings.one("ok", f"the configuration file: {path}")
-    findings.one("note", "it sets on-error = skip")
+    findings.one("ok", f"configuration file: {path}")
+    findings.one("note", "the file sets on-error = skip")
     findings.one("wrong", f"{path}, line 2 'colour = red'")
     findings.one("wrong", f"{path}, line 4 'nonesuch': no such tool")
     assert len(findings.of("wrong")) == 2
     findings.one("ok", "layer 1: count")
     idle = doctor(env={"QMPI_CONFIG": path, "QMPI_ON_ERROR": "stop"})
-    idle.one("note", "it sets on-error = skip (idle")
+    idle.one("note", "the file sets on-error = skip (ignored")
 
 
 def test_a_configuration_file_that_is_not_there_is_wrong_once():
@@ -181,7 +181,7 @@ def test_a_configuration_file_whose_tools_are_idle_is_noted(tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_text("count\n")
     findings = doctor(env={"QMPI_CONFIG": path, "QMPI_TOOLS": "empty"})
-    findings.one("note", "its tools are idle")
+    findings.one("note", "the tools in this file are ignored")
     findings.one("ok", "layer 1: empty")
 
 
@@ -194,7 +194,7 @@ def preload(*libraries):
 
 def test_a_pmpi_tool_that_is_preloaded_but_not_listed_is_noted():
     lazy = HOSTED / "liblazy.so"
-    text = doctor("-t", "count", env=preload(lazy)).one("note", "preloaded, but not in the stack")
+    text = doctor("-t", "count", env=preload(lazy)).one("note", "preloaded PMPI tool that is not in the stack")
     assert str(lazy) in text and "hint: list it" in text
 
 
@@ -214,7 +214,7 @@ def test_a_library_that_cannot_be_preloaded_is_wrong():
 @pytest.mark.skipif(bool(ASAN), reason="a library that knows nothing of the sanitizer")
 def test_an_mpi_library_that_is_preloaded_is_noted(tmp_path):
     library(tmp_path)
-    text = doctor(env=preload(tmp_path / SONAMES[MPI_NAME])).one("note", "LD_PRELOAD has an MPI")
+    text = doctor(env=preload(tmp_path / SONAMES[MPI_NAME])).one("note", "LD_PRELOAD contains an MPI")
     assert str(tmp_path) in text
 
 
@@ -222,7 +222,7 @@ def test_an_mpi_library_that_is_preloaded_is_noted(tmp_path):
 def test_another_libqmpi_that_is_preloaded_is_wrong():
     with folder_open_to_all() as folder:
         other = folder / LIBQMPI.resolve().name
-        text = doctor(env=preload(LIBQMPI, other)).one("wrong", "LD_PRELOAD has another libqmpi")
+        text = doctor(env=preload(LIBQMPI, other)).one("wrong", "LD_PRELOAD contains another libqmpi")
     assert str(other) in text
 
 
@@ -247,10 +247,10 @@ WRONG_TOOLS = {
     "cut": (cut, "the file is truncated"),
     "script": (text_file, "not an ELF file"),
     "empty": (lambda folder: folder.joinpath("none.so").touch() or folder / "none.so", "an empty file"),
-    "no tool": (lambda folder: "plain", "is no tool"),
+    "no tool": (lambda folder: "plain", "is not a tool"),
     "undefined symbol": (lambda folder: "undefined", "nobody_defines_this"),
-    "announces nothing": (lambda folder: "silent", "announces no tool"),
-    "failing": (lambda folder: "fails", "cannot work"),
+    "announces nothing": (lambda folder: "silent", "registers no tool"),
+    "failing": (lambda folder: "fails", "failed to initialize"),
     "unknown option": (lambda folder: "empty,colour=red", "no option 'colour'"),
     "bad option": (lambda folder: "empty,colour", "key=value"),
     "the MPI library": (lambda folder: SONAMES[MPI_NAME], "is an MPI library"),
@@ -282,7 +282,7 @@ CRASHES = "__attribute__((constructor)) static void f(void) { %s; }\nint MPI_Bar
 def test_a_tool_that_crashes_is_found(tmp_path):
     bad = build(tmp_path, "bad.so", CRASHES % "__builtin_trap()", "-shared", "-fPIC")
     findings = doctor("-t", f"count:{bad}:empty")
-    assert re.search("crashes when it is loaded: |ended by SIG", findings.one("wrong", "entry 2"))
+    assert re.search("crashes when it is loaded: |terminated by SIG", findings.one("wrong", "entry 2"))
     assert len(findings.of("wrong")) == 1
 
 
@@ -305,7 +305,7 @@ def test_a_tool_that_ends_otherwise_is_found(end, said, tmp_path):
     bad = build(tmp_path, "bad,one.so", source, "-shared", "-fPIC")
     entry = f"{bad},env.X=a\\:b".replace("bad,one", "bad\\,one")
     findings = doctor("-t", f"count:{entry}:empty")
-    assert "hint: leave it out" in findings.one("wrong", said)
+    assert "hint: remove it from the stack" in findings.one("wrong", said)
     assert len(findings.of("wrong")) == 1
 
 
@@ -316,7 +316,7 @@ def test_tools_that_crash_only_together_are_found(tmp_path):
     one = build(tmp_path, "one.so", source % (end % ("OTHER", "ONE")), "-shared", "-fPIC")
     other = build(tmp_path, "other.so", source % (end % ("ONE", "OTHER")), "-shared", "-fPIC")
     findings = doctor("-t", f"count:{one}:{other}")
-    text = findings.one("wrong", "though each of its tools alone can be loaded")
+    text = findings.one("wrong", "although each of its tools can be loaded alone")
     assert text.startswith("QMPI_TOOLS: the stack crashes when it is loaded: Killed")
     assert "entry 1" not in text and f"without entry 2 '{one}', or without entry 3 '{other}'" in text
     assert len(findings.of("wrong")) == 1
@@ -385,17 +385,17 @@ def test_a_script_is_noted_with_what_runs_it(tmp_path):
 
 def test_a_launcher_is_noted():
     findings = doctor("--", MPIEXEC, "-n", "2", "./app")
-    assert "hint: to look at the program" in findings.one("note", "is a launcher")
+    assert "hint: to examine the program" in findings.one("note", "is a launcher")
 
 
 def test_a_static_program_is_wrong():
-    about_program(reach_program("plain_static")).one("wrong", "is a static program")
+    about_program(reach_program("plain_static")).one("wrong", "is statically linked")
 
 
 def test_a_program_for_another_c_library_is_wrong(tmp_path):
     path = build(tmp_path, "app", "int main(void) { return 0; }\n",
                  "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1")
-    about_program(path).one("wrong", "needs the GNU C library's dynamic loader")
+    about_program(path).one("wrong", "requires the one of the GNU C library")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program another owner")
@@ -415,7 +415,7 @@ def test_a_program_without_mpi_is_wrong():
 def test_a_program_that_loads_the_mpi_library_by_name_is_well(tmp_path):
     path = build(tmp_path, "app", '#include <dlfcn.h>\nint main(void) '
                  f'{{ return !dlopen("{SONAMES[MPI_NAME]}", RTLD_LAZY); }}\n')
-    about_program(path).one("ok", "it loads the MPI library by dlopen")
+    about_program(path).one("ok", "the program loads the MPI library with dlopen")
 
 
 def test_a_program_that_may_load_an_mpi_library_is_noted():
@@ -429,23 +429,23 @@ def test_a_program_that_may_load_an_mpi_library_is_noted():
 def test_the_language_that_calls_mpi_is_told(name, part):
     findings = about_program(reach_program(name))
     findings.one("ok", part)
-    findings.one("ok", "it runs on the MPI that this libqmpi was built for")
+    findings.one("ok", "the program uses the MPI library for which this libqmpi was built")
     assert findings.of("wrong") == []
 
 
 @pytest.mark.parametrize("name", ["linked_qmpi_first", "linked_mpi_first"])
 def test_a_program_that_is_linked_with_libqmpi_is_well(name):
-    about_program(reach_program(name)).one("ok", "it is linked with libqmpi")
+    about_program(reach_program(name)).one("ok", "the program is linked with libqmpi")
 
 
 def test_a_program_that_holds_the_mpi_library_and_ours_is_well():
-    about_program(reach_program("exchange_static")).one("ok", "holds the MPI library and libqmpi")
+    about_program(reach_program("exchange_static")).one("ok", "contains the MPI library and libqmpi")
 
 
 def test_a_program_that_holds_the_mpi_library_alone_is_wrong(tmp_path):
     path = build(tmp_path, "app", '#include <stdio.h>\nint main(void) '
                  '{ return printf("MPICH Version: %d\\n", 4) < 0; }\n')
-    about_program(path).one("wrong", "holds the MPI library itself")
+    about_program(path).one("wrong", "contains a static MPI library")
 
 
 MPI_LIBRARY = """
@@ -471,7 +471,7 @@ def linked(folder, *libraries):
 
 def test_a_program_of_another_mpi_is_wrong(tmp_path):
     path = linked(tmp_path, library(tmp_path, OTHER_MPI))
-    text = about_program(path).one("wrong", "it runs on ")
+    text = about_program(path).one("wrong", "the program uses ")
     assert str(tmp_path / SONAMES[OTHER_MPI]) in text and f"was built for {MPI_NAME}" in text
 
 
@@ -489,11 +489,11 @@ def test_a_library_that_is_missing_is_wrong(tmp_path):
     build(tmp_path, "libown.so.1", "int own;\n", "-shared", "-fPIC", "-Wl,-soname,libown.so.1")
     path = linked(tmp_path, library(tmp_path), "libown.so.1")
     (tmp_path / "libown.so.1").unlink()
-    about_program(path).one("wrong", "libown.so.1, which it needs, is not found")
+    about_program(path).one("wrong", "libown.so.1, which the program needs, was not found")
 
 
 @pytest.mark.parametrize("size, said", [
-    (60000, "libown.so.1, which it needs: the file is truncated"),
+    (60000, "libown.so.1, which the program needs: the file is truncated"),
     (20, "libown.so.1: file too short"),
     (4000, "the dynamic loader cannot load ")])  # which does not survive it
 def test_a_library_that_is_cut_is_wrong(size, said, tmp_path):
@@ -520,7 +520,7 @@ def test_a_library_without_the_version_that_is_needed_is_wrong(tmp_path):
     build_own("OLD")
     findings = about_program(path)
     text = findings.one("wrong", "version `NEW' not found (required by ")
-    assert "libown.so.1" in text and "hint: install the version that is needed" in text
+    assert "libown.so.1" in text and "hint: install the required version" in text
     assert len(findings.of("wrong")) == 1
 
 
@@ -532,7 +532,7 @@ def test_a_pmpi_tool_that_is_linked_and_preloaded_is_noted_once(tmp_path):
     path = linked(tmp_path, library(tmp_path), "libpeek.so")
     findings = about_program(path, env=preload(peek))
     assert [text for text in findings.of("note") if "PMPI tool" in text] == [
-        findings.one("note", "preloaded, but not in the stack")]
+        findings.one("note", "preloaded PMPI tool that is not in the stack")]
 
 
 def test_a_program_that_is_linked_with_mpi_and_loads_libraries_is_noted(tmp_path):
@@ -540,20 +540,20 @@ def test_a_program_that_is_linked_with_mpi_and_loads_libraries_is_noted(tmp_path
         "return ", "return !dlopen(\"libnone.so\", RTLD_LAZY) + ")
     path = build(tmp_path, "app", source, f"-L{tmp_path}", f"-l:{library(tmp_path)}",
                  f"-Wl,-rpath,{tmp_path}")
-    about_program(path).one("note", "it also loads libraries by dlopen")
+    about_program(path).one("note", "the program also loads libraries with dlopen")
 
 
 def test_a_program_that_is_linked_with_libqmpi_alone_is_well(tmp_path):
     path = build(tmp_path, "app", CALLER, LIBQMPI, "-Wl,--allow-shlib-undefined",
                  f"-Wl,-rpath,{LIBQMPI.parent}")
-    about_program(path).one("ok", "it is linked with libqmpi, which brings its MPI library")
+    about_program(path).one("ok", "the program is linked with libqmpi, which loads the MPI library")
 
 
 def test_a_pmpi_tool_that_the_program_is_linked_with_is_noted(tmp_path):
     build(tmp_path, "libpeek.so", "int MPI_Barrier(int c); int MPI_Barrier(int c) { return c; }\n",
           "-shared", "-fPIC", "-Wl,-soname,libpeek.so")
     path = linked(tmp_path, library(tmp_path), "libpeek.so")
-    about_program(path).one("note", "libpeek.so, which it is linked with, is a PMPI tool")
+    about_program(path).one("note", "libpeek.so, a PMPI tool that is not in the stack")
 
 
 # ---- The command ---------------------------------------------------------------------------------

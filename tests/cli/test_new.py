@@ -113,7 +113,7 @@ def test_an_option_that_is_no_number_is_refused(prefix, tmp_path):
     for value in ("many", "", "-1", "1k"):
         result = qmpi("check", "-t", f"./mine/build/mine.so,min-bytes={value}", cwd=tmp_path)
         assert result.returncode == 2
-        assert "min-bytes is not a number" in result.stderr
+        assert "min-bytes is not a valid number" in result.stderr
 
 
 @outside
@@ -125,7 +125,7 @@ def test_it_is_installed_among_the_tools(prefix, tmp_path):
     build(tmp_path / "mine", copy)
     meson(tmp_path / "mine", "install", "-C", "build")
     listed = run_command([copy / "bin" / PACKAGE, "list"], clean_environment()).stdout
-    assert "mine         counts the messages of MPI_Send and MPI_Isend" in listed
+    assert "mine         counts the messages sent by MPI_Send and MPI_Isend" in listed
     assert "min-bytes=0" in listed
 
 
@@ -182,11 +182,11 @@ def test_an_empty_folder_is_filled(tmp_path):
 
 
 @pytest.mark.parametrize("name, reason", [
-    ("2fast", "not a tool's name"), ("a b", "not a tool's name"), ("a:b", "not a tool's name"),
-    ("-x", None), ("", "not a tool's name"), (".", "not a tool's name"), ("é", "not a tool's name"),
-    ("n" * 65, "not a tool's name"), ("x/..", "not a tool's name"),
-    ("test", "for itself"), ("smoke", "for itself"), ("meson-x", "for itself"),
-    ("count", "installed tool of this name"), ("none/such/place", "No such file")])
+    ("2fast", "not a valid tool name"), ("a b", "not a valid tool name"), ("a:b", "not a valid tool name"),
+    ("-x", None), ("", "not a valid tool name"), (".", "not a valid tool name"), ("é", "not a valid tool name"),
+    ("n" * 65, "not a valid tool name"), ("x/..", "not a valid tool name"),
+    ("test", "reserved by the build system"), ("smoke", "reserved by the build system"), ("meson-x", "reserved by the build system"),
+    ("count", "a tool of this name is already installed"), ("none/such/place", "No such file")])
 def test_a_name_that_cannot_be_is_refused(name, reason, tmp_path):
     result = qmpi("new", name, cwd=tmp_path)
     assert result.returncode == 2
@@ -203,7 +203,7 @@ def test_what_is_there_is_left_alone(tmp_path):
     for name in ("mine", "file"):
         result = qmpi("new", name, cwd=tmp_path)
         assert result.returncode == 2
-        assert "there already" in result.messages[0]
+        assert "already exists" in result.messages[0]
     assert (tmp_path / "mine/notes").read_text() == (tmp_path / "file").read_text() == "keep"
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes"]
 

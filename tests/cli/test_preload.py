@@ -152,13 +152,13 @@ def test_the_option_stands_in_a_configuration_file(tmp_path):
 
 
 @pytest.mark.parametrize("entry, words, hint", [
-    ("count,@prelaod=no", "qmpi has no option '@prelaod'", "@preload"),
-    ("count,@=no", "qmpi has no option '@'", "@preload"),
-    ("count,@preload=", "option '@preload' cannot be ''", "its values are yes, no"),
-    ("count,@preload=No", "option '@preload' cannot be 'No'", "its values are yes, no"),
+    ("count,@prelaod=no", "unknown option '@prelaod'", "@preload"),
+    ("count,@=no", "unknown option '@'", "@preload"),
+    ("count,@preload=", "invalid value for option '@preload': ''", "use one of yes, no"),
+    ("count,@preload=No", "invalid value for option '@preload': 'No'", "use one of yes, no"),
     ("count,@preload", "not of the form key=value", "NAME,key=value"),
     ("count,@preload=no,@preload=no", "option '@preload' is given twice", "keep one"),
-    ("PMPI,@nonesuch=1", "qmpi has no option '@nonesuch'", "@preload")])
+    ("PMPI,@nonesuch=1", "unknown option '@nonesuch'", "@preload")])
 def test_a_wrong_option_of_ours_is_one_message(entry, words, hint, tmp_path):
     entry = entry.replace("PMPI", str(plain(tmp_path)))
     for command in (["check"], ["run", "--", *RUN]):
@@ -190,7 +190,7 @@ def test_a_tool_that_cannot_be_loaded_later_is_preloaded_and_works(kind, tmp_pat
     assert (checked.returncode, checked.stderr) == (0, "")
     assert f"  preloaded   it {said}" in checked.stdout
     looked = qmpi("doctor", "-t", f"count:{tool}:empty")
-    assert looked.returncode == 0 and f"`qmpi run` preloads it, for it {said}" in looked.stdout
+    assert looked.returncode == 0 and f"`qmpi run` preloads it: it {said}" in looked.stdout
 
 
 @pytest.mark.parametrize("flags, said", LATE.values(), ids=LATE)
@@ -210,8 +210,8 @@ def test_without_qmpi_run_the_message_gives_a_hint(kind, tmp_path):
     result = run_mpi("calls", "init", "finalize", tools=str(tool), ranks=1)
     assert result.returncode == 2
     text = "\n".join(result.messages)
-    assert f"cannot be loaded in a process that runs, for it {said}" in text
-    assert "hint: start the program by `qmpi run`, which preloads the first layer of such a tool" in text
+    assert f"cannot be loaded into a running process, because it {said}" in text
+    assert "hint: start the program with `qmpi run`, which preloads the first layer of such a tool" in text
     result = qmpi("run", "-t", f"{tool},@preload=no", "--", *RUN)
     assert result.returncode == 2 and "@preload=no" in result.messages[-1]
 
@@ -238,23 +238,23 @@ def test_check_and_doctor_look_at_the_stack_as_a_run_would_have_it(tmp_path):
     tool = opens(tmp_path)
     checked = qmpi("check", "-t", f"count:{tool}")
     assert (checked.returncode, checked.stderr) == (0, "")
-    assert re.search(r"  binding     hosted, preloaded or linked.*\n  preloaded   it replaces open",
+    assert re.search(r"  binding     PMPI tool, preloaded or linked.*\n  preloaded   it also replaces functions outside MPI: open",
                      checked.stdout)
     looked = qmpi("doctor", "-t", f"count:{tool}", "--", PROGRAMS / "calls")
     assert looked.returncode == 0 and "does not see" not in looked.stdout
-    assert "`qmpi run` preloads it, for it replaces open" in looked.stdout
+    assert "`qmpi run` preloads it: it also replaces functions outside MPI: open" in looked.stdout
 
 
 def test_what_a_second_layer_misses_is_no_fault(tmp_path):
     tool = opens(tmp_path)
     looked = qmpi("doctor", "-t", f"{tool}:{tool}")
     assert looked.returncode == 0
-    assert "note   layer 2 (opens) also replaces open, open64, outside MPI" in looked.stdout
+    assert "note   layer 2 (opens) also replaces functions outside MPI (open, open64)" in looked.stdout
 
 
 def test_check_names_the_functions_that_two_layers_both_replace(tmp_path):
     one, other, third = opens(tmp_path, "one"), opens(tmp_path, "other"), plain(tmp_path)
-    words = "layers 1 and 3 both replace open, open64, outside MPI"
+    words = "layers 1 and 3 both replace functions outside MPI: open, open64"
     for stack in (f"{one}:{third}:{other}:{one}", f"{one},@preload=no:{third}:{other}"):
         checked = qmpi("check", "-t", stack)
         lines = [line for line in checked.stdout.splitlines() if line.startswith("layers ")]
@@ -280,9 +280,9 @@ def test_tools_that_hang_together_are_named(command, status, tmp_path):
     result = qmpi(command, "--timeout=3", "-t", f"{one}:empty:{other}")
     assert result.returncode == status
     text = result.stdout + result.stderr
-    assert text.count("the stack does not come to an end when it is loaded") == 1
+    assert text.count("the stack hangs when it is loaded") == 1
     assert f"without entry 1 '{one}', or without entry 3 '{other}'" in text
-    assert "without entry 2" not in text and "hint: leave one of them out, or keep one" in text
+    assert "without entry 2" not in text and "hint: remove one of these tools, or give one of them" in text
     assert "@preload=no" in text
 
 
@@ -302,8 +302,8 @@ def test_a_tool_that_hangs_alone_is_named(command, status, tmp_path):
     result = qmpi(command, "--timeout=3", "-t", f"empty:{bad}")
     assert result.returncode == status
     text = result.stdout + result.stderr
-    assert f"QMPI_TOOLS, entry 2 '{bad}': it does not come to an end when it is loaded" in text
-    assert "hint: leave it out" in text and "entry 1" not in text
+    assert f"QMPI_TOOLS, entry 2 '{bad}': it hangs when it is loaded" in text
+    assert "hint: remove it from the stack" in text and "entry 1" not in text
 
 
 def test_a_tool_that_keeps_every_signal_away_is_ended_too(tmp_path):
@@ -319,14 +319,14 @@ def test_list_ends_where_a_tool_does_not(tmp_path):
         '"announced", init);', '"announced", init);\n    for (;;)\n        pause();'))
     result = qmpi("list", "--timeout=3", "--tool-path", tmp_path)
     assert result.returncode == 0 and "count " in result.stdout
-    assert f"{tmp_path}/libbad.so\n  does not come to an end when it is loaded" in result.stdout
+    assert f"{tmp_path}/libbad.so\n  hangs when it is loaded" in result.stdout
 
 
 @pytest.mark.parametrize("command", ["check", "doctor", "list"])
 @pytest.mark.parametrize("value", ["", "x", "-1", "1.5", "99999999999999999999"])
 def test_a_timeout_that_is_no_number_is_an_error_of_use(command, value):
     result = qmpi(command, f"--timeout={value}")
-    assert result.returncode == 2 and "--timeout is a number of seconds" in result.stderr
+    assert result.returncode == 2 and "--timeout must be a number of seconds" in result.stderr
 
 
 # ---- Paths that the dynamic loader does not take --------------------------------------------------
@@ -346,10 +346,10 @@ def test_a_prefix_that_the_loader_does_not_take_is_one_message(odd_prefix):
     result = run_command([*command, "--", *RUN], clean_environment())
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.messages) == 2
-    assert "cannot be preloaded: the dynamic loader takes no path with " in result.messages[0]
+    assert "cannot be preloaded: the dynamic loader does not accept a path with " in result.messages[0]
     assert result.messages[1] == "  hint: install qmpi under another path"
     result = run_command([*command, "--on-error=skip", "--", *RUN], clean_environment())
-    assert result.returncode == 0 and "goes on without preloading it" in result.stderr
+    assert result.returncode == 0 and "continues without preloading it" in result.stderr
     looked = run_command([odd_prefix / "bin" / QMPI.name, "doctor"], clean_environment())
     assert looked.returncode == 1 and "hint: install qmpi under another path" in looked.stdout
 
@@ -358,8 +358,8 @@ def test_a_prefix_that_the_loader_does_not_take_is_one_message(odd_prefix):
 def test_a_tool_under_a_path_that_the_loader_does_not_take_is_one_message(name, tmp_path):
     folder = tmp_path / name
     folder.mkdir()
-    said = "the dynamic loader takes no path with $"
-    for tool, hint in ((opens(folder), "give it the option @preload=no"), (plain(folder), "put it under")):
+    said = "the dynamic loader does not accept a path with $"
+    for tool, hint in ((opens(folder), "give it the option @preload=no"), (plain(folder), "move it to")):
         result = qmpi("run", "-t", tool, "--", *RUN)
         assert result.returncode == 2 and len(result.messages) == 2
         assert said in result.messages[0] and hint in result.messages[1]

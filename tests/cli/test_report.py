@@ -104,7 +104,7 @@ def test_calls_in_flight_of_several_processes_are_one_table():
     row, = (row for row in as_rows(*CRASHED) if row["table"] == "in_flight")
     assert (row["name"], row["rank"], row["time_sum"], row["text"]) == (
         "MPI_Allreduce", "1", "0.1", "step (/opt/heat/src/heat.c:31)")
-    assert "(2 nonblocking or persistent receives were not seen to complete" in printed(*CRASHED)
+    assert "(the completion of 2 nonblocking or persistent receives was not seen" in printed(*CRASHED)
     assert as_json(*CRASHED)["unfinished_receives"] == 2
 
 
@@ -257,7 +257,7 @@ def test_json_and_csv_hold_one_run():
     for form in ("json", "csv"):
         result = report(f"--format={form}", "heat.json", *CRASHED)
         assert result.returncode == 2 and result.stdout == ""
-        assert result.messages[0].startswith("the files are of 2 runs")
+        assert result.messages[0].startswith("the files belong to 2 runs")
         assert result.messages[1].startswith("hint: ")
 
 
@@ -329,10 +329,10 @@ def test_output_is_the_same_file_whole(tmp_path):
 
 
 @pytest.mark.parametrize("arguments, words", [
-    ([], "no file"), (["--compare", "heat.json"], "takes two files, not 1"),
-    (["--compare", "-f", "csv", "a", "b"], "text only"), (["--compare", "--files", "a", "b"], "no tables"),
-    (["--format=xml", "heat.json"], "--format is text, json or csv, not 'xml'"),
-    (["--sort=size", "heat.json"], "--sort is time, calls, bytes or name, not 'size'"),
+    ([], "missing file"), (["--compare", "heat.json"], "requires two files, not 1"),
+    (["--compare", "-f", "csv", "a", "b"], "only text"), (["--compare", "--files", "a", "b"], "selection of tables"),
+    (["--format=xml", "heat.json"], "--format must be text, json or csv, not 'xml'"),
+    (["--sort=size", "heat.json"], "--sort must be time, calls, bytes or name, not 'size'"),
     (["--top=-1", "heat.json"], "not '-1'"), (["--top=1x", "heat.json"], "not '1x'"),
 ])
 def test_errors_of_use_are_explained(arguments, words):
@@ -377,7 +377,7 @@ def test_a_fifo_that_nobody_writes_to_is_said(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     result = report(tmp_path / "fifo", "heat.json")
     assert result.returncode == 2 and "heat" in result.stdout
-    assert result.messages == [f"cannot read {tmp_path}/fifo: it is a FIFO without a writer"]
+    assert result.messages == [f"cannot read {tmp_path}/fifo: the FIFO has no writer"]
 
 
 def test_a_fifo_that_somebody_has_written_to_is_read(tmp_path):
@@ -399,20 +399,20 @@ def test_what_a_process_writes_is_waited_for(command):
 
 def test_a_process_that_writes_nothing_is_said():
     result = shell('"$QMPI" report <(true)')
-    assert result.returncode == 2 and re.search("without a writer|no JSON", result.stderr)
+    assert result.returncode == 2 and re.search("has no writer|invalid JSON", result.stderr)
 
 
 def test_a_fifo_that_nobody_reads_is_no_output(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     result = report("-o", tmp_path / "fifo", "heat.json")
     assert result.returncode == 2
-    assert result.messages[0] == f"cannot write {tmp_path}/fifo: it is a FIFO that nobody reads"
+    assert result.messages[0] == f"cannot write {tmp_path}/fifo: the FIFO has no reader"
     result = shell(f'cat {tmp_path}/fifo & exec 3> {tmp_path}/fifo; "$QMPI" report -o {tmp_path}/fifo '
                    "heat.json; exec 3>&-; wait")
     assert (result.returncode, result.stdout) == (0, printed("heat.json"))
 
 
 def test_a_device_that_is_no_report_is_said():
-    for path, words in (("/dev/null", "no JSON"), ("/dev/zero", "no JSON")):
+    for path, words in (("/dev/null", "invalid JSON"), ("/dev/zero", "invalid JSON")):
         result = report(path)
         assert result.returncode == 2 and words in result.stderr

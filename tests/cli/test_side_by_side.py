@@ -95,7 +95,7 @@ def test_the_doctor_knows_the_other_build(prefix, tmp_path):
     mark = "int ompi_mpi_comm_world;\n" if OTHER_MPI == "openmpi" else ""
     result = run_command([prefix / "bin" / QMPI.name, "doctor", "--", program(tmp_path, OTHER_MPI, mark=mark)],
                          clean_environment())
-    assert f"{OTHER}.so.0 for it, and the tools beside that" in result.stdout
+    assert f"{OTHER}.so.0 and the tools installed with it" in result.stdout
 
 
 def test_a_program_without_mpi_gets_this_build_and_runs(prefix, tmp_path):
@@ -168,7 +168,7 @@ def test_what_is_named_wins_over_what_the_program_shows(prefix, tmp_path):
 def test_a_build_that_is_named_but_not_there_is_said(tmp_path):
     result = run_command([QMPI, "run", f"--mpi={OTHER_MPI}", "true"], clean_environment())
     assert result.returncode == 2
-    assert f"--mpi={OTHER_MPI}: there is no {OTHER}.so.0 in" in result.stderr
+    assert f"--mpi={OTHER_MPI}: {OTHER}.so.0 not found in" in result.stderr
     assert f"meson setup -Dmpi={OTHER_MPI}" in result.stderr
 
 
@@ -176,7 +176,7 @@ def test_an_mpi_that_qmpi_does_not_know_is_no_value():
     for command in (["run", "--mpi=other", "true"], ["check", "--mpi=other"]):
         result = run_command([QMPI, *command], clean_environment())
         assert result.returncode == 2
-        assert "--mpi is mpich or openmpi, not 'other'" in result.stderr
+        assert "--mpi must be mpich or openmpi, not 'other'" in result.stderr
 
 
 def test_check_takes_the_mpi_too(prefix):
@@ -185,9 +185,9 @@ def test_check_takes_the_mpi_too(prefix):
     assert result.returncode == 0 and "layer 1: count" in result.stdout
     result = run_command([*command, f"--mpi={OTHER_MPI}"], clean_environment())
     assert (result.returncode, result.stdout) == (2, "")
-    assert f"--mpi={OTHER_MPI}: there is no command of qmpi for it" in result.stderr
+    assert f"--mpi={OTHER_MPI}: no qmpi command for this MPI is installed" in result.stderr
     result = run_command([QMPI, "check", f"--mpi={OTHER_MPI}", "-t", "count"], clean_environment())
-    assert result.returncode == 2 and f"there is no {OTHER}.so.0 in" in result.stderr
+    assert result.returncode == 2 and f"{OTHER}.so.0 not found in" in result.stderr
 
 
 def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_path):
@@ -209,7 +209,7 @@ def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_p
         assert result.returncode == 2
         assert words in result.stderr and "hint: " in result.stderr
         if name == SONAMES[OTHER_MPI]:
-            assert f"  hint: `qmpi run --mpi={OTHER_MPI}`" in result.stderr
+            assert f"  hint: use `qmpi run --mpi={OTHER_MPI}`" in result.stderr
         result = run_command([QMPI, "run", "-t", "empty", "--on-error=skip", tmp_path / "call"],
                              clean_environment())
         assert result.returncode == 0 and words in result.stderr

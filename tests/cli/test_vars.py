@@ -48,7 +48,7 @@ def test_vars_reads_a_performance_variable_of_the_library_by_its_whole_name():
     assert entry["value"] == 0
     entry, = json.loads(variables("--json", name[:-1] + "*").stdout)["pvars"]
     assert (entry["value"], entry["reason"]) == (
-        None, "its part of MPI may not be in use: ask for it by its whole name")
+        None, "its part of MPI may not be in use: request it by its full name")
 
 
 def test_vars_takes_any_character_in_a_pattern():
@@ -71,4 +71,4 @@ def test_vars_has_help_that_says_how_names_are_chosen():
 def test_vars_says_when_nobody_takes_its_list():
     result = run_mpi("/bin/sh", "-c", f"exec {QMPI} vars > /dev/full", ranks=1, preload=())
     assert result.returncode == 2
-    assert "the list cannot be written" in result.messages
+    assert "cannot write the list to standard output" in result.messages

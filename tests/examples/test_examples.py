@@ -59,17 +59,17 @@ def test_who_names_every_layer_and_draws_the_chain():
     heads = [line for line in result.stderr.splitlines() if line.startswith("who: layer")]
     assert heads == [
         "who: layer 1 is count: counts the calls of every MPI function",
-        "who: layer 2 is who (that is me): says who is in the stack",
-        "who: layer 3 is send_totals: it says nothing of itself",
-        "who: layer 4 is empty: intercepts every function and passes it on: what a layer costs"]
+        "who: layer 2 is who (this tool): prints the layers of the stack",
+        "who: layer 3 is send_totals: no description",
+        "who: layer 4 is empty: intercepts every function and does nothing else: shows the cost of a layer"]
     assert "who: MPI_Recv goes count > empty > PMPI_Recv\n" in result.stderr
-    assert lines(result, "who:   from ")[0].endswith(", native")
+    assert lines(result, "who:   from ")[0].endswith(", QMPI tool")
 
 
 def test_who_refuses_what_is_no_function():
     result = run(PROGRAMS / "programs" / "example_messages", "who,function=MPI_Sned")
     assert result.returncode == 2
-    assert "function= names no MPI function" in result.stderr
+    assert "function= does not name an MPI function" in result.stderr
 
 
 def test_timed_is_a_layer_in_cpp():
@@ -105,7 +105,7 @@ def test_squeeze_refuses_what_is_no_number():
     for value in ("", "0", "4k", "99999999999"):
         result = run(PROGRAMS / "programs" / "example_messages", f"squeeze,from={value}")
         assert result.returncode == 2
-        assert "from= is no number of bytes" in result.stderr
+        assert "from= is not a valid number of bytes" in result.stderr
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -70,7 +70,7 @@ def test_a_constructor_that_calls_mpi_while_another_thread_loads_a_tool_does_not
     assert ranks_seen(result, 1, 3) == [5, 5]
     assert [line for line in result.messages if "constructor" in line] == [
         "a library's constructor calls MPI while another thread is loading the tools: "
-        "its calls go past them"]
+        "its calls bypass them"]
 
 
 # ---- What the tool opens is the tool's -----------------------------------------------------------

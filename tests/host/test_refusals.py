@@ -66,9 +66,9 @@ CASES = {
     "no dynamic symbol table": (without_symbols, "no dynamic symbol table"),
     "missing dependency": (without_its_library, "libmissing.so"),
     "missing function": (unresolved, "nobody_defines_this"),
-    "the MPI library by name": (lambda folder: MPI_SONAME, "is an MPI library, no tool"),
+    "the MPI library by name": (lambda folder: MPI_SONAME, "is an MPI library, not a tool"),
     "relocations in code": (lambda folder: "textrel", "relocations in its code"),
-    "defines nothing of MPI": (lambda folder: "names", "no tool"),
+    "defines nothing of MPI": (lambda folder: "names", "not a tool"),
 }
 
 
@@ -171,5 +171,5 @@ def test_a_second_layer_in_a_full_folder_is_refused(tmp_path):
     result = run_hosted("calls", *RUN, tools="now:alpha:now", wrapper=wrapper,
                         env={"TMPDIR": tmp_path})
     assert (result.returncode, result.stdout) == (2, "")
-    one_message(result, "cannot be written")
+    one_message(result, "cannot write")
     assert "TMPDIR" in "\n".join(result.messages)

@@ -119,7 +119,7 @@ def test_in_front_but_listed_elsewhere_is_refused(tools):
     result = run_hosted("calls", *RUN, preload=[hosted("lazy"), LIBQMPI], tools=tools)
     assert result.returncode == 2
     assert result.stdout == ""
-    one_message(result, "stands in front of libqmpi")
+    one_message(result, "is loaded before libqmpi")
     assert "entry 2 'lazy'" in result.messages[0]
 
 
@@ -128,7 +128,7 @@ def test_in_front_but_listed_elsewhere_may_be_skipped():
                      env={"QMPI_ON_ERROR": "skip"})
     assert result.calls.count("alpha 1 MPI_Comm_rank") + result.calls.count(
         "alpha 2 MPI_Comm_rank") == 1
-    assert "goes on without this layer" in "\n".join(result.messages)
+    assert "continues without this layer" in "\n".join(result.messages)
 
 
 # ---- Linked with the program ---------------------------------------------------------------------

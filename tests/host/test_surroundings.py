@@ -178,8 +178,8 @@ def test_a_tool_that_must_be_preloaded_and_cannot_be_is_refused(on_error, status
                   "finalize")
     assert result.returncode == status
     assert result.messages[:2] == [
-        f"{path} cannot be preloaded: the dynamic loader takes no path with a space or colon",
-        "  hint: put it under another path, or give it the option @preload=no"]
+        f"{path} cannot be preloaded: the dynamic loader does not accept a path with a space or colon",
+        "  hint: move it to another path, or give it the option @preload=no"]
     assert ("files MPI_Comm_rank" in result.trace) == (on_error == "skip")
 
 
@@ -192,7 +192,7 @@ def test_of_many_functions_that_a_tool_replaces_some_are_named(tmp_path):
     path = tmp_path / "libmany.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-fno-builtin", "-o", path, source], check=True)
     lines = missed(succeed("calls", "init", "finalize", tools=str(path), ranks=1))
-    assert len(lines) == 1 and " and 2 more, outside MPI" in lines[0]
+    assert len(lines) == 1 and " and 2 more)" in lines[0]
     assert "read" in lines[0] and "write" in lines[0]
 
 
@@ -325,12 +325,12 @@ def test_check_shows_how_hosted_layers_are_bound():
     layers = layers_of(result.stdout)
     assert [layer["head"] for layer in layers] == [
         "layer 1: alpha", "layer 2: lazy", "layer 3: noplt", "layer 4: table", "layer 5: next_pmpi"]
-    assert layers[0]["binding"] == "native"
+    assert layers[0]["binding"] == "QMPI tool"
     for layer, calls, table, data in ((1, 6, 0, 0), (2, 0, 6, 0), (3, 0, 0, 6), (4, 0, 0, 0)):
         assert layers[layer]["binding"].startswith(
-            f"hosted; reaches PMPI by {calls} call, {table} table and {data} data references")
+            f"PMPI tool; reaches PMPI through {calls} call, {table} table and {data} data references")
         assert sorted(layers[layer]["functions"]) == sorted(STEPS.values())
-    assert layers[4]["binding"].endswith("by dlsym")
+    assert layers[4]["binding"].endswith("through dlsym")
     assert layers[1]["library"] == str(hosted("lazy"))
 
 

@@ -71,9 +71,9 @@ CASES = {
         "not a shared library"),
     "a program": (lambda folder: "/bin/true", "a program, not a library"),
     "undefined symbols": (lambda folder: "undefined", "nobody_defines_this"),
-    "no tool": (lambda folder: "plain", "no tool"),
-    "announces nothing": (lambda folder: "silent", "announces no tool"),
-    "announces two tools": (lambda folder: "twins", "announces 2 tools"),
+    "no tool": (lambda folder: "plain", "is not a tool"),
+    "announces nothing": (lambda folder: "silent", "registers no tool"),
+    "announces two tools": (lambda folder: "twins", "registers 2 tools"),
     "directory": (lambda folder: folder, "a directory"),
     "directory as a tool's file": (
         lambda folder: (folder / "folder.so").mkdir() or folder / "folder.so", "a directory"),
@@ -90,12 +90,12 @@ CASES = {
         lambda folder: "empty,colour=red", "empty has no option 'colour'"),
     "unknown option of a described tool": (
         lambda folder: "options,weight=7", "options has no option 'weight'"),
-    "unknown escape": (lambda folder: r"be\ta", r"\t is no escape"),
+    "unknown escape": (lambda folder: r"be\ta", r"'\t' is not an escape"),
     "name of 100 KB": (lambda folder: "n" * 100_000, "no such tool"),
     "path of 100 KB": (lambda folder: "/n" * 50_000, "no such library"),
     "option of 100 KB": (lambda folder: "empty," + "k" * 100_000 + "=1", "has no option"),
-    "init fails": (lambda folder: "fails", "cannot work: its two"),
-    "the MPI library": (lambda folder: MPI_SONAME, "is an MPI library, no tool"),
+    "init fails": (lambda folder: "fails", "failed to initialize: its two"),
+    "the MPI library": (lambda folder: MPI_SONAME, "is an MPI library, not a tool"),
     "libqmpi": (lambda folder: LIBQMPI, "hint: "),
 }
 
@@ -133,7 +133,7 @@ def test_with_skip_the_rest_of_the_stack_runs(case, tmp_path):
                      env={"QMPI_ON_ERROR": "skip"})
     assert result.returncode == 0
     check_messages(result, entry, expected)
-    assert "goes on without this layer" in "\n".join(result.messages)
+    assert "continues without this layer" in "\n".join(result.messages)
     raw = run_mpi("calls", *RUN, preload=())
     assert sorted(result.stdout.splitlines()) == sorted(raw.stdout.splitlines())
     ranks = [line for line in result.calls if line.endswith(" MPI_Comm_rank")]
@@ -146,7 +146,7 @@ def test_a_trailing_backslash_is_an_error():
     for on_error, code in (("stop", 2), ("skip", 0)):
         result = run_mpi("calls", *RUN, tools="alpha:beta\\", env={"QMPI_ON_ERROR": on_error})
         assert result.returncode == code
-        check_messages(result, "beta\\", "ends in a backslash")
+        check_messages(result, "beta\\", "ends with a backslash")
         assert ("alpha 1 MPI_Comm_rank" in result.calls) == (code == 0)
         assert not [line for line in result.calls if line.startswith("beta")]
 
@@ -203,7 +203,7 @@ def test_the_message_of_an_unknown_name_lists_every_place_with_its_reason(tmp_pa
 def test_the_message_of_a_name_of_a_file_at_hand_tells_its_path(name, file, tmp_path):
     (tmp_path / file).write_text("")
     result = run_mpi("calls", *RUN, ranks=1, tools=name, cwd=tmp_path)
-    assert f"  hint: write ./{file}: only what has a slash is a path" in result.messages
+    assert f"  hint: write ./{file}: only a name with a slash is a path" in result.messages
     assert "announced tools" not in result.stderr
 
 
@@ -211,7 +211,7 @@ def test_the_message_of_an_unknown_name_lists_the_announced_tools():
     result = run_mpi("calls", *RUN, ranks=1, tools="nonesuch",
                      preload=[LIBQMPI, tool("alpha"), tool("beta")])
     text = "\n".join(result.messages)  # the loader runs constructors in an order of its own
-    assert "announced tools: alpha, beta" in text or "announced tools: beta, alpha" in text
+    assert "registered tools: alpha, beta" in text or "registered tools: beta, alpha" in text
 
 
 def test_a_tool_whose_name_is_taken_names_both_libraries(tmp_path):

@@ -11,7 +11,7 @@ WHAT = {"standard": "std::invalid_argument", "own": "(anonymous namespace)::own_
 
 
 def message(what):
-    return (f"QMPI_TOOLS, entry 2 'throws,what={what}': tool throws cannot work: its init function "
+    return (f"QMPI_TOOLS, entry 2 'throws,what={what}': tool throws failed to initialize: its init function "
             f"threw an exception of type {WHAT[what]}")
 
 

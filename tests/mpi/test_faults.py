@@ -29,8 +29,8 @@ def test_a_constructor_that_faults_is_told_of_once(ranks):
     result = run_mpi("calls", "init", "finalize", ranks=ranks, tools="alpha:dies:beta")
     assert result.returncode == 2
     assert result.messages == [
-        "QMPI_TOOLS, entry 2 'dies': ended by SIGABRT while it was loaded or initialised",
-        "  hint: build or copy it again; QMPI_DEBUG=load leaves the signal to a debugger"]
+        "QMPI_TOOLS, entry 2 'dies': terminated by SIGABRT while it was loaded or initialized",
+        "  hint: rebuild or reinstall it; QMPI_DEBUG=load leaves the signal to a debugger"]
 
 
 def test_with_traces_of_loading_the_signal_is_left_alone():

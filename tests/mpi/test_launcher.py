@@ -6,7 +6,7 @@ from support import MPI_NAME, OPEN_MPI, run_mpi
 
 SIZE, RANK = ("PMI_SIZE", "PMI_RANK") if OPEN_MPI else ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
 OWN_SIZE = "OMPI_COMM_WORLD_SIZE" if OPEN_MPI else "PMI_SIZE"
-SAID = "the launcher started 2 processes, but in MPI each is alone"
+SAID = "the launcher started 2 processes, but each of them is rank 0 of 1"
 
 
 @pytest.mark.parametrize("tools", ["alpha", "count"])

@@ -220,9 +220,9 @@ def test_a_hosted_tool_that_keeps_what_dlsym_told_it_is_named():
                      tools="hosted_keeps:alpha")
     assert result.calls.count("alpha 2 MPI_Comm_rank") == 3
     assert result.messages == [
-        "layer 1 (hosted_keeps) has found functions below it by dlsym: where it keeps them, its "
-        "calls go on as before layer 2 (alpha) was switched",
-        "  hint: list layers that are to be switched above it"]
+        "layer 1 (hosted_keeps) looked up functions of the layers below with dlsym: calls through "
+        "saved pointers ignore that layer 2 (alpha) was switched",
+        "  hint: list the layers to be switched above it"]
 
 
 def test_a_preloaded_tool_that_looked_up_early_is_pointed_elsewhere():

@@ -37,7 +37,7 @@ def test_calls_of_a_process_with_many_libraries_are_counted(name, many, tmp_path
 def test_doctor_sees_what_a_program_with_many_libraries_is(many):
     preload = {"LD_PRELOAD": ":".join(map(str, many))}
     result = qmpi("doctor", "--", reach_program("exchange_f08"), env=preload)
-    assert "by the module mpi_f08: libqmpi leads the binding's" in result.stdout
+    assert "through the module mpi_f08: libqmpi redirects the calls" in result.stdout
     few = qmpi("doctor", "--", reach_program("exchange_f08"), env={"LD_PRELOAD": str(many[0])})
     assert result.returncode == few.returncode
 

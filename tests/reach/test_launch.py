@@ -87,7 +87,7 @@ def one_warning(result, words):
 def test_a_static_program_is_warned_of_and_runs(status):
     result = qmpi("run", "-t", "count", "--", reach_program("plain_static"), status)
     assert (result.returncode, result.stdout) == (status, "a program without MPI\n")
-    one_warning(result, "static program")
+    one_warning(result, "statically linked")
 
 
 def test_a_static_program_found_by_path_is_warned_of_too(tmp_path):
@@ -95,7 +95,7 @@ def test_a_static_program_found_by_path_is_warned_of_too(tmp_path):
     result = qmpi("run", "-t", "count", "--", "found_by_path", "4",
                   env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
     assert result.returncode == 4
-    one_warning(result, "static program")
+    one_warning(result, "statically linked")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program another owner")

@@ -102,7 +102,7 @@ def becomes_empty(folder, seconds=60):
 
 # What is rightly said in some of the runs.
 EXPECTED = re.compile(r"qmpi: (?:count|profile) \(layer \d+\): rank \d+ ended without MPI_Finalize.*\n|"
-                      r"qmpi: layer \d+ \(\w+\) has found functions below it by dlsym: .*\n"
+                      r"qmpi: layer \d+ \(\w+\) looked up functions of the layers below with dlsym: .*\n"
                       r"qmpi:   \w+: .*\n")
 
 

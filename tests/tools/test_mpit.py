@@ -114,7 +114,7 @@ def test_variables_of_communicators_are_read_for_the_world(tmp_path):
 def test_what_must_be_started_counts_from_the_end_of_mpi_init(tmp_path):
     _, pvars, _ = listed(tmp_path, "mpit,at=init:publisher")
     assert pvars["qmpi.publisher.calls"]["value"] is None
-    assert pvars["qmpi.publisher.calls"]["reason"] == "it counts from when it is started"
+    assert pvars["qmpi.publisher.calls"]["reason"] == "it counts only from its start"
     _, pvars, _ = listed(tmp_path, "mpit,at=finalize:publisher")
     assert pvars["qmpi.publisher.calls"]["value"] == 0
 
@@ -254,7 +254,7 @@ def test_numbers_have_a_decimal_point_whatever_the_programs_locale(tmp_path, com
 def test_a_pattern_that_nothing_matches_is_said(tmp_path):
     result = run("mpit,at=never,csv=s.csv,pvars=qmpi.*Init;nothing*:count", cwd=tmp_path)
     assert [line for line in result.messages if "nothing" in line] == [
-        "mpit (layer 1): pvars=: no performance variable is called 'nothing*'"]
+        "mpit (layer 1): pvars=: no performance variable is named 'nothing*'"]
 
 
 @pytest.mark.skipif(not OPEN_MPI, reason="all variables of this MPI can be read")
@@ -265,8 +265,8 @@ def test_open_mpis_own_variables_are_sampled_by_their_whole_names(tmp_path, at):
     assert {row["variable"] for row in sampled(tmp_path / "s.csv")} == set(names)
     result = run(f"mpit,at={at},csv=s.csv,pvars=pml_ob1_*", cwd=tmp_path)
     assert sampled(tmp_path / "s.csv") == []
-    assert ("  hint: `qmpi vars -t TOOLS` lists them; this MPI library's own need "
-            "their whole names") in result.messages
+    assert ("  hint: `qmpi vars -t TOOLS` lists them; give the full names of the MPI "
+            "library's own variables") in result.messages
 
 
 @pytest.mark.parametrize("option", ["csv=/no/such/folder/x", "output=/no/such/folder/x"])
@@ -295,22 +295,22 @@ def test_a_control_variable_is_set_before_mpi_is_initialised(tmp_path, setting, 
 
 
 @pytest.mark.parametrize("setting,message", [
-    ("nope=1", "no such control variable"),
-    ("=1", "no such control variable"),
+    ("nope=1", "unknown control variable"),
+    ("=1", "unknown control variable"),
     ("qmpi.stack=x", "it is read-only (scope constant)"),
     ("qmpi.publisher.readonly=1", "it is read-only (scope readonly)"),
-    ("qmpi.publisher.locked=1", "it cannot be set before MPI is initialised"),
-    ("qmpi.publisher.limit=many", "'many' is no MPI_INT"),
-    ("qmpi.publisher.limit=2147483648", "'2147483648' is no MPI_INT"),
+    ("qmpi.publisher.locked=1", "it cannot be set before MPI is initialized"),
+    ("qmpi.publisher.limit=many", "'many' is not a valid MPI_INT"),
+    ("qmpi.publisher.limit=2147483648", "'2147483648' is not a valid MPI_INT"),
     ("qmpi.publisher.limit=1 2", "it takes 1 value"),
     ("qmpi.publisher.limit=", "it takes 1 value"),
-    ("qmpi.publisher.raw.small=-1", "'-1' is no MPI_UNSIGNED"),
-    ("qmpi.publisher.raw.real=1.5x", "'1.5x' is no MPI_DOUBLE"),
+    ("qmpi.publisher.raw.small=-1", "'-1' is not a valid MPI_UNSIGNED"),
+    ("qmpi.publisher.raw.real=1.5x", "'1.5x' is not a valid MPI_DOUBLE"),
     ("qmpi.publisher.raw.array=1 2 3", "it takes 4 values"),
     ("qmpi.publisher.text=sixteen letters.", "the text is too long"),
-    ("qmpi.publisher.raw.state=asleep", "'asleep' is none of its values"),
-    ("qmpi.publisher.raw.state=1", "'1' is none of its values"),
-    ("qmpi.publisher.raw.level=9223372036854775807", "its owner does not take this value"),
+    ("qmpi.publisher.raw.state=asleep", "'asleep' is not one of its values"),
+    ("qmpi.publisher.raw.state=1", "'1' is not one of its values"),
+    ("qmpi.publisher.raw.level=9223372036854775807", "its owner rejects this value"),
 ])
 def test_what_cannot_be_set_is_said_once_and_the_run_stops(setting, message):
     result = run(f"mpit,at=never,set.{setting}:publisher", ranks=2)
@@ -329,14 +329,14 @@ def test_the_programs_own_wrappers_cannot_be_switched_off():
 
 def test_the_values_of_an_enumeration_are_named():
     result = run("mpit,set.qmpi.publisher.raw.state=asleep:publisher")
-    assert "  hint: they are idle (0), busy (5), lost (-1)" in result.messages
+    assert "  hint: use one of idle (0), busy (5), lost (-1)" in result.messages
 
 
 def test_with_skip_the_run_goes_on_without_the_setting():
     result = run("mpit,at=never,set.nope=1,set.qmpi.count.enabled=0:count",
                  env={"QMPI_ON_ERROR": "skip"})
     assert result.returncode == 0
-    assert "  the run goes on without this setting (QMPI_ON_ERROR=skip)" in result.messages
+    assert "  the run continues without this setting (QMPI_ON_ERROR=skip)" in result.messages
 
 
 def test_a_layer_above_is_switched_off_before_it_counts():
@@ -352,9 +352,9 @@ def test_a_layer_above_is_switched_off_before_it_counts():
 @pytest.mark.parametrize("options,message", [
     ("at=sometimes", "give init, finalize or never"),
     ("format=xml", "give table or json"),
-    ("pvars=*", "name one with csv=FILE"),
+    ("pvars=*", "name a file with csv=FILE"),
     ("csv=x%q", "%r %p %t %h"),
-    ("output=x,csv=x", "two names"),
+    ("output=x,csv=x", "different names"),
     ("nonsense=1", "set.*"),
 ])
 def test_options_that_make_no_sense_are_refused(options, message):

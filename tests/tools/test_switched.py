@@ -171,7 +171,7 @@ def test_a_process_whose_sessions_are_finalized_reports_for_itself_without_compl
     assert own["ending"] == "MPI_Session_finalize" and calls(own)["MPI_Session_finalize"] == 1
     at = clocks(result)
     assert own["application"]["sum"] <= (at["end"] - at["begin"]) / SLOWER  # what comes after MPI is not in it
-    assert "rank 0 alone, which reported for itself" in report(tmp_path / "out.json.0")
+    assert "rank 0 alone, which reported separately" in report(tmp_path / "out.json.0")
 
 
 @needs_sessions
@@ -181,7 +181,7 @@ def test_where_no_file_is_named_it_says_only_what_it_has_and_where(tmp_path):
     assert result.returncode == 0 and names(tmp_path) == ["qmpi-profile.0.json"]
     heads = [line for line in result.messages if "(layer" in line]
     assert sorted(heads) == ["count (layer 1): MPI calls of rank 0 alone",
-                             "profile (layer 2): rank 0: what it has is in qmpi-profile.0.json"]
+                             "profile (layer 2): rank 0: its data is in qmpi-profile.0.json"]
 
 
 @needs_sessions

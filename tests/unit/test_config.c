@@ -147,11 +147,11 @@ static void a_quoted_name_is_taken_as_it_is(void **state)
 static void a_stack_on_one_line_is_wrong(void **state)
 {
     (void)state;
-    assert_tool_problem("a:b", 1, "more than a tool's name");
-    assert_tool_problem("\n/a.so,b", 2, "more than a tool's name");
-    assert_tool_problem("a b", 1, "more than a tool's name");
-    assert_tool_problem("a \"b\"", 1, "more than a tool's name");
-    assert_tool_problem("\"\"", 1, "without a name");
+    assert_tool_problem("a:b", 1, "unexpected text after the name of the tool");
+    assert_tool_problem("\n/a.so,b", 2, "unexpected text after the name of the tool");
+    assert_tool_problem("a b", 1, "unexpected text after the name of the tool");
+    assert_tool_problem("a \"b\"", 1, "unexpected text after the name of the tool");
+    assert_tool_problem("\"\"", 1, "has no name");
 }
 
 /* ---- Options ------------------------------------------------------------------------------------
@@ -207,11 +207,11 @@ static void an_option_that_is_wrong_is_its_tools_problem(void **state)
     assert_tool_problem("a\n  = v\n", 2, "key = value");
     assert_tool_problem("a\n  k # = v\n", 2, "key = value");
     assert_tool_problem("a\n  k = 1\n  k = 2\n", 3, "'k' is given twice");
-    assert_tool_problem("a\n  k = \"v\n", 2, "not closed");
-    assert_tool_problem("a\n  k = \"v\\\n", 2, "escapes nothing");
-    assert_tool_problem("a\n  k = \"\\n\"\n", 2, "escapes nothing");
-    assert_tool_problem("a\n  k = \"v\" w\n", 2, "behind the closing quote");
-    assert_tool_problem("a\n  k = \"v\"#w\n", 2, "behind the closing quote");
+    assert_tool_problem("a\n  k = \"v\n", 2, "closing quote is missing");
+    assert_tool_problem("a\n  k = \"v\\\n", 2, "invalid escape");
+    assert_tool_problem("a\n  k = \"\\n\"\n", 2, "invalid escape");
+    assert_tool_problem("a\n  k = \"v\" w\n", 2, "after the closing quote");
+    assert_tool_problem("a\n  k = \"v\"#w\n", 2, "after the closing quote");
     assert_string_equal(tool(0)->text, "k = \"v\"#w");
 }
 
@@ -272,12 +272,12 @@ static void a_setting_that_is_wrong_is_a_lines_problem(void **state)
 {
     (void)state;
     assert_line_problem("colour = red\n", 1, "tool-path, on-error, debug, internal");
-    assert_line_problem("count output = x\n", 1, "'count output' is not a setting");
-    assert_line_problem("on-error = maybe\n", 1, "'on-error' cannot be 'maybe'");
+    assert_line_problem("count output = x\n", 1, "unknown setting 'count output'");
+    assert_line_problem("on-error = maybe\n", 1, "invalid value for 'on-error': 'maybe'");
     assert_line_problem("internal = yes\n", 1, "0 or 1");
     assert_line_problem("debug = load\n\ndebug = find\n", 3, "first in line 1");
     assert_line_problem("= v\n", 1, "key = value");
-    assert_line_problem("debug = \"x\n", 1, "not closed");
+    assert_line_problem("debug = \"x\n", 1, "closing quote is missing");
 }
 
 /* ---- Texts that are none ------------------------------------------------------------------------

@@ -247,7 +247,7 @@ static void unknown_topics_are_reported_and_the_known_ones_traced(void **state)
     assert_non_null(strstr(text, "unknown topic 'chains'"));
     assert_null(strstr(text, "unknown topic 'load'"));
     assert_null(strstr(text, "unknown topic ''"));
-    assert_non_null(strstr(text, "parse, find, load, base, chain and all"));
+    assert_non_null(strstr(text, "parse, find, load, base, chain or all"));
     assert_true(qmpi_debugs(QMPI_TOPIC_LOAD));
     assert_true(qmpi_debugs(QMPI_TOPIC_CHAIN));
     assert_false(qmpi_debugs(QMPI_TOPIC_PARSE));

@@ -153,7 +153,7 @@ static void a_backslash_at_the_end_is_wrong(void **state)
 static void a_backslash_before_another_character_is_wrong(void **state)
 {
     (void)state;
-    assert_says(problem_of("a\\n"), "\\n is no escape");
+    assert_says(problem_of("a\\n"), "'\\n' is not an escape");
     assert_says(problem_of("a,k=\\ "), "hint:");
 }
 
@@ -247,7 +247,7 @@ static void options_of_ours_that_are_wrong_say_what_is_right(void **state)
     assert_non_null(strstr(problem_of("a,@nonesuch=1"), "@preload"));
     assert_non_null(strstr(problem_of("a,@=1"), "'@'"));
     assert_non_null(
-        strstr(problem_of("a,@preload=never"), "'never'\nhint: its values are yes, no"));
+        strstr(problem_of("a,@preload=never"), "'never'\nhint: use one of yes, no"));
     assert_non_null(strstr(problem_of("a,@preload=no,@preload=yes"), "'@preload' is given twice"));
 }
 

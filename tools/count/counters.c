@@ -28,7 +28,7 @@ struct counters_table *counters_add_table(int tool_id)
             continue;
         thread->tables[tool_id] = table;
     } else if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
-        qmpi_printf("count: out of memory: calls of a thread are not counted");
+        qmpi_printf("count: out of memory: the calls of a thread are not counted");
     }
     return table;
 }

@@ -57,8 +57,8 @@ static bool publish(int tool_id)
 static void publish_or_say(int tool_id)
 {
     if (!publish(tool_id) && qmpi_is_reporting_process())
-        qmpi_printf("count (layer %d): libqmpi does not take its variables\n"
-                    "  hint: use the count.so that came with it",
+        qmpi_printf("count (layer %d): libqmpi rejects its variables\n  hint: use the count.so "
+                    "that is part of this qmpi",
                     tool_id);
 }
 

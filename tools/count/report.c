@@ -89,7 +89,7 @@ bool count_report_json(const struct count_summary *summary, int tool_id, const c
     errno = 0;
     const bool written = json_dump_file(root, file, JSON_INDENT(2)) == 0;
     if (!written)
-        qmpi_printf("count (layer %d): cannot write %s: %s\n  the table follows instead", tool_id,
+        qmpi_printf("count (layer %d): cannot write %s: %s\n  printing the table instead", tool_id,
                     file, errno ? strerror(errno) : "out of memory");
     json_decref(root);
     return written;

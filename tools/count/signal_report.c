@@ -122,7 +122,7 @@ void count_signal_report(int tool_id, int rank, const char *file, const char *si
         put(&out, "qmpi: count (layer ");
         put_number(&out, (unsigned)tool_id, 0, "): cannot write ");
         put(&out, file);
-        put(&out, "\nqmpi:   the table follows instead\n");
+        put(&out, "\nqmpi:   printing the table instead\n");
     }
     if (!written) {
         put_table(&out, tool_id, rank, count, signal);

@@ -161,8 +161,8 @@ static void init(int tool_id)
     if (rule->period)
         tool_clock_start();
     if (observe(rule) != MPI_SUCCESS) {
-        QMPIX_Tool_fail(tool_id, "libqmpi takes no observer\nhint: use the delay.so that came "
-                                 "with it");
+        QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
+                                 "delay.so that is part of this qmpi");
         return;
     }
     publish_lazily(rule);
@@ -196,7 +196,7 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "delays chosen calls or makes them fail, to test programs and tools",
+        .description = "delays selected calls or makes them fail, to test programs and tools",
         .version = QMPI_VERSION,
         .options = rule_options,
     };

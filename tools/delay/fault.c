@@ -82,10 +82,10 @@ static struct fault take(void)
 static void say_last(const struct fault *fault)
 {
     const struct rule *rule = fault->rule;
-    qmpi_printf("delay (layer %d): rank %d: call %llu of %s is made to fail, and its error handler "
-                "ends the job",
+    qmpi_printf("delay (layer %d): rank %d: call %llu of %s reports an error, and the error "
+                "handler ends the job",
                 rule->tool_id, rule->rank, (unsigned long long)fault->n,
-                rule->count_each ? fault->function->name : "the chosen functions");
+                rule->count_each ? fault->function->name : "the selected functions");
 }
 
 /* Reports the error as MPI does: the handler first, then the code, if it returns. */

@@ -107,9 +107,9 @@ static char *apply_all(const char *list, unsigned char does[MPI_LAST_FUNC])
         const bool found = !*word || apply(word, in, does) > 0;
         char *problem = NULL;
         if (!found)
-            problem = qmpi_message("functions=: no function of this MPI is '%.100s'\nhint: `qmpi "
-                                   "functions` lists them; patterns such as MPI_*send and groups "
-                                   "such as collective or point-to-point work too",
+            problem = qmpi_message("functions=: '%.100s' matches no function of this MPI\n"
+                                   "hint: give names that `qmpi functions` lists, patterns such as "
+                                   "MPI_*send, or groups such as collective or point-to-point",
                                    word);
         free(word);
         if (problem)
@@ -130,8 +130,8 @@ char *choose_functions(const char *list, bool fails, unsigned char does[MPI_LAST
         acting++;
         const bool named = does[number] & RULE_NAMED;
         if (fails && named && !can_fail(function))
-            problem = qmpi_message("%s cannot be failed, only delayed\nhint: take it out of "
-                                   "functions=, or leave error= out",
+            problem = qmpi_message("%s can be delayed, but cannot fail\n"
+                                   "hint: remove it from functions=, or remove error=",
                                    function->name);
         if (fails && can_fail(function) && (named || !is_among(function->name, reserved))) {
             does[number] |= RULE_FAILS;
@@ -139,8 +139,8 @@ char *choose_functions(const char *list, bool fails, unsigned char does[MPI_LAST
         }
     }
     if (!problem && (!acting || (fails && !failing)))
-        problem = qmpi_message("functions= leaves no function to %s\nhint: name some, or leave the "
-                               "option out for all",
+        problem = qmpi_message("functions= selects no function to %s\n"
+                               "hint: name some functions, or remove the option to select all",
                                acting ? "fail" : "act on");
     return problem;
 }

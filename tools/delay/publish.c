@@ -29,8 +29,8 @@ static bool publish(struct rule *rule)
     } counters[] = {
         {"acted", "Calls that were delayed or failed", &rule->acted},
         {"delayed", "Calls that were delayed", &rule->delayed},
-        {"failed", "Calls that were made to report an error", &rule->failed},
-        {"detours", "Detours of noise", &rule->detours},
+        {"failed", "Calls that reported an injected error", &rule->failed},
+        {"detours", "Detours caused by noise", &rule->detours},
     };
     QMPIX_Pvar pvar = {
         .size = sizeof pvar,
@@ -46,7 +46,7 @@ static bool publish(struct rule *rule)
             return false;
     }
     pvar.name = "time";
-    pvar.description = "Seconds added, by delays and detours";
+    pvar.description = "Seconds added by delays and detours";
     pvar.var_class = MPI_T_PVAR_CLASS_TIMER;
     pvar.datatype = MPI_DOUBLE;
     pvar.address = NULL;
@@ -58,8 +58,8 @@ static bool publish(struct rule *rule)
 static void publish_or_say(int tool_id)
 {
     if (!publish(published[tool_id]))
-        qmpi_printf("delay (layer %d): libqmpi does not take its variables\n"
-                    "  hint: use the delay.so that came with it",
+        qmpi_printf("delay (layer %d): libqmpi rejects its variables\n  hint: use the delay.so "
+                    "that is part of this qmpi",
                     tool_id);
 }
 

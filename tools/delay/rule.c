@@ -9,20 +9,20 @@
 #include <string.h>
 
 const QMPIX_Tool_option rule_options[] = {
-    {"functions", NULL, "calls to act on: NAME, GLOB or group, !… to leave out; `;` between them"},
-    {"ranks", NULL, "only in these ranks: 0;4-7;10-;every 2"},
-    {"calls", NULL, "only the n-th calls, from 1: 3;10-20;100-;every 5"},
-    {"count", "function", "what calls= counts: function (each by itself) or all (together)"},
-    {"probability", "1", "of acting on a call, 0 to 1"},
-    {"seed", "1", "of everything random: a whole number"},
-    {"before", NULL, "delay before the call: 20us, 10us-50us or exp 20us; ns, us, ms, s"},
+    {"functions", NULL, "calls to act on: NAME, GLOB or group; !… excludes; separate with `;`"},
+    {"ranks", NULL, "only on these ranks: 0;4-7;10-;every 2"},
+    {"calls", NULL, "only the n-th calls, counted from 1: 3;10-20;100-;every 5"},
+    {"count", "function", "what calls= counts: function (each separately) or all (together)"},
+    {"probability", "1", "probability of acting on a call, 0 to 1"},
+    {"seed", "1", "seed of all random choices: a whole number"},
+    {"before", NULL, "delay before the call: 20us, 10us-50us or exp 20us; units ns, us, ms, s"},
     {"after", NULL, "delay after the call, likewise"},
     {"noise", NULL, "detours outside MPI: 50us/1ms; 50us/random 1ms"},
-    {"wait", "busy", "how to wait: busy or sleep"},
+    {"wait", "busy", "how to delay: busy or sleep"},
     {"error", NULL,
      "report this error instead of carrying out the call: MPI_ERR_OTHER or a number"},
-    {"carry-out", "no", "yes: carry the call out, then report the error"},
-    {"report", "no", "yes: say at the end what was done"},
+    {"carry-out", "no", "yes: carry out the call, then report the error"},
+    {"report", "no", "yes: print a summary at exit"},
     {NULL, NULL, NULL},
 };
 
@@ -30,13 +30,15 @@ static const char duration_hint[] =
     "give a time such as 20us, a range such as 10us-50us, or a mean such as exp 20us; units are "
     "ns, us, ms and s";
 static const char noise_hint[] =
-    "give the length of a detour and the time from one to the next: 50us/1ms, or 50us/random 1ms";
+    "give the length of a detour and the interval between detours: 50us/1ms, or 50us/random 1ms";
 static const char set_hint[] =
-    "give numbers, ranges and steps with ; between them, such as 3;10-20;100-;every 5";
+    "give numbers, ranges and steps separated by ;, such as 3;10-20;100-;every 5";
 
 static char *refuse(const char *key, const char *value, const char *hint)
 {
-    return qmpi_message("%s=%.100s is not what the option takes\nhint: %s", key, value, hint);
+    return qmpi_message("invalid value %s=%.100s\n"
+                        "hint: %s",
+                        key, value, hint);
 }
 
 static const char *option(const struct rule *rule, const char *key)
@@ -106,15 +108,17 @@ static char *read_error(struct rule *rule)
     if (!value || choose_error(value, &rule->error))
         return NULL;
     return refuse("error", value,
-                  "give an error class of this MPI, such as MPI_ERR_OTHER, or the number of one");
+                  "give an error class of this MPI, such as MPI_ERR_OTHER, or its number");
 }
 
 static char *check(const struct rule *rule)
 {
     if (!option(rule, "before") && !option(rule, "after") && !rule->period && !rule->error)
-        return qmpi_copy("no option says what to do\nhint: give before=, after=, noise= or error=");
+        return qmpi_copy("the options specify no action\n"
+                         "hint: give before=, after=, noise= or error=");
     if (rule->carry_out && !rule->error)
-        return qmpi_copy("carry-out=yes without an error to report\nhint: name one with error=");
+        return qmpi_copy("carry-out=yes requires an error to report\n"
+                         "hint: name an error with error=");
     return NULL;
 }
 

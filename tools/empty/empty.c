@@ -35,7 +35,7 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "intercepts every function and passes it on: what a layer costs",
+        .description = "intercepts every function and does nothing else: shows the cost of a layer",
         .version = QMPI_VERSION,
     };
     QMPI_Register_tool_name("empty", init);

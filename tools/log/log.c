@@ -188,8 +188,8 @@ static void init(int tool_id)
         return;
     sink_make(&layer->sink, tool_id, layer->options.output, rank);
     if (output_is_taken(layer)) {
-        QMPIX_Tool_fail(tool_id, "another layer of log writes the same file\nhint: put %t (the "
-                                 "layer's number) into output=");
+        QMPIX_Tool_fail(tool_id, "another layer of log writes to the same file\n"
+                                 "hint: put %t (the number of the layer) into output=");
         return;
     }
     objects_make(&layer->objects);
@@ -204,8 +204,8 @@ static void init(int tool_id)
     if (layer->options.caller && !qmpi_getenv("QMPI_CHECK"))
         sites_start();
     if (!observe(layer)) {
-        QMPIX_Tool_fail(tool_id, "libqmpi takes no observer of this tool's kind\nhint: use the "
-                                 "log.so that came with it");
+        QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
+                                 "log.so that is part of this qmpi");
         return;
     }
     QMPIX_Register_stack_changed(tool_id, stack_changed);
@@ -218,7 +218,7 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "a line for each MPI call: arguments in words, result, time",
+        .description = "writes a line for each MPI call: arguments in words, result, time",
         .version = QMPI_VERSION,
         .options = log_options,
     };

@@ -11,27 +11,30 @@
 #include <string.h>
 
 const QMPIX_Tool_option log_options[] = {
-    {"functions", NULL, "only these: NAME, GLOB or group, !ITEM takes away: ITEM[;ITEM...]"},
-    {"ranks", NULL, "only these ranks: N or N-M[;...]"},
-    {"min-size", NULL, "only calls that send or receive so many bytes (k, M, G)"},
-    {"max-size", NULL, "only calls that send or receive at most so many bytes (k, M, G)"},
-    {"errors", "no", "only: calls that fail alone"},
-    {"min-time", NULL, "only calls that take so long: 10us, 5ms, 1s"},
-    {"enter", "no", "yes: a line also when a call begins"},
-    {"stuck", NULL, "a line for each call that has not returned after so long: 10s"},
-    {"output", NULL, "write to this file instead of stderr, one for each rank (%r %p %t %h)"},
-    {"time", "offset", "offset since the start, clock or none"},
-    {"caller", "no", "yes: where the call is in the program"},
-    {"args", "yes", "no: without arguments"},
-    {"array", "8", "elements of an array that are shown; 0: all"},
-    {"strings", "64", "characters of a string that are shown; 0: all"},
+    {"functions", NULL,
+     "log only these functions: NAME, GLOB or group; !ITEM excludes: ITEM[;ITEM...]"},
+    {"ranks", NULL, "log only these ranks: N or N-M[;...]"},
+    {"min-size", NULL, "log only calls that send or receive at least this many bytes (k, M, G)"},
+    {"max-size", NULL, "log only calls that send or receive at most this many bytes (k, M, G)"},
+    {"errors", "no", "only: log only calls that fail"},
+    {"min-time", NULL, "log only calls that take at least this long: 10us, 5ms, 1s"},
+    {"enter", "no", "yes: also write a line when a call starts"},
+    {"stuck", NULL, "write a line for each call that has not returned after this time: 10s"},
+    {"output", NULL, "write to this file instead of stderr, one per rank (%r %p %t %h)"},
+    {"time", "offset", "time of a line: offset since the start, clock or none"},
+    {"caller", "no", "yes: show the calling location in the program"},
+    {"args", "yes", "no: do not show arguments"},
+    {"array", "8", "number of array elements to show; 0: all"},
+    {"strings", "64", "number of string characters to show; 0: all"},
     {NULL, NULL, NULL},
 };
 
 static bool fail(int tool_id, const char *key, const char *value, const char *hint)
 {
     char *shown = qmpi_shorten(value);
-    char *message = qmpi_message("%s=%s is not what the option takes\nhint: %s", key, shown, hint);
+    char *message = qmpi_message("invalid value %s=%s\n"
+                                 "hint: %s",
+                                 key, shown, hint);
     QMPIX_Tool_fail(tool_id, message);
     free(message);
     free(shown);
@@ -140,11 +143,11 @@ static bool read_functions(int tool_id, struct options *options)
     if (QMPIX_Tool_get_option(tool_id, "functions", &value) != MPI_SUCCESS ||
         !(wrong = choose_functions(value, options->chosen)))
         return true;
-    return fail_item(tool_id, "functions", wrong, "no function or group of this MPI",
+    return fail_item(tool_id, "functions", wrong, "not a function or group of this MPI",
                      "give names as `qmpi functions` lists them, patterns such as MPI_I*, or "
                      "point-to-point, completion, collective, one-sided, io, datatype, "
                      "communicator, group, topology, environment, info, process, "
-                     "tool-information; with ; between them");
+                     "tool-information; separate them with ;");
 }
 
 static bool read_ranks(int tool_id, struct options *options)
@@ -154,7 +157,7 @@ static bool read_ranks(int tool_id, struct options *options)
     if (QMPIX_Tool_get_option(tool_id, "ranks", &value) != MPI_SUCCESS ||
         !(wrong = choose_ranks(value, &options->ranks)))
         return true;
-    return fail_item(tool_id, "ranks", wrong, "no rank", "give ranks as in 0;2;4-7");
+    return fail_item(tool_id, "ranks", wrong, "not a rank", "give ranks as in 0;2;4-7");
 }
 
 static bool read_output(int tool_id, struct options *options)
@@ -163,8 +166,9 @@ static bool read_output(int tool_id, struct options *options)
         return true;
     char *name = *options->output ? tool_file_name(options->output, tool_id, 0) : NULL;
     if (!name)
-        return fail(tool_id, "output", options->output,
-                    "give a file name; %r %p %t %h in it are replaced, and %% is a percent sign");
+        return fail(
+            tool_id, "output", options->output,
+            "give a file name; %r %p %t %h are placeholders, and %% is a percent sign");
     free(name);
     return true;
 }

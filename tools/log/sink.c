@@ -59,8 +59,8 @@ static void open_file(struct sink *sink, bool may_print)
     if (descriptor >= 0)
         sink->descriptor = descriptor;
     else if (sink->path && may_print)
-        qmpi_printf("log (layer %d): cannot write %s: %s\n  its lines follow here instead\n"
-                    "  hint: name a file that can be written with output=FILE",
+        qmpi_printf("log (layer %d): cannot write %s: %s\n  writing its lines to stderr instead\n"
+                    "  hint: use output=FILE to name a file that can be written",
                     sink->tool_id, sink->path, strerror(errno));
     sink->is_pipe =
         !fstat(sink->descriptor, &status) && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));

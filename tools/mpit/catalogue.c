@@ -41,12 +41,12 @@ static const char *read_cvar(int tool_id, struct variable *variable, bool has_wo
     MPI_T_cvar_handle handle;
     const bool bound = variable->bind != MPI_T_BIND_NO_OBJECT;
     if (!variable->type)
-        return "its datatype is none of MPI_T's";
+        return "its datatype is not one of MPI_T's";
     if (bound && (variable->bind != MPI_T_BIND_MPI_COMM || !has_world))
         return "it is bound to an object";
     if (CALL_NEXT(tool_id, T_cvar_handle_alloc, MPI_T_CVAR_HANDLE_ALLOC_T, variable->index,
                   bound ? &world : NULL, &handle, &variable->count) != MPI_SUCCESS)
-        return "it gives no handle";
+        return "no handle can be allocated";
     variable->data = value_room(variable->type, variable->count);
     const int result =
         CALL_NEXT(tool_id, T_cvar_read, MPI_T_CVAR_READ_T, handle, (void *)variable->data);
@@ -58,11 +58,12 @@ static const char *read_cvar(int tool_id, struct variable *variable, bool has_wo
 static const char *recall(struct variable *variable, const struct early_value *value)
 {
     if (!variable->type)
-        return "its datatype is none of MPI_T's";
+        return "its datatype is not one of MPI_T's";
     if (variable->bind != MPI_T_BIND_NO_OBJECT)
         return "it is bound to an object";
     if (!value->data)
-        return "its part of MPI may have gone, and it was not there before MPI was initialised";
+        return "its part of MPI may no longer exist, and it did not exist before MPI was "
+               "initialized";
     variable->count = value->count;
     variable->data = value_room(variable->type, value->count);
     memcpy(variable->data, value->data, variable->type->size * (size_t)value->count);
@@ -122,9 +123,9 @@ static const char *read_pvar(const struct reader *reader, MPI_T_pvar_session ses
         return variable->data ? NULL : "it cannot be read";
     }
     if (has_past_only(variable))
-        return "it counts from when it is started";
+        return "it counts only from its start";
     if (!early_allows(reader->early, variable->name, variable->var_class, reader->patterns))
-        return "its part of MPI may not be in use: ask for it by its whole name";
+        return "its part of MPI may not be in use: request it by its full name";
     return read_new(reader->tool_id, session, variable, reader->has_world);
 }
 

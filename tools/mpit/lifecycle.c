@@ -50,7 +50,7 @@ static void save_list(const struct layer *layer, const struct list *list)
     const bool written = stream && write_list(stream, layer, list);
     if (!stream || fclose(stream) || !written)
         qmpi_printf("mpit (layer %d): cannot write %s: %s\n"
-                    "  hint: give output= a file in a folder that can be written to",
+                    "  hint: give output= a file in a directory that you can write to",
                     layer->tool_id, name ? name : layer->output, strerror(errno));
     free(name);
 }

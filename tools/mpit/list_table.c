@@ -118,8 +118,8 @@ void list_table(FILE *stream, const struct list *list)
             list->tool_id, all->cvar_count, all->pvar_count, all->category_count,
             !strcmp(list->moment, "init") ? "Init" : "Finalize", list->rank);
     if (all->early)
-        fprintf(stream, "values of the MPI library's control variables are those from before "
-                        "MPI was initialised, for some have gone since\n");
+        fprintf(stream, "the values of the MPI library's control variables are from before MPI was "
+                        "initialized, because some no longer exist\n");
     print_variables(stream, list, "control variables", all->cvars, all->cvar_count, false);
     print_variables(stream, list, "performance variables", all->pvars, all->pvar_count, true);
     print_categories(stream, list);

@@ -7,13 +7,13 @@
 #include <string.h>
 
 const QMPIX_Tool_option options_known[] = {
-    {"at", "finalize", "when variables are listed: init, finalize or never"},
-    {"format", "table", "of the list: table or json"},
-    {"output", NULL, "list into this file instead of to stderr (%r %p %t %h); -: to stdout"},
-    {"show", NULL, "list these names only: GLOB[;GLOB...]"},
+    {"at", "finalize", "when to list variables: init, finalize or never"},
+    {"format", "table", "format of the list: table or json"},
+    {"output", NULL, "write the list to this file instead of stderr (%r %p %t %h); -: to stdout"},
+    {"show", NULL, "list only these names: GLOB[;GLOB...]"},
     {"csv", NULL, "sample performance variables into this file (%r %p %t %h)"},
-    {"pvars", NULL, "sample these names only: GLOB[;GLOB...]"},
-    {"set.*", NULL, "set.NAME=VALUE sets a control variable before MPI is initialised"},
+    {"pvars", NULL, "sample only these names: GLOB[;GLOB...]"},
+    {"set.*", NULL, "set.NAME=VALUE sets a control variable before MPI is initialized"},
     {NULL, NULL, NULL},
 };
 
@@ -24,7 +24,8 @@ static bool read_files(struct layer *layer)
         !tool_option_file(tool_id, "csv", &layer->csv))
         return false;
     if (layer->output && layer->csv && !strcmp(layer->output, layer->csv)) {
-        QMPIX_Tool_fail(tool_id, "output= and csv= name the same file\nhint: give them two names");
+        QMPIX_Tool_fail(tool_id,
+                        "output= and csv= name the same file\nhint: give them different names");
         return false;
     }
     const bool is_stdout = layer->output && !strcmp(layer->output, "-");
@@ -47,8 +48,8 @@ bool options_read(struct layer *layer)
     QMPIX_Tool_get_option(tool_id, "show", &layer->patterns);
     QMPIX_Tool_get_option(tool_id, "pvars", &layer->globs);
     if (layer->globs && !layer->csv) {
-        QMPIX_Tool_fail(tool_id, "pvars= chooses what goes into a CSV file, but none is named\n"
-                                 "hint: name one with csv=FILE");
+        QMPIX_Tool_fail(tool_id, "pvars= selects variables for a CSV file, but no file is named\n"
+                                 "hint: name a file with csv=FILE");
         return false;
     }
     return true;

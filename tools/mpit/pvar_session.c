@@ -14,12 +14,12 @@ const char *watch_open(int tool_id, MPI_T_pvar_session session, const struct var
     MPI_Comm world = MPI_COMM_WORLD;
     const bool bound = variable->bind != MPI_T_BIND_NO_OBJECT;
     if (!variable->type)
-        return "its datatype is none of MPI_T's";
+        return "its datatype is not one of MPI_T's";
     if (bound && (variable->bind != MPI_T_BIND_MPI_COMM || !has_world))
         return "it is bound to an object";
     const int result = CALL_NEXT(tool_id, T_pvar_handle_alloc, MPI_T_PVAR_HANDLE_ALLOC_T, session,
                                  variable->index, bound ? &world : NULL, handle, count);
-    return result == MPI_SUCCESS ? NULL : "it gives no handle";
+    return result == MPI_SUCCESS ? NULL : "no handle can be allocated";
 }
 
 static void follow(struct watch *watch, const struct variable *variable)

@@ -32,7 +32,7 @@ static bool wants(void *data, const struct variable *variable)
 static void say_unwritten(struct samples *samples)
 {
     qmpi_printf("mpit (layer %d): cannot write %s: %s\n"
-                "  hint: give csv= a file in a folder that can be written to",
+                "  hint: give csv= a file in a directory that you can write to",
                 samples->tool_id, samples->file, strerror(errno));
     if (samples->stream)
         fclose(samples->stream);
@@ -126,11 +126,12 @@ static void say_unmatched(const struct samples *samples)
         const size_t length = strcspn(globs, ";");
         char *glob = qmpi_copy_part(globs, length);
         if (*glob && !is_matched(&samples->watch, glob))
-            qmpi_printf("mpit (layer %d): pvars=: no performance variable is called '%s'\n"
+            qmpi_printf("mpit (layer %d): pvars=: no performance variable is named '%s'\n"
                         "  hint: `qmpi vars -t TOOLS` lists them%s",
                         samples->tool_id, glob,
-                        samples->has_left_out ? "; this MPI library's own need their whole names"
-                                              : "");
+                        samples->has_left_out
+                            ? "; give the full names of the MPI library's own variables"
+                            : "");
         free(glob);
         globs += length + (globs[length] == ';');
     }

@@ -55,8 +55,9 @@ static char *read_item(int tool_id, const struct variable *variable, const char 
     char *all =
         list_items(tool_id, variable->enumtype, text, length, (int *)variable->data + i, &found);
     if (!found)
-        problem =
-            qmpi_message("'%.*s' is none of its values\nhint: they are %s", (int)length, text, all);
+        problem = qmpi_message("'%.*s' is not one of its values\n"
+                               "hint: use one of %s",
+                               (int)length, text, all);
     free(all);
     return problem;
 }
@@ -64,7 +65,8 @@ static char *read_item(int tool_id, const struct variable *variable, const char 
 static char *read_text(struct variable *variable, const char *text)
 {
     if (strlen(text) >= (size_t)variable->count)
-        return qmpi_message("the text is too long\nhint: %d characters are what it holds",
+        return qmpi_message("the text is too long\n"
+                            "hint: use at most %d characters",
                             variable->count - 1);
     memcpy(variable->data, text, strlen(text) + 1);
     return NULL;
@@ -83,13 +85,15 @@ static char *read_elements(int tool_id, struct variable *variable, const char *t
         if (is_enum)
             problem = read_item(tool_id, variable, text, length, given);
         else if (!value_parse(variable->type, text, length, variable->data, given))
-            problem = qmpi_message("'%.*s' is no %s\nhint: give a number that fits the type",
+            problem = qmpi_message("'%.*s' is not a valid %s\n"
+                                   "hint: give a number that fits the type",
                                    (int)length, text, variable->type->name);
         text += length;
         text += strspn(text, " ");
     }
     if (!problem && (given < variable->count || *text))
-        problem = qmpi_message("it takes %d value%s\nhint: give so many, with blanks between them",
+        problem = qmpi_message("it takes %d value%s\n"
+                               "hint: give this number of values, separated by blanks",
                                variable->count, variable->count == 1 ? "" : "s");
     return problem;
 }
@@ -100,14 +104,16 @@ static char *read_elements(int tool_id, struct variable *variable, const char *t
 static char *describe_refusal(int result)
 {
     if (result == MPI_T_ERR_CVAR_SET_NEVER)
-        return qmpi_copy("it is read-only\nhint: leave this setting out");
+        return qmpi_copy("it is read-only\n"
+                         "hint: remove this setting");
     if (result == MPI_T_ERR_CVAR_SET_NOT_NOW)
-        return qmpi_copy("it cannot be set before MPI is initialised\nhint: leave this setting "
-                         "out");
+        return qmpi_copy("it cannot be set before MPI is initialized\n"
+                         "hint: remove this setting");
     if (result == MPI_T_ERR_INVALID)
-        return qmpi_copy("its owner does not take this value\nhint: give another one");
-    return qmpi_message("its owner refuses (error %d)\nhint: give another value, or leave this "
-                        "setting out",
+        return qmpi_copy("its owner rejects this value\n"
+                         "hint: give another value");
+    return qmpi_message("its owner rejects the setting (error %d)\n"
+                        "hint: give another value, or remove this setting",
                         result);
 }
 
@@ -136,17 +142,19 @@ static char *set(int tool_id, const char *name, const char *text)
     char *problem = NULL;
     if (CALL_NEXT(tool_id, T_cvar_get_index, MPI_T_CVAR_GET_INDEX_T, name, &index) != MPI_SUCCESS ||
         !catalogue_read_cvar_info(tool_id, index, &variable))
-        return qmpi_copy("no such control variable\nhint: `qmpi vars -t "
-                         "TOOLS` lists them");
+        return qmpi_copy("unknown control variable\n"
+                         "hint: list the variables with `qmpi vars -t TOOLS`");
     if (variable.scope == MPI_T_SCOPE_CONSTANT || variable.scope == MPI_T_SCOPE_READONLY)
-        problem = qmpi_message("it is read-only (scope %s)\nhint: leave this setting out",
+        problem = qmpi_message("it is read-only (scope %s)\n"
+                               "hint: remove this setting",
                                word_of_scope(variable.scope));
     else if (variable.bind != MPI_T_BIND_NO_OBJECT)
-        problem = qmpi_message("it belongs to single MPI objects (%s), of which there are none "
-                               "yet\nhint: leave this setting out",
+        problem = qmpi_message("it is bound to MPI objects (%s), and none exist yet\n"
+                               "hint: remove this setting",
                                word_of_binding(variable.bind));
     else if (!variable.type)
-        problem = qmpi_copy("its datatype is none of MPI_T's\nhint: leave this setting out");
+        problem = qmpi_copy("its datatype is not one of MPI_T's\n"
+                            "hint: remove this setting");
     else
         problem = write_value(tool_id, &variable, text);
     catalogue_clear(&variable);
@@ -166,7 +174,7 @@ static void report(int tool_id, const char *key, const char *value, const char *
         qmpi_printf("mpit (layer %d): %s=%s: %.*s%-s%s%-s", tool_id, key, shown,
                     hint ? (int)(hint - problem) : (int)strlen(problem), problem,
                     hint ? "\n  " : "", hint ? hint + 1 : "",
-                    skips ? "\n  the run goes on without this setting (QMPI_ON_ERROR=skip)" : "");
+                    skips ? "\n  the run continues without this setting (QMPI_ON_ERROR=skip)" : "");
         free(shown);
     }
     if (!skips)

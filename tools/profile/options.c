@@ -12,11 +12,11 @@
 
 const QMPIX_Tool_option profile_options[] = {
     {"output", NULL, "write to this file instead of stderr (%r %p %t %h)"},
-    {"format", "text", "what output= holds: text, json or csv"},
-    {"top", "20", "at most so many rows in each table; 0: all"},
-    {"depth", "1", "frames that make a call site, 1 to 32"},
-    {"sync", "no", "yes: a barrier before each collective, to tell waiting from working"},
-    {"checkpoint", NULL, "seconds after which each process saves what it has, again and again"},
+    {"format", "text", "format of the output file: text, json or csv"},
+    {"top", "20", "maximum number of rows in each table; 0: all"},
+    {"depth", "1", "number of stack frames per call site, 1 to 32"},
+    {"sync", "no", "yes: add a barrier before each collective to separate waiting from working"},
+    {"checkpoint", NULL, "interval in seconds at which each process saves its data"},
     {NULL, NULL, NULL},
 };
 
@@ -46,8 +46,8 @@ static bool read_output(int tool_id, struct options *options)
         return true;
     if (options->format == PROFILE_TEXT)
         return true;
-    QMPIX_Tool_fail(tool_id, "format= says what a file holds, but no file is named; what goes to "
-                             "stderr is the table\nhint: name one with output=FILE");
+    QMPIX_Tool_fail(tool_id, "format= requires a file; only the table can go to stderr\n"
+                             "hint: name a file with output=FILE");
     return false;
 }
 

@@ -140,8 +140,8 @@ static void init(int tool_id)
     modules_program();
     if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS ||
         !publish_lazily(tool_id)) {
-        QMPIX_Tool_fail(tool_id, "libqmpi takes no observer of this tool's kind\nhint: use the "
-                                 "profile.so that came with it");
+        QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
+                                 "profile.so that is part of this qmpi");
         return;
     }
     always_on_functions(tool_id, layer->options.sync);
@@ -156,7 +156,8 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "where MPI time goes: functions, call sites, peers, communicators, regions",
+        .description =
+            "shows where MPI time goes: functions, call sites, peers, communicators, regions",
         .version = QMPI_VERSION,
         .options = profile_options,
     };

@@ -100,7 +100,7 @@ static bool publish_categories(int tool_id)
         const char *name, *description;
     } all[] = {
         {"calls", "Calls by function"},
-        {"bytes", "Bytes that calls moved, by function"},
+        {"bytes", "Bytes moved by calls, by function"},
         {"time", "Time in calls, by function"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -153,8 +153,8 @@ static bool publish(int tool_id)
 static void publish_or_say(int tool_id)
 {
     if (!publish(tool_id))
-        qmpi_printf("profile (layer %d): libqmpi does not take its variables\n"
-                    "  hint: use the profile.so that came with it",
+        qmpi_printf("profile (layer %d): libqmpi rejects its variables\n  hint: use the profile.so "
+                    "that is part of this qmpi",
                     tool_id);
 }
 

@@ -31,7 +31,7 @@ void doctor_set_patience(const char *text, const struct argp_state *state)
     errno = 0;
     const long seconds = strtol(text, &end, 10);
     if (end == text || *end || errno || seconds < 0 || seconds > INT_MAX)
-        cli_misuse(state, "--timeout is a number of seconds, 0 or more, not '%s'", text);
+        cli_misuse(state, "--timeout must be a number of seconds, 0 or more, not '%s'", text);
     doctor_patience = (int)seconds;
 }
 

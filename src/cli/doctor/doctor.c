@@ -23,21 +23,20 @@
 enum { KEY_TOOL_PATH = 256, KEY_TIMEOUT, STATUS_WRONG = 1 };
 
 static const struct argp_option options[] = {
-    {"tools", 't', "STACK", 0, "look at this stack (default: QMPI_TOOLS)", 0},
-    {"config", 'c', "FILE", 0, "a file with a stack and settings (default: QMPI_CONFIG)", 0},
-    {"tool-path", KEY_TOOL_PATH, "FOLDERS", 0,
-     "folders in which tools are sought first (default: QMPI_TOOL_PATH)", 0},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
-     "how long loading tools may take (default: 10; 0: for ever)", 0},
+    {"tools", 't', "STACK", 0, "examine this stack (default: QMPI_TOOLS)", 0},
+    {"config", 'c', "FILE", 0,
+     "configuration file with a stack and settings (default: QMPI_CONFIG)", 0},
+    {"tool-path", KEY_TOOL_PATH, "DIRS", 0,
+     "directories to search for tools first (default: QMPI_TOOL_PATH)", 0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "time limit for loading tools (default: 10; 0: none)",
+     0},
     {0},
 };
 
 static const char doc[] =
-    "Find out what is wrong: the MPI library, the environment, the tools of the stack and why each "
-    "can or cannot be used, and how the program reaches MPI.\vEvery finding that is wrong comes "
-    "with a hint. The exit status is 0 if no problem was found, 1 if one was found, and 2 for "
-    "an "
-    "error of use.\n"
+    "Diagnose the MPI library, the environment, the tools of the stack, and how the program calls "
+    "MPI.\vEach problem is printed with a hint. The exit status is 0 if no problems were found, 1 "
+    "if problems were found, and 2 after a usage error.\n"
     "\n"
     "  qmpi doctor -t profile:libmpiP.so -- ./app";
 
@@ -74,15 +73,16 @@ static void look_at_library(void)
     const char *library = cli_library_path();
     const char *tools = cli_tools_folder();
     if (qmpi_loadable_path_obstacle(library))
-        doctor_wrong("%s cannot be preloaded: the dynamic loader takes no path with %s\n"
+        doctor_wrong("%s cannot be preloaded: the dynamic loader does not accept a path with %s\n"
                      "hint: install qmpi under another path",
                      library, qmpi_loadable_path_obstacle(library));
     else
         doctor_ok("libqmpi %s for %s: %s", QMPI_VERSION, QMPI_MPI, library);
     if (access(tools, R_OK | X_OK) == 0)
-        doctor_ok("the installed tools: %s", tools);
+        doctor_ok("installed tools: %s", tools);
     else
-        doctor_wrong("the folder of the installed tools is missing: %s\nhint: install qmpi again",
+        doctor_wrong("the directory of the installed tools is missing: %s\n"
+                     "hint: reinstall qmpi",
                      tools);
 }
 
@@ -90,9 +90,10 @@ static void look_at_mpi(void)
 {
     void *handle = dlopen(QMPI_MPI_SONAME, RTLD_LAZY | RTLD_LOCAL);
     if (!handle) {
-        doctor_note("%s, which this libqmpi was built for, is not where the dynamic loader looks\n"
-                    "%s\nhint: install it, or set LD_LIBRARY_PATH; a program that brings its own "
-                    "needs neither",
+        doctor_note("the dynamic loader does not find %s, for which this libqmpi was built\n"
+                    "%s\n"
+                    "hint: install it or set LD_LIBRARY_PATH, unless the program brings its own "
+                    "MPI library",
                     QMPI_MPI_SONAME, dlerror());
         return;
     }
@@ -113,15 +114,16 @@ static void look_at_launcher(void)
     char *found = cli_program_find("mpiexec");
     char *path = found ? realpath(found, NULL) : NULL;
     const char *mpi = path ? cli_mpi_of_launcher(path) : NULL;
-    const char *name = mpi && !strcmp(mpi, "mpich") ? "MPICH's" : "Open MPI's";
+    const char *name = mpi && !strcmp(mpi, "mpich") ? "MPICH" : "Open MPI";
     if (!path)
-        doctor_note("mpiexec not found in PATH\nhint: add the folder of the MPI's launcher to "
-                    "PATH, or launch by its full path");
+        doctor_note("mpiexec not found in PATH\nhint: add the directory of the MPI launcher to "
+                    "PATH, or start the launcher by its full path");
     else if (mpi && !strcmp(mpi, QMPI_MPI))
-        doctor_ok("mpiexec is %s: %s", name, path);
+        doctor_ok("mpiexec belongs to %s: %s", name, path);
     else if (mpi)
-        doctor_note("mpiexec is %s (%s), but this qmpi is for %s: started by it, every process "
-                    "would be a singleton (rank 0 of 1)\nhint: launch with mpiexec.%s",
+        doctor_note("mpiexec belongs to %s (%s), but this qmpi is for %s: each process would start "
+                    "as a singleton (rank 0 of 1)\n"
+                    "hint: launch with mpiexec.%s",
                     name, path, QMPI_MPI, QMPI_MPI);
     free(path);
     free(found);
@@ -149,14 +151,14 @@ int cli_doctor(int argc, char **argv)
     if (can_be_tried)
         doctor_look_at_stack();
     else
-        doctor_note("not tried, with another libqmpi in every process");
+        doctor_note("not tried: LD_PRELOAD loads another libqmpi into every process");
     if (program) {
         doctor_heading("program");
         doctor_look_at_program(program);
     }
     const int wrong = doctor_count_wrong();
     if (wrong)
-        printf("%d %s wrong\n", wrong, wrong == 1 ? "finding is" : "findings are");
+        printf("%d problem%s found\n", wrong, wrong == 1 ? "" : "s");
     else
         printf("no problems found\n");
     return wrong ? STATUS_WRONG : 0;

@@ -72,8 +72,8 @@ static void look_at_folders(const char *list)
         const size_t length = strcspn(list, ":");
         char *folder = qmpi_copy_part(list, length);
         if (length && access(folder, R_OK | X_OK) != 0)
-            doctor_wrong("QMPI_TOOL_PATH: the folder %s is not there, or cannot be read\n"
-                         "hint: correct it, or leave it out",
+            doctor_wrong("QMPI_TOOL_PATH: the directory %s does not exist or cannot be read\n"
+                         "hint: correct or remove it",
                          folder);
         free(folder);
         list += length + (list[length] == ':');
@@ -84,8 +84,8 @@ static void look_at_choice(const char *variable, const char *one, const char *ot
 {
     const char *value = qmpi_getenv(variable);
     if (value && strcmp(value, one) != 0 && strcmp(value, other) != 0)
-        doctor_wrong("%s: unknown value '%s', taken as %s\nhint: set it to %s or %s", variable,
-                     value, one, one, other);
+        doctor_wrong("%s: unknown value '%s'; using %s\nhint: set it to %s or %s", variable, value,
+                     one, one, other);
 }
 
 static void look_at_topics(void)
@@ -95,7 +95,7 @@ static void look_at_topics(void)
         const size_t length = strcspn(list, ",");
         if (length && !qmpi_debug_knows(list, length))
             doctor_wrong("QMPI_DEBUG: unknown topic '%.*s'\n"
-                         "hint: the topics are parse, find, load, base, chain and all",
+                         "hint: use parse, find, load, base, chain or all",
                          (int)length, list);
         list += length + (list[length] == ',');
     }
@@ -122,15 +122,15 @@ static void look_at_variables(void)
             continue;
         const bool idle = i < 3 && strcmp(variables[i], stack) != 0;
         char *shown = qmpi_shorten(value);
-        doctor_note("%s=%s%s%s%s", variables[i], shown, idle ? " (idle: " : "", idle ? stack : "",
-                    idle ? " is set, too, and wins)" : "");
+        doctor_note("%s=%s%s%s%s", variables[i], shown, idle ? " (ignored: " : "",
+                    idle ? stack : "", idle ? " is also set and takes precedence)" : "");
         free(shown);
         set++;
     }
     for (char **entry = environ; *entry; entry++)
         look_at_unknown(*entry);
     if (!set)
-        doctor_note("none of qmpi's variables is set");
+        doctor_note("no variables of qmpi are set");
 }
 
 static void look_at_line(const char *path, const struct qmpi_config_problem *wrong)
@@ -153,16 +153,18 @@ static void look_at_config(void)
         doctor_wrong("QMPI_CONFIG: %-s", qmpi_config_unreadable());
         return;
     }
-    doctor_ok("the configuration file: %s, %d tools", path, config->tools.count);
+    doctor_ok("configuration file: %s, %d tool%s", path, config->tools.count,
+              config->tools.count == 1 ? "" : "s");
     if (config->tools.count && strcmp(find_source(), path) != 0)
-        doctor_note("its tools are idle: %s is set, and wins", find_source());
+        doctor_note("the tools in this file are ignored: %s is set and takes precedence",
+                    find_source());
     for (int i = 0; i < QMPI_CONFIG_SETTINGS; i++) {
         const char *variable = qmpi_config_names[i].variable;
         if (config->settings[i])
-            doctor_note("it sets %s = %s%s%s%s", qmpi_config_names[i].key, config->settings[i],
-                        qmpi_getenv(variable) ? " (idle: " : "",
+            doctor_note("the file sets %s = %s%s%s%s", qmpi_config_names[i].key,
+                        config->settings[i], qmpi_getenv(variable) ? " (ignored: " : "",
                         qmpi_getenv(variable) ? variable : "",
-                        qmpi_getenv(variable) ? " is set, and wins)" : "");
+                        qmpi_getenv(variable) ? " is set and takes precedence)" : "");
     }
     for (int i = 0; i < config->problem_count; i++)
         look_at_line(path, &config->problems[i]);
@@ -221,8 +223,8 @@ static bool look_at_preloaded(const char *name)
 {
     char *path = find_preloaded(name);
     if (!path) {
-        doctor_wrong("LD_PRELOAD: the dynamic loader cannot preload '%s' and goes on without it\n"
-                     "hint: correct the name, or take it out of LD_PRELOAD",
+        doctor_wrong("LD_PRELOAD: the dynamic loader cannot preload '%s' and continues without it\n"
+                     "hint: correct the name, or remove it from LD_PRELOAD",
                      name);
         return false;
     }
@@ -230,15 +232,16 @@ static bool look_at_preloaded(const char *name)
     char *real = realpath(path, NULL);
     const bool other = object.qmpi && real && strcmp(real, cli_library_path()) != 0;
     if (other)
-        doctor_wrong("LD_PRELOAD has another libqmpi: %s\nhint: take it out; `qmpi run` preloads "
-                     "%s itself",
+        doctor_wrong("LD_PRELOAD contains another libqmpi: %s\n"
+                     "hint: remove it; `qmpi run` preloads %s itself",
                      real, cli_library_path());
     else if (object.mpi_library)
-        doctor_note("LD_PRELOAD has an MPI library: %s", path);
+        doctor_note("LD_PRELOAD contains an MPI library: %s", path);
     else if (object.pmpi_tool && !doctor_is_listed(path))
-        doctor_note("%s is a PMPI tool that is preloaded, but not in the stack: it becomes the "
-                    "layer below the stack\nhint: list it where it should stand",
-                    path);
+        doctor_note(
+            "%s is a preloaded PMPI tool that is not in the stack: it becomes the lowest layer\n"
+            "hint: list it at its position in the stack",
+            path);
     else
         doctor_ok("preloaded: %s", path);
     free(real);

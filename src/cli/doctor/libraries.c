@@ -60,9 +60,9 @@ static char *find_missing_version(const char *path, const struct doctor_child *c
         const int length = (int)strcspn(line, "\n");
         const char *said = strstr(line, "' not found (required by ");
         if (said && said < line + length)
-            return qmpi_message("the dynamic loader cannot load %s and what it needs: %.*s\n"
-                                "hint: install the version that is needed, or build what needs it "
-                                "here",
+            return qmpi_message("the dynamic loader cannot load %s and its dependencies: %.*s\n"
+                                "hint: install the required version, or rebuild the library that "
+                                "requires it on this system",
                                 path, length, line);
         line += length + (line[length] == '\n');
     }
@@ -77,9 +77,9 @@ static char *describe_failure(const char *path, const struct doctor_child *child
     const char *said = strstr(child->errors, "error while loading shared libraries: ");
     const char *reason = said                         ? strchr(said, ':') + 2
                          : WIFSIGNALED(child->status) ? strsignal(WTERMSIG(child->status))
-                                                      : "it does not say why";
-    return qmpi_message("the dynamic loader cannot load %s and what it needs: %.*s\n"
-                        "hint: install the library again that is damaged",
+                                                      : "it gives no reason";
+    return qmpi_message("the dynamic loader cannot load %s and its dependencies: %.*s\n"
+                        "hint: reinstall the damaged library",
                         path, (int)strcspn(reason, "\n"), reason);
 }
 
@@ -91,9 +91,10 @@ char *doctor_libraries(const char *path, doctor_library *add, void *data)
     const char *const command[] = {interpreter, path, NULL};
     const char *const variables[] = {"LD_TRACE_LOADED_OBJECTS", "1", NULL};
     if (!interpreter || !strstr(interpreter, "/ld-linux")) {
-        char *problem = qmpi_message("%s is loaded by %s: qmpi needs the GNU C library's dynamic "
-                                     "loader\nhint: build the program for the GNU C library",
-                                     path, interpreter ? interpreter : "nobody");
+        char *problem =
+            qmpi_message("%s uses the dynamic loader %s, but qmpi requires the one of the GNU C "
+                         "library\nhint: build the program for the GNU C library",
+                         path, interpreter ? interpreter : "(none)");
         free(interpreter);
         return problem;
     }

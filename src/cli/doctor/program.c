@@ -41,7 +41,9 @@ static bool may_be_run(const char *name, const char *path)
     if (stat(path, &status) != 0)
         doctor_wrong("%s: %s\nhint: correct the path", name, strerror(errno));
     else if (S_ISDIR(status.st_mode))
-        doctor_wrong("%s is a directory\nhint: give the program in it", name);
+        doctor_wrong("%s is a directory\n"
+                     "hint: give the path of the program",
+                     name);
     else if (access(path, X_OK) != 0 || !(status.st_mode & 0111))
         doctor_wrong("%s is not executable\nhint: chmod +x %s", name, path);
     else
@@ -55,7 +57,7 @@ static bool is_script(const char *path)
     char start[256] = "";
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0 || read(descriptor, start, sizeof start - 1) < 0) {
-        doctor_note("%s cannot be read: what it is cannot be seen", path);
+        doctor_note("%s cannot be read, so its type is unknown", path);
         if (descriptor >= 0)
             close(descriptor);
         return true;
@@ -70,8 +72,8 @@ static bool is_script(const char *path)
         return true;
     }
     start[strcspn(start, "\n")] = '\0';
-    doctor_note("%s is a script, run by %s: whatever it starts inherits the stack\n"
-                "hint: to look at a program that it starts: qmpi doctor -- PROGRAM",
+    doctor_note("%s is a script, run by %s: the programs that it starts inherit the stack\n"
+                "hint: to examine one of these programs, run `qmpi doctor -- PROGRAM`",
                 path, start + 2 + strspn(start + 2, " "));
     return true;
 }
@@ -101,13 +103,15 @@ static void add_library(struct whole *whole, const char *name, const char *path)
     struct doctor_object object = doctor_object_read(path, false);
     whole->qmpi |= object.qmpi;
     if (object.problem) {
-        doctor_wrong("%s, which it needs: %s\nhint: install it again", path, object.problem);
+        doctor_wrong("the library %s, which the program needs: %s\n"
+                     "hint: reinstall it",
+                     path, object.problem);
         whole->incomplete = true;
     } else if (object.mpi_library) {
         whole->two |= whole->mpi != NULL;
         if (whole->two)
-            doctor_wrong("it loads two MPI libraries, %s and %s\nhint: link it, and what it needs, "
-                         "with one of them",
+            doctor_wrong("the program loads two MPI libraries, %s and %s\n"
+                         "hint: link the program and its libraries with only one of them",
                          whole->mpi, path);
         else {
             whole->mpi = qmpi_copy(path);
@@ -117,8 +121,9 @@ static void add_library(struct whole *whole, const char *name, const char *path)
     } else if (!object.binding && !object.qmpi) {
         merge(&whole->all, &object);
         if (object.pmpi_tool && !doctor_is_listed(path) && !doctor_is_preloaded(path))
-            doctor_note("%s, which it is linked with, is a PMPI tool that is not in the stack: it "
-                        "becomes a layer all the same\nhint: list it where it should stand",
+            doctor_note("the program is linked with %s, a PMPI tool that is not in the stack: it "
+                        "becomes a layer anyway\n"
+                        "hint: list it at its position in the stack",
                         path);
     }
     free(object.problem);
@@ -130,8 +135,8 @@ static void add_line(void *data, const char *name, const char *path)
     if (path) {
         add_library(whole, name, path);
     } else {
-        doctor_wrong("the library %s, which it needs, is not found\nhint: install it, or put its "
-                     "folder into LD_LIBRARY_PATH",
+        doctor_wrong("the library %s, which the program needs, was not found\n"
+                     "hint: install it, or add its directory to LD_LIBRARY_PATH",
                      name);
         whole->incomplete = true;
     }
@@ -157,18 +162,20 @@ static void look_at_mpi(const struct whole *whole)
         strrchr(whole->mpi_name, '/') ? strrchr(whole->mpi_name, '/') + 1 : whole->mpi_name;
     char *other = strcmp(dependencies, QMPI_MPI) ? cli_find_library(dependencies) : NULL;
     if (other)
-        doctor_ok("it runs on %s (%s): qmpi run takes %s for it, and the tools beside that",
+        doctor_ok("the program uses %s (%s): `qmpi run` uses %s and the tools installed with it",
                   whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, other);
     else if (strcmp(dependencies, QMPI_MPI) != 0)
-        doctor_wrong("it runs on %s (%s), but this libqmpi was built for %s\n"
-                     "hint: build and install qmpi for it, too: meson setup -Dmpi=%s",
+        doctor_wrong("the program uses %s (%s), but this libqmpi was built for %s\n"
+                     "hint: build and install qmpi for this MPI as well: meson setup -Dmpi=%s",
                      whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, QMPI_MPI, dependencies);
     else if (strcmp(name, QMPI_MPI_SONAME) != 0)
-        doctor_wrong("it runs on %s, but this libqmpi was built for %s: another ABI\n"
-                     "hint: build qmpi with the program's MPI",
-                     whole->mpi, QMPI_MPI_SONAME);
+        doctor_wrong(
+            "the program uses %s, but this libqmpi was built for %s, which has a different ABI\n"
+            "hint: build qmpi with the program's MPI",
+            whole->mpi, QMPI_MPI_SONAME);
     else
-        doctor_ok("it runs on the MPI that this libqmpi was built for: %s", whole->mpi);
+        doctor_ok("the program uses the MPI library for which this libqmpi was built: %s",
+                  whole->mpi);
     free(other);
 }
 
@@ -176,31 +183,31 @@ static void look_at_languages(const struct whole *whole)
 {
     const struct doctor_object *all = &whole->all;
     if (all->calls_c)
-        doctor_ok("it calls MPI from C or C++: the tools see every call");
+        doctor_ok("the program calls MPI from C or C++: the tools see every call");
     if (all->calls_mpif)
-        doctor_ok("it calls MPI from Fortran, by mpif.h or the module mpi: the tools see every "
-                  "call");
+        doctor_ok("the program calls MPI from Fortran, through mpif.h or the module mpi: the tools "
+                  "see every call");
     if (all->calls_f08)
-        doctor_ok("it calls MPI from Fortran, by the module mpi_f08: libqmpi leads the binding's "
-                  "calls to the tools, which see every call");
+        doctor_ok("the program calls MPI from Fortran, through the module mpi_f08: libqmpi "
+                  "redirects the calls of this binding, so the tools see every call");
     if (whole->mpi && whole->loads)
-        doctor_note("it also loads libraries by dlopen: their MPI calls are seen, but for those "
-                    "opened with RTLD_DEEPBIND");
+        doctor_note("the program also loads libraries with dlopen: the tools see their MPI calls, "
+                    "unless they are opened with RTLD_DEEPBIND");
 }
 
 static void look_at_absence(const struct whole *whole, const char *path)
 {
     if (whole->qmpi)
-        doctor_ok("it is linked with libqmpi, which brings its MPI library");
+        doctor_ok("the program is linked with libqmpi, which loads the MPI library");
     else if (whole->all.loads && whole->all.names_mpi)
-        doctor_ok("it loads the MPI library by dlopen: what dlsym finds there leads to the tools, "
-                  "which see every call");
+        doctor_ok("the program loads the MPI library with dlopen: libqmpi redirects dlsym, so the "
+                  "tools see every call");
     else if (whole->all.loads)
-        doctor_note("it is not linked with MPI, but loads libraries by dlopen: if the MPI library "
-                    "is among them, the tools see every call");
+        doctor_note("the program is not linked with MPI, but loads libraries with dlopen: if the "
+                    "MPI library is among them, the tools see every call");
     else if (!whole->incomplete)
-        doctor_wrong("%s does not use MPI: no library of its own is MPI's, and it loads none\n"
-                     "hint: give the MPI program itself, not what starts it",
+        doctor_wrong("%s does not use MPI: it neither needs nor loads an MPI library\n"
+                     "hint: give the MPI program itself, not the command that starts it",
                      path);
 }
 
@@ -212,8 +219,9 @@ static void look_at_elf(const char *path)
         doctor_wrong("%-s", obstacle);
     struct doctor_object program = doctor_object_read(path, true);
     if (program.problem && (!obstacle || strstr(obstacle, "privileged")))
-        doctor_wrong("%s: %s\nhint: give a program that is whole and for this machine", path,
-                     program.problem);
+        doctor_wrong("%s: %s\n"
+                     "hint: give an intact program for this machine",
+                     path, program.problem);
     if (!program.problem) {
         whole.qmpi = program.qmpi;
         whole.loads = program.loads;
@@ -222,19 +230,18 @@ static void look_at_elf(const char *path)
         if (whole.mpi)
             look_at_mpi(&whole);
         else if (program.holds_static && program.qmpi)
-            doctor_ok(
-                "it holds the MPI library and libqmpi: the tools see its calls, but not those "
-                "of Fortran's mpi_f08");
+            doctor_ok("the program contains the MPI library and libqmpi: the tools see its calls, "
+                      "except those through Fortran's module mpi_f08");
         else if (program.holds_static && !whole.qmpi)
-            doctor_wrong("%s holds the MPI library itself: its calls do not lead through "
-                         "libqmpi.so\nhint: link it with the shared MPI library, or with "
-                         "libqmpi.a, too",
-                         path);
+            doctor_wrong(
+                "%s contains a static MPI library: its calls do not pass through libqmpi.so\n"
+                "hint: link it with the shared MPI library, or also with libqmpi.a",
+                path);
         else
             look_at_absence(&whole, path);
         look_at_languages(&whole);
         if (whole.mpi && whole.qmpi && !doctor_is_preloaded(cli_library_path()))
-            doctor_ok("it is linked with libqmpi");
+            doctor_ok("the program is linked with libqmpi");
     }
     free(whole.mpi);
     free(whole.mpi_name);
@@ -253,7 +260,7 @@ void doctor_look_at_program(const char *name)
         ; /* said */
     else if (doctor_is_launcher(found[0] == '/' || strchr(found, '/') ? found : path))
         doctor_note("%s is a launcher: the programs that it starts inherit the stack\n"
-                    "hint: to look at the program: qmpi doctor -- PROGRAM",
+                    "hint: to examine the program, run `qmpi doctor -- PROGRAM`",
                     found);
     else if (!is_script(path))
         look_at_elf(path);

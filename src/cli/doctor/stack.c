@@ -99,7 +99,7 @@ static int print_messages(const char *text)
         if (first) {
             message = qmpi_copy_part(line, (size_t)rest);
             skipped = doctor_has_said(message);
-        } else if (ours && message && strncmp(line, "the run goes on", 15) != 0) {
+        } else if (ours && message && strncmp(line, "the run continues", 17) != 0) {
             char *longer = qmpi_format("%s\n%.*s", message, rest, line);
             free(message);
             message = longer;
@@ -130,19 +130,19 @@ static void print_layers(const char *text)
             continue;
         count++;
         if (sscanf(text, "  intercepts %d", &functions) == 1 && !functions)
-            doctor_note("layer %s: intercepts no function; %s", layer,
+            doctor_note("layer %s: intercepts no functions; %s", layer,
                         library + strspn(library, " "));
         else
             doctor_ok("layer %s: %s; %s%s%s", layer, library + strspn(library, " "),
                       binding + strspn(binding, " "),
-                      *preloaded ? "; `qmpi run` preloads it, for " : "",
+                      *preloaded ? "; `qmpi run` preloads it: " : "",
                       preloaded + strspn(preloaded, " "));
         if (*shares)
-            doctor_note("layer %s: shares %s; what the tools keep there is one state", layer,
+            doctor_note("layer %s: shares %s; the layers share the state of such a library", layer,
                         shares + strspn(shares, " "));
     }
     if (!count)
-        doctor_note("no layers: every MPI call goes straight to the MPI library");
+        doctor_note("no layers: every MPI call goes directly to the MPI library");
 }
 
 static void say_wrong(const char *finding)

@@ -116,7 +116,8 @@ void init(int tool_id)
     const char *end = value + std::strlen(value);
     const auto [rest, error] = std::from_chars(value, end, minimum);
     if (error != std::errc() || rest != end || minimum < 0) {
-        QMPIX_Tool_fail(tool_id, "min-bytes is not a number\nhint: write it like min-bytes=1024");
+        QMPIX_Tool_fail(tool_id, "min-bytes is not a valid number\n"
+"hint: give a number, such as min-bytes=1024");
         return;
     }
     QMPI_Register_tool_storage(tool_id, new Layer(minimum)); /* it lives for the whole run */
@@ -128,11 +129,11 @@ void init(int tool_id)
 __attribute__((constructor)) void announce()
 {
     static const QMPIX_Tool_option options[] = {
-        {"min-bytes", "0", "count only messages of at least this size"},
+        {"min-bytes", "0", "count only messages of at least this many bytes"},
         {nullptr, nullptr, nullptr},
     };
     static const QMPIX_Tool_info info = {
-        sizeof info, "counts the messages of MPI_Send and MPI_Isend, and their bytes", "0.1.0",
+        sizeof info, "counts the messages sent by MPI_Send and MPI_Isend, and their bytes", "0.1.0",
         options};
     QMPI_Register_tool_name("@NAME@", init);
     QMPIX_Register_tool_info("@NAME@", &info);

@@ -50,12 +50,12 @@ static struct notice process_notice(const struct layer *layer)
 static void say(const struct layer *layer, const struct notice *notice)
 {
     if (notice->lost)
-        qmpi_printf("profile (layer %d): out of memory: the data of %llu ranks or more are missing",
+        qmpi_printf("profile (layer %d): out of memory: the data of at least %llu ranks is missing",
                     layer->tool_id, notice->lost);
     if (notice->unmatched)
-        qmpi_printf("profile (layer %d): %llu times MPI_Pcontrol(-1, name) ended a region that was "
-                    "not open: \"%s\" on rank %d first; ignored\n"
-                    "  hint: begin it with MPI_Pcontrol(1, name) in the same process",
+        qmpi_printf("profile (layer %d): MPI_Pcontrol(-1, name) ended a region that was not open "
+                    "%llu times, first \"%s\" on rank %d; ignored\n  hint: start the region with "
+                    "MPI_Pcontrol(1, name) in the same process",
                     layer->tool_id, notice->unmatched, notice->unmatched_name,
                     notice->unmatched_rank);
 }

@@ -73,7 +73,7 @@ void checkpoint_start(struct layer *layer)
     const int problem = create(layer);
     layer->saving.runs = !problem;
     if (problem)
-        qmpi_printf("profile (layer %d): rank %d: no checkpoints: no thread for them: %s",
+        qmpi_printf("profile (layer %d): rank %d: no checkpoints: cannot start a thread: %s",
                     layer->tool_id, layer->rank, strerror(problem));
 }
 

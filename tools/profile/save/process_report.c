@@ -123,8 +123,8 @@ void process_write_all(struct layer *layer, struct profile_result *result)
     if (!layer->options.output) {
         print_table(layer, result);
     } else if (!path || !write_to(layer, result, path, &problem)) {
-        qmpi_printf("profile (layer %d): %s\n  the table follows instead\n"
-                    "  hint: name a file that can be written with output=FILE",
+        qmpi_printf("profile (layer %d): %s\n  printing the table instead\n"
+                    "  hint: use output=FILE to name a file that can be written",
                     layer->tool_id, problem ? problem : "out of memory");
         print_table(layer, result);
     }
@@ -169,13 +169,13 @@ void process_leave(struct layer *layer, const char *termination, bool crashed)
     char *path = process_file_name(layer, 0);
     if (process_write(layer, path, termination, crashed ? CRASHED : IN_FULL, &problem))
         qmpi_printf(
-            "profile (layer %d): rank %d ended without MPI_Finalize (%s); what it has is in "
-            "%s",
+            "profile (layer %d): rank %d ended without MPI_Finalize (%s); its data is in %s",
             layer->tool_id, layer->rank, termination, path);
     else
-        qmpi_printf("profile (layer %d): rank %d ended without MPI_Finalize (%s), and what it has "
-                    "cannot be saved: %s\n  hint: name a file that can be written with output=FILE",
-                    layer->tool_id, layer->rank, termination, problem ? problem : "out of memory");
+        qmpi_printf(
+            "profile (layer %d): rank %d ended without MPI_Finalize (%s), and its data cannot be "
+            "saved: %s\n  hint: use output=FILE to name a file that can be written",
+            layer->tool_id, layer->rank, termination, problem ? problem : "out of memory");
     free(problem);
     free(path);
 }
@@ -188,13 +188,12 @@ void process_end_sessions(struct layer *layer)
         return;
     char *path = process_file_name(layer, 0);
     if (!process_write(layer, path, PROFILE_SESSIONS_ENDED, IN_FULL, &problem))
-        qmpi_printf(
-            "profile (layer %d): rank %d: what it has cannot be saved: %s\n  hint: name a file "
-            "that can be written with output=FILE",
-            layer->tool_id, layer->rank, problem ? problem : "out of memory");
+        qmpi_printf("profile (layer %d): rank %d: its data cannot be saved: %s\n  hint: use "
+                    "output=FILE to name a file that can be written",
+                    layer->tool_id, layer->rank, problem ? problem : "out of memory");
     else if (!layer->options.output)
-        qmpi_printf("profile (layer %d): rank %d: what it has is in %s", layer->tool_id,
-                    layer->rank, path);
+        qmpi_printf("profile (layer %d): rank %d: its data is in %s", layer->tool_id, layer->rank,
+                    path);
     free(problem);
     free(path);
 }

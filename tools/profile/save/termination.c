@@ -55,9 +55,9 @@ static void write_in_child(const char *name)
 
 static void wait_for_child(pid_t child)
 {
-    static const char lost[] =
-        "qmpi: profile: what this process has could not be saved: the signal struck in the memory "
-        "allocator, or broke it\nqmpi:   hint: checkpoint=SECONDS saves it before\n";
+    static const char lost[] = "qmpi: profile: the data of this process could not be saved: the "
+                               "signal interrupted the memory allocator or its data is corrupt\n"
+                               "qmpi:   hint: use checkpoint=SECONDS to save data periodically\n";
     const struct timespec pause = {0, 2000000};
     int status = -1;
     pid_t ended = 0;
