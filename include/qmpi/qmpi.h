@@ -2,19 +2,21 @@
 /*
  * QMPI: several MPI tools at once on one unmodified program.
  *
- * The tool writer's interface: the calls of the QMPI draft of the MPI Forum's Tools Working Group
- * (prefix QMPI_) and what this implementation adds to them (prefix QMPIX_). It includes <mpi.h>;
- * the two may be included in any order. Where an mpi.h declares an older QMPI draft, the names that
- * the two share mean this one's in every file that includes <qmpi/qmpi.h>.
+ * This is the interface for tool writers. It consists of the calls of the QMPI draft of the MPI
+ * Forum's Tools Working Group (prefix QMPI_) and of extensions of this implementation (prefix
+ * QMPIX_). The header includes <mpi.h>; both may be included in any order. If mpi.h declares an
+ * older QMPI draft, the names that both declare refer to this interface in every file that includes
+ * <qmpi/qmpi.h>.
  *
- * A tool announces itself under a name; the environment variable QMPI_TOOLS names the tools of a
- * run, in order. One use of a tool at one position is a layer; its number, the tool_id, is 1
- * nearest the application and grows downwards; 0 is the MPI library itself.
+ * A tool registers itself under a name. The environment variable QMPI_TOOLS lists the tools of a
+ * run, in order. One use of a tool at one position of this list is a layer. Layers are numbered by
+ * tool_ids: 1 is the layer nearest the application, and the numbers increase towards the MPI
+ * library, which has the number 0.
  *
- * Every call returns an MPI error class, MPI_SUCCESS where it succeeded. No call invokes an MPI
- * error handler. Outputs are set only on success. NULL pointers, unknown tool_ids and unknown
- * function numbers are errors (MPI_ERR_ARG), never crashes. Unless its description says otherwise a
- * call may be made from any thread at any time, before MPI_Init and after MPI_Finalize too.
+ * Every call returns an MPI error class: MPI_SUCCESS if it succeeded. No call invokes an MPI error
+ * handler. Outputs are set only on success. NULL pointers, unknown tool_ids and unknown function
+ * numbers are errors (MPI_ERR_ARG). Unless its description says otherwise, a call may be made by
+ * any thread at any time, also before MPI_Init and after MPI_Finalize.
  */
 #ifndef QMPI_QMPI_H
 #define QMPI_QMPI_H
@@ -44,13 +46,13 @@ extern "C" {
 /* ---- The node behind a context: part of the ABI, opaque to tools -------------------------------
  */
 
-/* One layer's place in the chain of one function; never changed or freed once it is published. */
+/* The position of one layer in the chain of one function. Never changed or freed once published. */
 struct QMPIX_Node {
-    void (*function)(void);        /* the interceptor; in the last node the base */
+    void (*function)(void);        /* the interceptor; in the last node, the terminator */
     const struct QMPIX_Node *next; /* the node below; NULL in the last one */
     int tool_id;                   /* the layer; 0 in the last node */
     int function_id;               /* enum QMPI_Functions_enum */
-    const void *data;              /* the dispatcher's own: not NULL in a hosted layer's node */
+    const void *data;              /* internal; not NULL in the node of a PMPI layer */
 };
 
 /* The stack, as the inline functions below read it. */
@@ -58,40 +60,44 @@ struct QMPIX_Stack {
     int layers;    /* tool_ids are 1 … layers */
     int functions; /* function numbers are 0 … functions - 1 */
     const QMPI_Context *const
-        *below;           /* [tool_id][number]: the next node below; row NULL: not yet */
+        *below;           /* [tool_id][number]: next node below; row NULL: not built yet */
     void *const *storage; /* [tool_id] */
 };
 QMPI_API extern struct QMPIX_Stack QMPIX_stack;
 
-/* ---- Announcing a tool -------------------------------------------------------------------------
+/* ---- Registering a tool ------------------------------------------------------------------------
  */
 
 /*
- * Announces a tool, usually from a constructor of its library. `init` runs once for every layer of
- * the tool, with that layer's tool_id, before the first MPI call is carried out and in the thread
- * that makes it; the lowest layer comes first. MPI calls that `init` makes go to the layers below.
+ * Registers a tool. Usually called from a constructor of the tool's library.
  *
- * An exception that leaves `init` is caught: the layer cannot work then.
+ *   tool_name  1 to 255 characters without `/`; copied
+ *   init       called once for each layer of the tool, with the tool_id of the layer
  *
- *   tool_name  1 to 255 characters, none of them `/`; copied.
+ * `init` runs in the thread that makes the first MPI call, before this call is carried out; lower
+ * layers are initialized first. MPI calls that `init` makes go to the layers below. If an exception
+ * leaves `init`, it is caught, and the layer cannot be used.
  *
- * MPI_ERR_ARG: a NULL or bad argument, or a name that is taken. MPI_ERR_OTHER: the stack is built
- * already. QMPI draft, "Tool registration".
+ * MPI_ERR_ARG: an argument is NULL or invalid, or the name is taken. MPI_ERR_OTHER: the stack has
+ * been built already. QMPI draft, "Tool registration".
  */
 QMPI_API int QMPI_Register_tool_name(const char *tool_name, void (*init)(int tool_id));
 
 /*
- * Notes the layer's own data, to be asked for with QMPI_Context_get_storage. It stays the tool's
- * and may be NULL. To be called from `init`, for the layer that it is given: otherwise
- * MPI_ERR_OTHER. QMPI draft, "Tool registration".
+ * Registers the data of a layer, which QMPI_Context_get_storage returns. `storage` remains owned by
+ * the tool and may be NULL. MPI_ERR_OTHER: not called from `init` for the layer that is being
+ * initialized. QMPI draft, "Tool registration".
  */
 QMPI_API int QMPI_Register_tool_storage(int tool_id, void *storage);
 
 /*
- * Intercepts one function in this layer: `fp` is a QMPI_X_t, cast. Called twice for one function,
- * the last call holds. A function that this MPI lacks may be registered; it is never called. To be
- * called from `init`, for the layer that it is given: otherwise MPI_ERR_OTHER.
- * QMPI draft, "Tool registration".
+ * Registers an interceptor of a layer for one function.
+ *
+ *   fn  the function; one that this MPI lacks is accepted, but never called
+ *   fp  the interceptor, a QMPI_X_t, cast to this type
+ *
+ * A second call for the same function replaces the interceptor. MPI_ERR_OTHER: not called from
+ * `init` for the layer that is being initialized. QMPI draft, "Tool registration".
  */
 QMPI_API int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn,
                                          void (*fp)(void));
@@ -100,8 +106,8 @@ QMPI_API int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum f
  */
 
 /*
- * The data that layer `tool_id` registered; NULL if it registered none. `context` is the one that
- * an interceptor was called with. QMPI draft, "Context".
+ * Returns the data that a layer registered, or NULL if it registered none. `context` is the context
+ * that an interceptor was called with; `tool_id` may be any layer. QMPI draft, "Context".
  */
 static inline int QMPI_Context_get_storage(QMPI_Context context, int tool_id, void **storage)
 {
@@ -112,17 +118,18 @@ static inline int QMPI_Context_get_storage(QMPI_Context context, int tool_id, vo
 }
 
 /*
- * Stores a `void *` at `address`: the caller, that is the address in the application (or in the
- * tool, where a tool called MPI_X) to which the present MPI call of this thread returns. NULL
- * outside a call. QMPI draft, "Context".
+ * Returns the calling address of the current MPI call of this thread: the return address in the
+ * application, or in a tool if the tool called MPI_X. `address` points to a `void *`, which is set
+ * to this address, or to NULL outside an MPI call. QMPI draft, "Context".
  */
 QMPI_API int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *address);
 
 /*
- * The next interceptor below layer `tool_id` for function `fn`, and the context to call it with;
- * the base (the MPI library's own function) where no layer below intercepts it. Valid for every
- * layer and every function, whether or not that layer intercepts it; both results may be cached.
- * MPI_ERR_ARG also: a function that this MPI lacks. QMPI draft, "Calling the next tool".
+ * Returns the next interceptor of function `fn` below layer `tool_id`, and the context to call it
+ * with. If no layer below intercepts the function, this is the function of the MPI library. The
+ * layer itself need not intercept the function. Both results stay valid for the whole run and may
+ * be cached. MPI_ERR_ARG also: this MPI lacks the function, or the layer is above the one that is
+ * being initialized. QMPI draft, "Calling the next tool".
  */
 static inline int QMPI_Get_function(int tool_id, enum QMPI_Functions_enum fn, void (**fp)(void),
                                     QMPI_Context *next)
@@ -132,7 +139,7 @@ static inline int QMPI_Get_function(int tool_id, enum QMPI_Functions_enum fn, vo
         (unsigned)fn >= (unsigned)QMPIX_stack.functions || !fp || !next)
         return MPI_ERR_ARG;
     if (!QMPIX_stack.below[tool_id])
-        return MPI_ERR_ARG; /* a layer above the one that is being initialised */
+        return MPI_ERR_ARG; /* the layer is above the one that is being initialized */
     node = __atomic_load_n(&QMPIX_stack.below[tool_id][fn], __ATOMIC_ACQUIRE);
     if (!node)
         return MPI_ERR_ARG;
@@ -142,13 +149,15 @@ static inline int QMPI_Get_function(int tool_id, enum QMPI_Functions_enum fn, vo
 }
 
 /*
- * The shortest way on: from the context that an interceptor was called with.
+ * Gives the next interceptor of function X, from the context that an interceptor was called with.
+ * QMPIX_NEXT_CONTEXT gives the context to call it with:
+ *
  *     return QMPIX_NEXT(c, Send)(QMPIX_NEXT_CONTEXT(c), buf, count, datatype, dest, tag, comm);
  */
 #define QMPIX_NEXT(c, X) ((QMPI_##X##_t *)(c)->next->function)
 #define QMPIX_NEXT_CONTEXT(c) ((c)->next)
 
-/* The layer in which the interceptor with this context runs. */
+/* Returns the tool_id of the layer to which the context of an interceptor belongs. */
 static inline int QMPIX_Context_get_tool_id(QMPI_Context context, int *tool_id)
 {
     if (!context || !tool_id)
@@ -157,12 +166,12 @@ static inline int QMPIX_Context_get_tool_id(QMPI_Context context, int *tool_id)
     return MPI_SUCCESS;
 }
 
-/* ---- What a tool says of itself, and its options ------------------------------------------------
+/* ---- The description of a tool, and its options -------------------------------------------------
  */
 
 typedef struct QMPIX_Tool_option {
-    const char *name;          /* key in `key=value`; `set.*`: all keys that begin with `set.`, of
-                                * which QMPIX_Tool_get_given_option tells; NULL ends the array */
+    const char *name;          /* key in `key=value`; `set.*` stands for all keys that start with
+                                * `set.` (see QMPIX_Tool_get_given_option); NULL ends the array */
     const char *default_value; /* NULL: none */
     const char *help;          /* one line */
 } QMPIX_Tool_option;
@@ -171,122 +180,131 @@ typedef struct QMPIX_Tool_info {
     size_t size;                      /* sizeof(QMPIX_Tool_info) */
     const char *description;          /* one line */
     const char *version;              /* NULL: none */
-    const QMPIX_Tool_option *options; /* every option that the tool knows; NULL: it has none */
+    const QMPIX_Tool_option *options; /* all options of the tool; NULL: it has none */
 } QMPIX_Tool_info;
 
 /*
- * Describes an announced tool: to be called after QMPI_Register_tool_name, usually from the same
- * constructor. An option of a QMPI_TOOLS entry that is not among `options` is then an error. A tool
- * that describes nothing gets every option that it is given. `info` is not copied: it and all that
- * it points to must live for the whole run. MPI_ERR_ARG also: no tool of this name.
+ * Describes a registered tool. Called after QMPI_Register_tool_name, usually from the same
+ * constructor. An option of an entry in QMPI_TOOLS that is not among `options` is then an error; a
+ * tool without a description accepts all options. `info` is not copied: it and everything that it
+ * points to must exist for the whole run. MPI_ERR_ARG also: no tool of this name is registered.
  */
 QMPI_API int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_info *info);
 
 /*
- * The value of an option of this layer: as given, else its default. The string lives for the whole
- * run. MPI_ERR_INFO_NOKEY: neither given nor with a default.
+ * Returns the value of an option of a layer: the given value, otherwise the default value. The
+ * string exists for the whole run. MPI_ERR_INFO_NOKEY: the option is not given and has no default.
  */
 QMPI_API int QMPIX_Tool_get_option(int tool_id, const char *key, const char **value);
 
 /*
- * The options that the layer's entry of QMPI_TOOLS gives, in its order: 0, 1, … For tools that know
- * a key by its beginning only. The strings live for the whole run. MPI_ERR_ARG also: no more.
+ * Returns an option that the layer's entry in QMPI_TOOLS gives. `index` counts these options from 0
+ * in their order. This is for tools that know only the beginning of a key. The strings exist for
+ * the whole run. MPI_ERR_ARG also: fewer options are given.
  */
 QMPI_API int QMPIX_Tool_get_given_option(int tool_id, int index, const char **key,
                                          const char **value);
 
 /*
- * From `init`: this layer cannot work; `message` (copied) says why; a last
- * line that begins with `hint: ` says what to do. The run then stops before any
- * MPI call is carried out, or goes on without the layer if QMPI_ON_ERROR=skip. Outside the layer's
- * own `init`: MPI_ERR_OTHER.
+ * Reports, from `init`, that the layer cannot be used. `message` gives the reason and is copied;
+ * its last line should start with `hint: ` and say how to solve the problem. The run then stops
+ * before any MPI call is carried out, or continues without the layer if QMPI_ON_ERROR=skip.
+ * MPI_ERR_OTHER: not called from `init` for the layer that is being initialized.
  */
 QMPI_API int QMPIX_Tool_fail(int tool_id, const char *message);
 
-/* ---- Who is in the stack ------------------------------------------------------------------------
+/* ---- The layers of the stack --------------------------------------------------------------------
  */
 
-/* The number of layers: tool_ids are 1 … count. Before the first MPI call 0. */
+/* Returns the number of layers: their tool_ids are 1 … count. It is 0 before the first MPI call. */
 QMPI_API int QMPIX_Tool_count(int *count);
 
-/* The name of the layer's tool. The string lives for the whole run. */
+/* Returns the name of a layer's tool. The string exists for the whole run. */
 QMPI_API int QMPIX_Tool_get_name(int tool_id, const char **name);
 
 /*
- * The file that the layer's tool came from; for a tool that is linked into the program the
- * program's. The string lives for the whole run.
+ * Returns the path of the library that contains a layer's tool; for a tool that is linked into the
+ * program, the path of the program. The string exists for the whole run.
  */
 QMPI_API int QMPIX_Tool_get_library(int tool_id, const char **path);
 
-/* What the layer's tool registered with QMPIX_Register_tool_info; NULL if nothing. */
+/* Returns what a layer's tool registered with QMPIX_Register_tool_info, or NULL. */
 QMPI_API int QMPIX_Tool_get_info(int tool_id, const QMPIX_Tool_info **info);
 
 /*
- * How the layer is bound, in words for people: "native", or for a hosted PMPI tool how it reaches
- * PMPI and its private dependencies. The string lives for the whole run.
+ * Returns a text that tells the kind of a layer: "QMPI tool", or "PMPI tool" with the way in which
+ * it calls PMPI and its private dependencies. The string exists for the whole run.
  */
 QMPI_API int QMPIX_Tool_get_binding(int tool_id, const char **text);
 
-/* Whether the layer intercepts `fn`: 1 or 0. */
+/* Tells whether a layer intercepts `fn`: sets `flag` to 1 or 0. */
 QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag);
 
 /*
- * Switches a layer off (`enabled` 0) or on again. Off, it is not called, and its functions cost
- * what they would cost without it. When the call returns, the stack is changed for every call that
- * begins; calls that are under way, also in other threads, may go on in the old one. Layers are on
- * at first. Any thread, at any time after start-up: not in `init`, not in a signal handler.
+ * Switches a layer off (`enabled` is 0) or on. A layer that is off is not called, and its functions
+ * cost the same as without the layer. All layers are on at first. When the call returns, all calls
+ * that start later use the changed stack; calls in progress, also in other threads, may continue in
+ * the old one. May be called by any thread after start-up, but not in `init` or in a signal
+ * handler.
  *
- * Pointers to next functions that a layer keeps stay callable and lead on as they led; see
- * QMPIX_Register_stack_changed. Those of a hosted PMPI tool are changed for it, but for answers of
- * dlsym that it keeps; a message says so. A layer that is off sees no MPI_Finalize, unless it asked
- * for it with QMPIX_Tool_keep_function.
+ * Pointers to next functions that a layer has saved stay callable and ignore the change; see
+ * QMPIX_Register_stack_changed. Those of a PMPI layer are updated, except saved results of dlsym; a
+ * message reports this case. A layer that is off does not see MPI_Finalize, unless it requested
+ * this with QMPIX_Tool_keep_function.
  *
- * MPI_ERR_OTHER: the stack is not built yet, or this system does not let references be changed;
- * then nothing has changed. MPI_ERR_UNSUPPORTED_OPERATION: the tool is part of the program itself,
- * which calls it without asking anybody.
+ * MPI_ERR_OTHER: the stack has not been built yet, or the system does not allow relocations to be
+ * changed; nothing has changed. MPI_ERR_UNSUPPORTED_OPERATION: the tool is part of the program
+ * itself, which calls it directly.
  */
 QMPI_API int QMPIX_Tool_set_enabled(int tool_id, int enabled);
 
-/* Whether the layer is on: 1 or 0. */
+/* Tells whether a layer is on: sets `enabled` to 1 or 0. */
 QMPI_API int QMPIX_Tool_get_enabled(int tool_id, int *enabled);
 
 /*
- * Has the layer called for `fn`, which it intercepts, also while it is switched off; there it asks
- * QMPIX_Tool_get_enabled what it is to do. For what all ranks must do if one does, since a rank may
- * be switched alone: MPI_Finalize, if the tool brings the ranks together in it. And for what must
- * not be missed, such as the end of handles that it knows. To be called from `init`, for the layer
- * that it is given: otherwise MPI_ERR_OTHER.
+ * Requests that an intercepted function `fn` is also passed to the layer while it is switched off.
+ * The interceptor then calls QMPIX_Tool_get_enabled to decide what to do. This is for functions
+ * that all ranks must handle if one does, because a rank may be switched alone: for example
+ * MPI_Finalize, if the tool communicates in it. It is also for calls that must not be missed, such
+ * as those that free handles. MPI_ERR_OTHER: not called from `init` for the layer that is being
+ * initialized.
  */
 QMPI_API int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn);
 
 struct sigaction;
 
 /*
- * As sigaction of <signal.h>, for tools that have something to say when a signal ends the process.
- * `old` gets the action that there is, be it another tool's; `action` and `old` may be NULL. A
- * handler that is set with `own` not 0 is not seen by the program, whose sigaction, signal and the
- * like give what was there before; where the program sets that again, the tool's handler comes
- * back. A handler that the program sets takes its place. With `own` 0 the tool puts back what it
- * found.
+ * Examines or changes the action of a signal, like sigaction of <signal.h>, for tools that report
+ * when a signal terminates the process.
  *
- * With `own` 0 it may be called in a signal handler. MPI_ERR_ARG: the system's sigaction refuses.
+ *   number  the signal
+ *   action  the new action; NULL: no change
+ *   old     set to the current action, also if another tool set it; NULL: not needed
+ *   own     not 0: hide the new action from the program; 0: restore an action that was found
+ *
+ * The program does not see a hidden handler: its sigaction, signal and similar functions return the
+ * previous action. If the program sets this action again, the handler of the tool is restored. Any
+ * other action that the program sets replaces the handler.
+ *
+ * With `own` 0, it may be called in a signal handler. MPI_ERR_ARG: sigaction of the system fails.
  */
 QMPI_API int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct sigaction *old,
                                   int own);
 
 /*
- * Has `callback` called whenever a layer, any layer, was switched off or on: with the tool_id given
- * here, in the thread that switched, before its QMPIX_Tool_set_enabled returns. Then
- * QMPI_Get_function gives the layer's new next functions. Layers that are off are called back too.
- * Two threads that switch may call back at the same time. The callback may make any call, even
- * switch a layer. To be called from `init` on, from any thread; called again, the last callback
- * holds.
+ * Registers a callback that is called whenever any layer is switched off or on. It gets the tool_id
+ * given here, and runs in the thread that switches, before QMPIX_Tool_set_enabled returns. From
+ * then on, QMPI_Get_function returns the new next functions of the layer. Callbacks of layers that
+ * are off are called, too. Two threads that switch layers may call it at the same time. It may make
+ * any call, and may switch layers. May be called by any thread, from `init` on; a second call
+ * replaces the callback.
  */
 QMPI_API int QMPIX_Register_stack_changed(int tool_id, void (*callback)(int tool_id));
 
 /*
- * The tools announced so far, in the stack or not, in the order of their announcing: 0 … count - 1.
- * `info` is set to NULL for a tool that described nothing. The strings live for the whole run.
+ * Lists the tools that have been registered so far, in the order of registration, whether or not
+ * they are in the stack. Indices are 0 … count - 1. `info` is set to NULL for a tool without a
+ * description. The strings exist for the whole run.
  */
 QMPI_API int QMPIX_Announced_count(int *count);
 QMPI_API int QMPIX_Announced_get(int index, const char **name, const QMPIX_Tool_info **info);
@@ -294,21 +312,23 @@ QMPI_API int QMPIX_Announced_get(int index, const char **name, const QMPIX_Tool_
 /* ---- Function names -----------------------------------------------------------------------------
  */
 
-/* "MPI_Send" for MPI_SEND_T; NULL where there is no such number. The string is constant. */
+/* Returns the name of a function: "MPI_Send" for MPI_SEND_T. NULL: no such number. The string is
+ * constant. */
 QMPI_API const char *QMPIX_Function_name(enum QMPI_Functions_enum fn);
 
-/* MPI_SEND_T for "MPI_Send". MPI_ERR_ARG: no such function. */
+/* Returns the number of a function: MPI_SEND_T for "MPI_Send". MPI_ERR_ARG: no such function. */
 QMPI_API int QMPIX_Function_id(const char *name, enum QMPI_Functions_enum *fn);
 
-/* Whether the MPI that this library was built for has the function: 1 or 0. */
+/* Tells whether the MPI that this library was built for has a function: sets `flag` to 1 or 0. */
 QMPI_API int QMPIX_Function_exists(enum QMPI_Functions_enum fn, int *flag);
 
 /* ---- MPI_Pcontrol -------------------------------------------------------------------------------
  */
 
 /*
- * MPI_Pcontrol is variadic and nobody knows what it was given. An interceptor passes on the first 8
- * integers or pointers and the first 8 doubles, which travel in separate registers:
+ * Passes on the variadic arguments of MPI_Pcontrol, whose number and types are unknown. An
+ * interceptor passes on the first 8 integers or pointers, and the first 8 doubles, which the
+ * calling convention passes in separate registers:
  *
  *     QMPIX_PCONTROL_READER static int my_Pcontrol(QMPI_Context c, const int level, ...)
  *     {
@@ -317,7 +337,7 @@ QMPI_API int QMPIX_Function_exists(enum QMPI_Functions_enum fn, int *flag);
  *         return QMPIX_NEXT(c, Pcontrol)(QMPIX_NEXT_CONTEXT(c), level, QMPIX_PCONTROL_PASS(words));
  *     }
  *
- * Only words that the application did give mean anything: what they are, `level` must tell.
+ * Only words that the application passed are meaningful; `level` must tell which these are.
  */
 typedef struct QMPIX_Pcontrol_words {
     long word[8];
@@ -342,7 +362,7 @@ typedef struct QMPIX_Pcontrol_words {
         (words).real[2], (words).real[3], (words).real[4], (words).real[5], (words).real[6],       \
         (words).real[7]
 
-/* Reading more words than were given looks wrong to AddressSanitizer; it is not. */
+/* AddressSanitizer would report that more words are read than were passed, which is intended. */
 #if defined(__GNUC__)
 #define QMPIX_PCONTROL_READER __attribute__((no_sanitize_address))
 #else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * QMPIX_FOR_EACH_FUNCTION(W): one line of code for all of this MPI's functions.
+ * QMPIX_FOR_EACH_FUNCTION(W): expands a macro for each function of this MPI.
  *
- * W(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) is expanded once for every function MPI_X, the
- * variadic MPI_Pcontrol excepted. A whole layer that counts every call:
+ * W(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) is expanded once for each function MPI_X, except the
+ * variadic MPI_Pcontrol. This is a complete layer that counts all calls:
  *
  *     #define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                \
  *         static RESULT my_##X PARAMETERS                                    \
@@ -20,8 +20,9 @@
  *         QMPIX_FOR_EACH_FUNCTION(REGISTER)
  *     }
  *
- * PARAMETERS begins with `QMPI_Context context`; ARGUMENTS with the next context. Names of your own
- * in the body that begin with the tool's name cannot clash with MPI's parameter names.
+ * PARAMETERS starts with `QMPI_Context context`, ARGUMENTS with the next context. Prefix your own
+ * names in the body with the name of the tool, so that they cannot clash with parameter names of
+ * MPI.
  */
 #ifndef QMPI_WRAPPERS_H
 #define QMPI_WRAPPERS_H

@@ -477,7 +477,7 @@ def test_a_program_of_another_mpi_is_wrong(tmp_path):
 
 def test_a_program_of_another_version_of_the_mpi_is_wrong(tmp_path):
     path = linked(tmp_path, library(tmp_path, name="libmpich.so.10"))
-    about_program(path).one("wrong", "another ABI")
+    about_program(path).one("wrong", "a different ABI")
 
 
 def test_a_program_with_two_mpi_libraries_is_wrong(tmp_path):

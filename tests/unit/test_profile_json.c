@@ -218,8 +218,10 @@ static void what_is_missing_or_wrong_is_named_with_its_place(void **state)
         {"callsites/0/frames/0", "line", "0", ": callsites[0].frames[0].line: expected"},
         {"matrix/0", "to", "-1", ": matrix[0].to: expected a whole number from 0"},
         {"matrix/0", "from", "4294967296", ": matrix[0].from: expected"},
-        {"communicators/0", "members", "\"0x1g\"", ": communicators[0].members: expected a number"},
-        {"communicators/0", "members", "\"-1\"", ": communicators[0].members: expected a number"},
+        {"communicators/0", "members", "\"0x1g\"",
+         ": communicators[0].members: expected a 64-bit number"},
+        {"communicators/0", "members", "\"-1\"",
+         ": communicators[0].members: expected a 64-bit number"},
         {"communicators/0", "first", "-2", ": communicators[0].first: expected"},
         {"regions/0/functions/0", "name", "3", ": regions[0].functions[0].name: expected a string"},
         {"processes/0", "memory", "null", ": processes[0].memory: expected"},
@@ -276,7 +278,7 @@ static void every_file_that_is_cut_short_is_a_problem(void **state)
     assert_in_range(length, 1000, sizeof content - 1);
     assert_file_problem(content, 0, "the file is empty");
     for (size_t cut = 1; cut < length - 2; cut += 7)
-        assert_file_problem(content, cut, "no JSON: ");
+        assert_file_problem(content, cut, "invalid JSON: ");
     assert_file_problem("{\"schema\":1,\"schema\":2}", 23, "duplicate object key");
 }
 

@@ -246,8 +246,7 @@ static void options_of_ours_that_are_wrong_say_what_is_right(void **state)
     assert_non_null(strstr(problem_of("a,@nonesuch=1"), "'@nonesuch'\nhint: "));
     assert_non_null(strstr(problem_of("a,@nonesuch=1"), "@preload"));
     assert_non_null(strstr(problem_of("a,@=1"), "'@'"));
-    assert_non_null(
-        strstr(problem_of("a,@preload=never"), "'never'\nhint: use one of yes, no"));
+    assert_non_null(strstr(problem_of("a,@preload=never"), "'never'\nhint: use one of yes, no"));
     assert_non_null(strstr(problem_of("a,@preload=no,@preload=yes"), "'@preload' is given twice"));
 }
 
