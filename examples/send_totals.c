@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The MPI standard's first profiling example (MPI 4.0, section 15.2, "Profiler Implementation
- * Example") as a native tool: how much data MPI_Send sent and how long that took. What the standard
+ * Example") as a QMPI tool: how much data MPI_Send sent and how long that took. What the standard
  * calls MPI_Wtime and MPI_Type_size for its own needs, a layer calls PMPI_Wtime and PMPI_Type_size:
  * no other layer is to see that. The totals are the layer's, so that it can be listed twice.
  */

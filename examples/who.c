@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool about tools: when MPI has been initialised it prints the layers of the stack, from where,
+ * A tool about tools: when MPI has been initialized it prints the layers of the stack, from where,
  * and which way one function takes through it. So it shows what a meta-tool can ask: it could as
  * well switch layers off (QMPIX_Tool_set_enabled) or read what they publish through MPI_T.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that is there whole or not at all: written as PATH.PID.tmp in the same folder and renamed,
- * so that a copy of the process may write it, too. Devices, FIFOs and other targets that are no
- * regular files are written directly, a symbolic link stays one. Numbers have a decimal point
- * whatever the application's locale, and a pipe that nobody reads is an error here, not a signal
- * for the application.
+ * A file that appears complete or not at all: it is written as PATH.PID.tmp in the same directory
+ * and renamed, so that a copy of the process may also write it. Devices, FIFOs and other targets
+ * that are not regular files are written directly; symbolic links are preserved. Numbers have a
+ * decimal point in any locale of the application. A pipe without a reader causes an error, not a
+ * signal for the application.
  */
 #ifndef QMPI_PROFILE_ATOMIC_FILE_H
 #define QMPI_PROFILE_ATOMIC_FILE_H
@@ -17,21 +17,21 @@
 
 struct profile_output {
     FILE *stream;
-    const char *given; /* the caller's path */
+    const char *given; /* the path given by the caller */
     char *path;        /* with symbolic links resolved */
     char *temporary;   /* NULL: written directly */
     struct tool_numbers numbers;
-    bool guarded; /* whether SIGPIPE is held back */
+    bool guarded; /* whether SIGPIPE is blocked */
     sigset_t signals;
 };
 
-/* Between the two: the same thread, and nothing but writing to `stream`; `path` must live on.
- * False: *problem is "cannot write PATH: reason", to be freed (NULL where memory is out); nothing
- * is to be closed. */
+/* Opens a file. Until it is closed, the same thread may only write to `stream`; `path` must stay
+ * valid. On failure, returns false and sets *problem to "cannot write PATH: reason", which the
+ * caller frees (NULL: out of memory); the file must not be closed then. */
 bool profile_output_open(struct profile_output *output, const char *path, char **problem);
 
-/* Puts the file in its place. False as above, also where `whole` says that memory ran out while
- * writing, and nothing is left behind. */
+/* Closes and renames the file. If `whole` is false, memory was exhausted while writing. Fails as
+ * above, also in this case, and leaves nothing behind. */
 bool profile_output_close(struct profile_output *output, bool whole, char **problem);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of text in columns as wide as what stands in them, at most 94 characters in all: 100 with
- * the prefix of our messages. Where the first column would make lines longer, its long entries get
- * a line of their own. Control characters from names become '?'.
+ * Text tables whose columns are as wide as their contents, with lines of at most 94 characters, or
+ * 100 with the prefix of messages. If the first column makes lines longer, its long entries get
+ * separate lines. Control characters in names are printed as '?'.
  */
 #ifndef QMPI_PROFILE_COLUMNS_H
 #define QMPI_PROFILE_COLUMNS_H
@@ -15,30 +15,30 @@ enum { COLUMNS_WIDTH = 94, COLUMNS_MOST = 16 };
 
 struct columns {
     int count;
-    const char *align; /* for each column 'l' or 'r' */
+    const char *align; /* 'l' or 'r' for each column */
     struct columns_row *records;
     size_t row_count, row_space;
-    bool good; /* memory was never out */
+    bool good; /* memory has not been exhausted */
 };
 
-/* Starts a table of as many columns as `align` has letters (at most COLUMNS_MOST). */
+/* Starts a table with one column per letter of `align` (at most COLUMNS_MOST). */
 void columns_start(struct columns *columns, const char *align);
 
-/* The next cell of the current row; with the last one the row is complete. */
+/* Adds a cell to the current row; the last one completes the row. */
 void columns_add(struct columns *columns, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The next cells of the current row, which `texts` ends with NULL: headings, say. */
+/* Adds several cells, for example headings; `texts` ends with NULL. */
 void columns_add_all(struct columns *columns, const char *const *texts);
 
-/* A line under the row that was completed last, as it is. */
+/* Adds a line of text after the last complete row. */
 void columns_note(struct columns *columns, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Prints and frees all. False: memory was out, and nothing was printed. */
+/* Prints and frees the table. Returns false, and prints nothing, if memory was exhausted. */
 bool columns_print(struct columns *columns, FILE *stream);
 
-/* Frees all. */
+/* Frees the table. */
 void columns_drop(struct columns *columns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two results side by side, as text. */
+/* Prints a comparison of two results as text. */
 #ifndef QMPI_PROFILE_COMPARE_H
 #define QMPI_PROFILE_COMPARE_H
 
@@ -7,16 +7,16 @@
 
 #include <stdio.h>
 
-/* A result and what it is called: its file. */
+/* A result and its name, the file. */
 struct profile_named {
     const char *name;
     const struct profile_result *result;
 };
 
 /*
- * Prints time, calls and bytes per function and in all: of `a`, of `b`, the difference b - a and
- * the ratio b / a. Functions stand in `order`, by the size of the difference; a table has at most
- * `top` of them (0: all). False: memory is out.
+ * Prints time, calls and bytes, per function and in total: of `a`, of `b`, the difference b - a and
+ * the ratio b / a. Functions are sorted by the amount of the difference in `order`; each table
+ * lists at most `top` of them (0: all). Returns false if memory is exhausted.
  */
 bool profile_print_comparison(FILE *stream, struct profile_named a, struct profile_named b,
                               enum profile_sort order, int top);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A result as CSV: one file for all tables. Every row has the same columns, the first one names the
- * table that the row belongs to, and columns that mean nothing there are empty; docs/run/profile.md
- * has the list. Quoting as in RFC 4180; lines end with a line feed.
+ * Writes a result as CSV, with all tables in one file. All rows have the same columns: the first
+ * one contains the name of the table, and columns that do not apply are empty; docs/run/profile.md
+ * lists them. Quoting follows RFC 4180; lines end with a line feed.
  */
 #ifndef QMPI_PROFILE_CSV_H
 #define QMPI_PROFILE_CSV_H
@@ -11,10 +11,11 @@
 
 #include <stdio.h>
 
-/* As profile_write_json, in CSV. */
+/* Like profile_write_json, in CSV. */
 bool profile_write_csv(const struct profile_result *result, const char *path, char **problem);
 
-/* Onto an open stream, whose errors are the caller's to look for. False: memory is out. */
+/* Writes to an open stream; the caller checks the stream for errors. Returns false if memory is
+ * exhausted. */
 bool profile_print_csv(FILE *stream, const struct profile_result *result);
 
 #endif

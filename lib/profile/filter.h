@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Narrows a result down to some functions. */
+/* Restricts a result to some functions. */
 #ifndef QMPI_PROFILE_FILTER_H
 #define QMPI_PROFILE_FILTER_H
 
@@ -7,8 +7,9 @@
 
 /*
  * Keeps the functions, call sites and functions of regions whose MPI function matches `pattern`
- * (fnmatch, upper and lower case alike) and drops the others. What is not told by function
- * (matrix, communicators, files, processes, totals) stays as it is. How many functions are left.
+ * (fnmatch, ignoring case), and removes the others. Data that does not refer to single functions
+ * (matrix, communicators, files, processes, totals) does not change. Returns the number of
+ * remaining functions.
  */
 size_t profile_filter(struct profile_result *result, const char *pattern);
 

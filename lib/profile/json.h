@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A result as JSON, schema `qmpi-profile/2`: docs/run/profile.md, and the schema beside it. The
- * tool writes it, at the end of a run; `qmpi report` reads it back. What is written and read again
- * is the same result: times keep 15 digits.
+ * A result as JSON, with the schema `qmpi-profile/2` (see docs/run/profile.md and the schema file
+ * there). The tool writes it at the end of a run, and `qmpi report` reads it. A result that is
+ * written and read is unchanged: times keep 15 digits.
  */
 #ifndef QMPI_PROFILE_JSON_H
 #define QMPI_PROFILE_JSON_H
@@ -12,20 +12,23 @@
 #include <stdio.h>
 
 /*
- * Writes a whole file, or none: see atomic_file.h for how. Strings that are no UTF-8 get U+FFFD for
- * every byte that does not belong. Safe in any thread; not in a signal handler.
+ * Writes a complete file, or none: see atomic_file.h. In strings, invalid bytes are replaced by
+ * U+FFFD. May be called in any thread, but not in a signal handler.
  *
- * False: *problem says what failed and in which file (to be freed; NULL where memory is out).
+ * On failure, returns false and sets *problem to a message that names the file, which the caller
+ * frees (NULL: out of memory).
  */
 bool profile_write_json(const struct profile_result *result, const char *path, char **problem);
 
-/* Onto an open stream, whose errors are the caller's to look for. False: memory is out. */
+/* Writes to an open stream; the caller checks the stream for errors. Returns false if memory is
+ * exhausted. */
 bool profile_print_json(FILE *stream, const struct profile_result *result);
 
 /*
- * Reads a file. Members that it does not know are ignored; what is missing, of another type or out
- * of range is a problem, and so is a newer schema. NULL: *problem says what was expected, where in
- * the file (to be freed). Ends the process where memory is out: for the command only.
+ * Reads a file. Unknown members are ignored; missing members, wrong types, values out of range and
+ * newer schemas are errors. On failure, returns NULL and sets *problem to a message with the place
+ * in the file, which the caller frees. Terminates the process if memory is exhausted, so it is only
+ * for the command.
  */
 struct profile_result *profile_read_json(const char *path, char **problem);
 

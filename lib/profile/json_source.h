@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Members of a JSON document as what they must be. The first thing that is not as it should be is
- * the problem, and everything after it is passed over; the message names the file, the place in
- * the document ("functions[3].time.sum") and what was expected. Ends the process where memory is
- * out.
+ * Reads members of a JSON document with their required types. The first violation becomes the
+ * problem, and everything after it is ignored. The message names the file, the place in the
+ * document ("functions[3].time.sum") and the expected value. Terminates the process if memory is
+ * exhausted.
  */
 #ifndef QMPI_PROFILE_JSON_SOURCE_H
 #define QMPI_PROFILE_JSON_SOURCE_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where in the document: a member of `parent`, or its element `index` where `key` is NULL. */
+/* A place in the document: a member of `parent`, or its element `index` if `key` is NULL. */
 struct place {
     const struct place *parent;
     const char *key;
@@ -21,7 +21,7 @@ struct place {
 
 struct reader {
     const char *path;
-    char *problem; /* the first one; after it everything else is passed over */
+    char *problem; /* the first problem; everything after it is ignored */
 };
 
 /* An object that is being read. */
@@ -31,15 +31,15 @@ struct source {
     const json_t *object;
 };
 
-/* The problem, unless there is one already: at `place` something else was expected than `found`. */
+/* Sets the problem, unless one is set already: `expected` instead of `found` at `place`. */
 void source_fail(struct reader *reader, const struct place *place, const char *expected,
                  const json_t *found);
 void source_fail_member(const struct source *source, const char *key, const char *expected);
 
-/* The member, borrowed; NULL: it is not there, or there is a problem. */
+/* Returns a member, owned by the document; NULL: missing, or there is a problem. */
 const json_t *source_member(const struct source *source, const char *key);
 
-/* A copy of a string; NULL: a problem, or, of an optional one, it is not there. */
+/* Returns a copy of a string; NULL: a problem, or a missing optional string. */
 char *source_string(const struct source *source, const char *key);
 char *source_optional_string(const struct source *source, const char *key);
 
@@ -53,8 +53,9 @@ uint64_t source_bits(const struct source *source, const char *key);
 struct source source_object(const struct source *source, const char *key);
 
 /*
- * An array of objects: allocates what holds `size` bytes for each and has `read` fill it. After a
- * problem *count is how many have been begun: zeros where they were not filled.
+ * Reads an array of objects: allocates `size` bytes for each, and calls `read` to fill them. After
+ * a problem, *count is the number of elements that were started; bytes that were not filled are
+ * zero.
  */
 void *source_array(const struct source *source, const char *key, size_t size, size_t *count,
                    void (*read)(const struct source *source, void *element));

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What merge.c must know of the things that a result has arrays of, and what they need of it: an
- * order, and how one thing is added to the same one of the other side. To add cannot fail, for
- * merge_prepare has made all the room before anything is changed.
+ * The interface between merge.c and the kinds of array elements in a result: their order, and how
+ * an element is added to the same one of the other side. Adding cannot fail, because merge_prepare
+ * allocates all memory before anything is changed.
  */
 #ifndef QMPI_PROFILE_MERGE_PARTS_H
 #define QMPI_PROFILE_MERGE_PARTS_H
 
 #include "profile/result.h"
 
-/* How many ranks each of the two sides is of. */
+/* The number of ranks of each side. */
 struct sides {
     int mine, its;
 };
@@ -17,9 +17,10 @@ struct sides {
 struct kind {
     size_t size;
     int (*compare)(const void *mine, const void *its);
-    /* Makes the room that `add` needs; NULL: none. False: memory is out. */
+    /* Allocates the memory that `add` needs; NULL: none. Returns false if memory is exhausted. */
     bool (*prepare)(void *mine, void *its);
-    /* Takes over what `its` owns, or frees it. One that only one side has meets zeros. */
+    /* Takes ownership of the data of `its`, or frees it. An element that is missing on one side is
+     * all zero there. */
     void (*add)(void *mine, const void *its, struct sides ranks);
 };
 
@@ -32,12 +33,10 @@ void merge_spread(struct profile_spread *mine, const struct profile_spread *its,
                   struct sides ranks);
 void merge_calls(struct profile_calls *mine, const struct profile_calls *its, struct sides ranks);
 
-/* Brings both arrays into order and makes room in *mine for all, which may move it. False: memory
- * is out. */
+/* Sorts both arrays and enlarges *mine for all elements. Returns false if memory is exhausted. */
 bool merge_prepare(const struct kind *kind, void **mine, size_t count, void *its, size_t its_count);
 
-/* Merges `its` into `mine`, where both are prepared, or where there is nothing in `its`. The new
- * count. */
+/* Merges `its` into `mine`, which must be prepared unless `its` is empty. Returns the new count. */
 size_t merge_arrays(const struct kind *kind, void *mine, size_t count, const void *its,
                     size_t its_count, struct sides ranks);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a profile holds once it is brought together: of all ranks, or of one process that ended
- * before it could be. The collecting side (profile.so) fills it, the writing side (text, JSON, CSV)
- * reads it, and `qmpi report` reads it back from a file. Times are in seconds, sizes in bytes.
+ * The result of a profile: of all ranks, or of one process that ended early. profile.so fills it,
+ * the writers of text, JSON and CSV read it, and `qmpi report` reads it from a file. Times are in
+ * seconds, sizes in bytes.
  */
 #ifndef QMPI_PROFILE_RESULT_H
 #define QMPI_PROFILE_RESULT_H
@@ -13,18 +13,18 @@
 
 enum { PROFILE_SIZE_BINS = 64, PROFILE_TIME_BINS = 48 };
 
-/* A quantity that every rank has one value of; a rank without any calls has 0. */
+/* A quantity with one value per rank; a rank without calls has 0. */
 struct profile_spread {
     double sum, mean, min, max, stddev; /* over ranks; stddev of the population */
 };
 
-/* Calls of one kind; `time` per rank, `shortest` and `longest` per call. */
+/* Calls of one kind. `time` is per rank; `shortest` and `longest` are per call. */
 struct profile_calls {
     uint64_t calls;
     struct profile_spread time;
     double shortest, longest; /* of one call, on any rank */
     struct profile_spread
-        wait; /* sync=yes: waiting for the others before a collective; not in time */
+        wait; /* sync=yes: waiting for other ranks before collectives; not part of `time` */
     uint64_t sent, received;
 };
 
@@ -35,7 +35,7 @@ struct profile_function {
     /* Calls that moved bytes by their size (sent + received): bin 0: 1 byte, bin b: 2^b … 2^(b+1)
      * - 1. */
     uint64_t sizes[PROFILE_SIZE_BINS];
-    uint64_t no_bytes; /* calls that moved none */
+    uint64_t no_bytes; /* calls that moved no bytes */
     /* Calls by their time: bin 0: below 2 ns, bin b: 2^b … 2^(b+1) - 1 ns. */
     uint64_t times[PROFILE_TIME_BINS];
 };
@@ -58,14 +58,14 @@ struct profile_callsite {
     struct profile_calls calls;
 };
 
-/* Messages and one-sided accesses from one rank of MPI_COMM_WORLD to another. */
+/* Messages and one-sided accesses between two ranks of MPI_COMM_WORLD. */
 struct profile_matrix_entry {
     int from, to;
     uint64_t messages, bytes;
 };
 
 struct profile_communicator {
-    char *name;       /* as MPI_Comm_get_name has it; "" where it has none */
+    char *name;       /* from MPI_Comm_get_name; "": none */
     int size;         /* processes in it (both groups of an intercommunicator) */
     int first;        /* the lowest rank in MPI_COMM_WORLD of its processes; -1: not known */
     uint64_t members; /* a hash of its processes' ranks in MPI_COMM_WORLD: tells those of one name,
@@ -83,14 +83,14 @@ struct profile_file {
     struct profile_calls calls;
 };
 
-/* A call under way when the process was saved. It is in all figures, with its time so far. */
+/* A call in progress when the process was saved. All figures include it, with its time so far. */
 struct profile_flight {
     char *name;                   /* the MPI function */
     struct profile_frame *frames; /* the caller first */
     int frame_count;
     int rank;
     double time; /* so far */
-    bool waits;  /* sync=yes: for the others; `time` is that */
+    bool waits;  /* sync=yes: it waits for other ranks; `time` is the waiting time */
     char *since; /* ISO 8601, UTC */
 };
 
@@ -150,24 +150,24 @@ struct profile_result {
     size_t region_count;
 };
 
-/* Frees what the result holds, and it. All its strings and arrays are its own (malloc). */
+/* Frees a result with its strings and arrays, which are allocated by malloc. */
 void profile_result_free(struct profile_result *result);
 
-/* Frees what one function, call site or call under way holds. */
+/* Frees the members of a function, call site or call in progress. */
 void profile_function_clear(struct profile_function *function);
 void profile_callsite_clear(struct profile_callsite *callsite);
 void profile_flight_clear(struct profile_flight *flight);
 
-/* All frames of all call sites and calls under way, for profile_symbols_resolve; the caller frees
- * the array. NULL: memory is out. */
+/* Returns the frames of all call sites and calls in progress, for profile_symbols_resolve. The
+ * caller frees the array. NULL: out of memory. */
 struct profile_frame **profile_result_frames(const struct profile_result *result, size_t *count);
 
 enum profile_sort { PROFILE_BY_TIME, PROFILE_BY_CALLS, PROFILE_BY_BYTES, PROFILE_BY_NAME };
 
 /*
- * Puts functions (also those of regions), call sites, communicators, files and regions in order:
- * the most first, names from a to z; equal ones by name. The matrix stays as it is. Bytes are those
- * sent and received, of files those read and written.
+ * Sorts functions (also those of regions), call sites, communicators, files and regions: largest
+ * first, names from a to z, equal ones by name. The matrix is not sorted. Bytes are those sent and
+ * received; for files, those read and written.
  */
 void profile_result_sort(struct profile_result *result, enum profile_sort order);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A result as tables for people, at most 94 columns wide: 100 with the prefix of our messages.
- * Tables that would be empty are left out. Rows stand in the order of the result
- * (profile_result_sort in result.h), figures have three digits and a unit.
+ * Prints a result as text tables, at most 94 columns wide, or 100 with the prefix of messages.
+ * Empty tables are left out. Rows are in the order of the result (profile_result_sort in result.h);
+ * figures have three digits and a unit.
  */
 #ifndef QMPI_PROFILE_TEXT_H
 #define QMPI_PROFILE_TEXT_H
@@ -26,14 +26,14 @@ enum profile_section {
 };
 
 /*
- * Writes all tables to a file (as profile_write_json), or, where `path` is NULL, to stderr through
- * qmpi_print. `top` is how many rows a table has at most; 0: all.
+ * Writes all tables to a file, like profile_write_json, or to stderr by qmpi_print if `path` is
+ * NULL. `top` is the maximum number of rows in a table; 0: all.
  */
 bool profile_write_text(const struct profile_result *result, const char *path, int top,
                         char **problem);
 
-/* The head and the tables of `sections`, onto an open stream, whose errors are the caller's to look
- * for. False: memory is out. */
+/* Writes the head and the tables of `sections` to an open stream; the caller checks the stream for
+ * errors. Returns false if memory is exhausted. */
 bool profile_print_text(FILE *stream, const struct profile_result *result, unsigned sections,
                         int top);
 

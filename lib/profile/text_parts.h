@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables that text.c puts one under another. Each prints a blank line, its title and its rows
- * (at most `top`, 0: all), or nothing where it has no rows. False: memory is out. */
+/* The tables of text.c. Each function prints a blank line, the title and at most `top` rows (0:
+ * all), or nothing if the table is empty. They return false if memory is exhausted. */
 #ifndef QMPI_PROFILE_TEXT_PARTS_H
 #define QMPI_PROFILE_TEXT_PARTS_H
 
@@ -11,8 +11,8 @@
 /* text.c */
 bool text_functions(FILE *stream, const struct profile_function *functions, size_t count, int top);
 
-/* All of the functions' time, of which every table gives shares: more than the time in MPI while
- * the application runs, for that begins behind MPI_Init. */
+/* Returns the total time of all functions, of which tables print shares. It is more than the time
+ * in MPI while the application runs, which starts after MPI_Init. */
 double text_time(const struct profile_function *functions, size_t count);
 
 /* text_parts.c */
@@ -24,14 +24,14 @@ bool text_files(FILE *stream, const struct profile_result *result, int top);
 bool text_regions(FILE *stream, const struct profile_result *result, int top);
 bool text_processes(FILE *stream, const struct profile_result *result, int top);
 
-/* text_matrix.c: what is drawn rather than listed */
+/* text_matrix.c: tables that are drawn */
 bool text_histograms(FILE *stream, const struct profile_result *result);
 bool text_matrix(FILE *stream, const struct profile_result *result, int top);
 
-/* How many of `count` rows are shown. */
+/* Returns how many of `count` rows are printed. */
 size_t text_shown(size_t count, int top);
 
-/* Says how many rows of `what` are not shown, if any. */
+/* Prints the number of rows that are left out, if any. */
 void text_rest(FILE *stream, size_t count, int top, const char *what);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures for people: three digits and a unit. For use in one printf: each call's text lives until
+/* Formats figures with three digits and a unit. For use in one printf: each text stays valid until
  * sixteen further calls in the same thread. */
 #ifndef QMPI_PROFILE_UNITS_H
 #define QMPI_PROFILE_UNITS_H

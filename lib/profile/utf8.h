@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UTF-8 in files: names come from programs, which may give any bytes, and were cut where a name may
- * be so long. What is written is always UTF-8.
+ * UTF-8 in files: names come from programs, which may use any bytes, and may have been truncated.
+ * Output is always valid UTF-8.
  */
 #ifndef QMPI_PROFILE_UTF8_H
 #define QMPI_PROFILE_UTF8_H
 
 #include <stddef.h>
 
-/* U+FFFD, the replacement character: for every byte that does not belong. */
+/* U+FFFD, the replacement character for each invalid byte. */
 #define UTF8_REPLACEMENT "\xef\xbf\xbd"
 
-/* How many bytes the character at the begin of `text` has (RFC 3629); 0: its first byte belongs to
- * none, or the text is at its end. */
+/* Returns the number of bytes of the first character of `text` (RFC 3629); 0: the first byte is
+ * invalid, or the text is empty. */
 size_t utf8_length(const char *text);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Separate debug files, for libdwfl: by build-id below the debug folders, and by .gnu_debuglink or
- * .gnu_debugaltlink beside the module, in .debug beside it and below the debug folders. What
- * libdwfl's own search does, but for its last step: asking a debuginfod server.
+ * Finds separate debug files for libdwfl: by build-id below the debug directories; by
+ * .gnu_debuglink or .gnu_debugaltlink in the directory of the module, in its subdirectory .debug,
+ * and below the debug directories. This is the search of libdwfl without its last step, the query
+ * of a debuginfod server.
  */
 #ifndef QMPI_SYMBOLS_DEBUGLINK_H
 #define QMPI_SYMBOLS_DEBUGLINK_H

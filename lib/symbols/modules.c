@@ -70,7 +70,7 @@ static struct module *known(uint64_t address)
     return module;
 }
 
-/* The program may go to another folder before the path is asked for. */
+/* The program may go to another directory before the path is asked for. */
 static const char *intern_name(const char *name)
 {
     const size_t length = strlen(name) + 1, room = *name == '/' ? 0 : PATH_MAX;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory for what tools note on the way of a call: taken without a lock and without malloc, for a
- * signal may have struck the program in malloc, and its handler may call MPI. It is zero, aligned
- * to a cache line, and never given back.
+ * Memory for data that tools record during a call. It is allocated without a lock and without
+ * malloc, because a signal may interrupt the program in malloc, and its handler may call MPI. The
+ * memory is zeroed, aligned to a cache line, and never freed.
  */
 #ifndef QMPI_TOOLKIT_ARENA_H
 #define QMPI_TOOLKIT_ARENA_H
 
 #include <stddef.h>
 
-/* NULL: memory is out. Any thread, in a signal handler too. */
+/* Returns NULL if memory is exhausted. Any thread, also in a signal handler. */
 void *tool_memory_take(size_t size);
 
 #endif

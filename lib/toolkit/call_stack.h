@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where this thread's stack is: what the C library knows of it, it tells with the help of malloc.
+/* The stack of this thread. The C library's query of it uses malloc, so it is not used here.
  */
 #ifndef QMPI_TOOLKIT_CALL_STACK_H
 #define QMPI_TOOLKIT_CALL_STACK_H
@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 struct thread_stack {
-    uintptr_t begin, end; /* both 0: it cannot be told */
+    uintptr_t begin, end; /* both 0: unknown */
 };
 
-/* Reads it from /proc/self/maps. In a signal handler too. Some ten microseconds. */
+/* Reads the range from /proc/self/maps. Also in a signal handler. Takes some ten microseconds. */
 struct thread_stack thread_stack_find(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The clock of the bundled tools: the processor's cycle counter where it runs at one rate on all
- * cores whatever they do, else CLOCK_MONOTONIC. Readings are in ticks; how long a tick is comes out
- * at the end, from the whole run, so that calibrating delays no program.
+ * The clock of the bundled tools: the cycle counter of the processor if it has a constant rate on
+ * all cores, otherwise CLOCK_MONOTONIC. Readings are in ticks. The length of a tick is determined
+ * at the end, from the whole run, so that calibration does not delay the program.
  */
 #ifndef QMPI_TOOLKIT_CLOCK_H
 #define QMPI_TOOLKIT_CLOCK_H
@@ -10,25 +10,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Set by tool_clock_start. Hidden, here too: a call reads them without a look into another table.
+/* Set by tool_clock_start. Declared hidden, so that a call reads them directly, not through the
+ * GOT.
  */
 extern bool tool_clock_is_counter __attribute__((visibility("hidden")));
-extern uint64_t tool_clock_scale /* nanoseconds of a tick, times 2^32 */
+extern uint64_t tool_clock_scale /* nanoseconds per tick, times 2^32 */
     __attribute__((visibility("hidden")));
 
-/* Chooses the clock and begins to calibrate; again: does nothing. Takes some 20 us. */
+/* Selects the clock and starts the calibration; further calls have no effect. Takes some 20 us. */
 void tool_clock_start(void);
 
-/* Makes tool_clock_nanoseconds as exact as the time since tool_clock_start allows. */
+/* Makes tool_clock_nanoseconds as accurate as the time since tool_clock_start allows. */
 void tool_clock_refine(void);
 
-/* Seconds of a tick, from all the time since tool_clock_start; waits where that is below 1 ms. */
+/* Returns the seconds per tick, from the time since tool_clock_start; waits until this is at least
+ * 1 ms. */
 double tool_clock_tick(void);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
+/* Returns CLOCK_MONOTONIC in nanoseconds. */
 uint64_t tool_clock_monotonic(void);
 
-/* Now, in ticks. Any thread. */
+/* Returns the current time in ticks. Any thread. */
 static inline uint64_t tool_clock_now(void)
 {
 #if defined(__x86_64__)
@@ -38,7 +40,7 @@ static inline uint64_t tool_clock_now(void)
     return tool_clock_monotonic();
 }
 
-/* Ticks as nanoseconds, as far as they are known by now: for histograms. */
+/* Converts ticks to nanoseconds with the current accuracy; for histograms. */
 static inline uint64_t tool_clock_nanoseconds(uint64_t ticks)
 {
     __extension__ typedef unsigned __int128 wide;

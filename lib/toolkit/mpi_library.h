@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Which loaded files belong to the MPI library: itself and all that it needs, and they need. */
+/* Finds the loaded files of the MPI library: the library and its dependencies, transitively. */
 #ifndef QMPI_TOOLKIT_MPI_LIBRARY_H
 #define QMPI_TOOLKIT_MPI_LIBRARY_H
 
 #include <stdbool.h>
 
-/* Whether the address lies in one of them; false too where the MPI library is linked statically. */
+/* Whether an address is in one of them; always false if the MPI library is linked statically. */
 bool mpi_library_holds(const void *address);
 
 #endif

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of the bundled tools' output files, in the same form for all of them. */
+/* Names of output files, with the same placeholders in all bundled tools. */
 #ifndef QMPI_TOOLKIT_OUTPUT_NAME_H
 #define QMPI_TOOLKIT_OUTPUT_NAME_H
 
 #include <stdbool.h>
 
 /*
- * To be called in `init`: %p is this process from now on, also in a copy of it that writes for it.
+ * Called in `init`: %p is this process from now on, also in a forked child that writes for it.
  */
 void tool_file_name_start(void);
 
 /*
- * The file that `pattern` names: %r is the rank, %p the process id, %t the tool_id, %h the host, %%
- * a percent sign. NULL: it holds another %x or ends in %. The caller frees it.
+ * Returns the file name for `pattern`: %r is the rank, %p the process id, %t the tool_id, %h the
+ * host, %% a percent sign. The caller frees it. NULL: the pattern contains another %x or ends with
+ * %.
  */
 char *tool_file_name(const char *pattern, int tool_id, int rank);
 
-/* Whether files of two processes named by `pattern` differ. */
+/* Whether the files of two processes have different names. */
 bool tool_file_name_is_per_process(const char *pattern);
 
-/* Whether a path is that of a device, a FIFO or the like: it is used as it is, and by any number of
- * layers and ranks at once. */
+/* Whether a path is that of a device, a FIFO or similar file, which any number of layers and ranks
+ * may use at the same time. */
 bool tool_file_name_is_special(const char *path);
 
 #endif

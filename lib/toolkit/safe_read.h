@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading memory that a program points to, right or wrong: the kernel copies, and says so where a
- * plain access would fault. One system call; in any thread, in a signal handler too.
+ * Reads memory through a pointer that may be invalid: the kernel copies it, and returns an error
+ * where a direct access would cause a fault. One system call; in any thread, also in a signal
+ * handler.
  */
 #ifndef QMPI_TOOLKIT_SAFE_READ_H
 #define QMPI_TOOLKIT_SAFE_READ_H
@@ -9,13 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Copies `length` bytes. False: not all of them can be read. */
+/* Copies `length` bytes. Returns false if not all of them can be read. */
 bool tool_safe_copy(void *to, const void *from, size_t length);
 
 /*
- * Copies the string at `from`, at most `room` bytes of it, and sets `length` to how many; a NUL is
- * not put behind them. `*length` equal to `room`: the string is as long or longer. False: it cannot
- * be read up to its end or so far.
+ * Copies the string at `from`, at most `room` bytes without the terminating NUL, and sets `length`
+ * to the number of bytes. If `*length` equals `room`, the string is at least as long. Returns false
+ * if these bytes cannot be read.
  */
 bool tool_safe_copy_string(char *to, const char *from, size_t room, size_t *length);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a program with MPI Sessions alone lets a layer bring all processes together. It cannot when
- * just any session ends: a process may open and close one that the others know nothing of, and
- * would wait for them for ever. But the end of a session from which a communicator of all processes
- * was made, and not disconnected, may synchronise all of them (MPI 4.0, MPI_SESSION_FINALIZE): that
- * of the first one is the moment. The processes agree on it when that communicator is made.
+ * Determines when a layer can communicate among all processes of a program that uses only MPI
+ * Sessions. The end of an arbitrary session is not suitable: a process may open and close a session
+ * that the others do not have, and would wait for them for ever. However, the end of a session from
+ * which a communicator of all processes was created, and not disconnected, may synchronize all
+ * processes (MPI 4.0, MPI_SESSION_FINALIZE). The end of the first such session is used. The
+ * processes agree on it when the communicator is created.
  */
 #ifndef QMPI_TOOLKIT_SESSIONS_H
 #define QMPI_TOOLKIT_SESSIONS_H
@@ -19,34 +20,35 @@ struct tool_sessions {
     MPI_Session *open; /* sessions */
     int count;
     int size;    /* processes in mpi://WORLD */
-    bool chosen; /* the following three are there, or being agreed on */
+    bool chosen; /* the following three are set, or being agreed on */
     MPI_Session session;
-    MPI_Comm made;         /* the communicator of all; MPI_COMM_NULL: freed, but not disconnected */
-    MPI_Comm private_comm; /* of the same processes; ours */
+    MPI_Comm
+        made; /* the communicator of all processes; MPI_COMM_NULL: freed, but not disconnected */
+    MPI_Comm private_comm; /* our communicator of the same processes */
 };
 
 void tool_sessions_make(struct tool_sessions *sessions);
 
-/* Has the layer called for the functions below and MPI_Finalize also while it is off: from a rank
- * that is switched alone, too, the others expect its part. From `init`. */
+/* Requests that the layer is called for the functions below and MPI_Finalize also while it is off,
+ * because other ranks wait for a rank that is switched off alone. Called from `init`. */
 void tool_sessions_retain(int tool_id);
 
-/* MPI_Session_init succeeded. True: no other one was open. */
+/* Called after MPI_Session_init. Returns true if no other session was open. */
 bool tool_sessions_begin(struct tool_sessions *sessions, MPI_Session session);
 
-/* MPI_Comm_create_from_group gave `comm`. Collective over it. */
+/* Called after MPI_Comm_create_from_group. Collective over `comm`. */
 void tool_sessions_add(struct tool_sessions *sessions, MPI_Comm comm);
 
-/* MPI_Comm_free or MPI_Comm_disconnect is about to be carried out. */
+/* Called before MPI_Comm_free and MPI_Comm_disconnect. */
 void tool_sessions_leave(struct tool_sessions *sessions, MPI_Comm comm, bool disconnects);
 
-/* MPI_Session_finalize is about to be carried out; `*last`: no other session is open. True: all
- * processes come here, and `*comm` is of all of them; the caller frees it. */
+/* Called before MPI_Session_finalize. Sets `*last` if no other session is open. Returns true if all
+ * processes reach this point; `*comm` then contains all of them, and the caller frees it. */
 bool tool_sessions_end(struct tool_sessions *sessions, MPI_Session session, MPI_Comm *comm,
                        bool *last);
 
-/* Whether this process has used sessions alone and finalized each: it needs no MPI_Finalize. Any
- * thread, at the exit too. */
+/* Whether this process has used only sessions and finalized all of them, so that it needs no
+ * MPI_Finalize. Any thread, also at exit. */
 bool tool_sessions_are_over(struct tool_sessions *sessions);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Which libqmpi a program gets, where builds for several MPIs are installed side by side: that of
  * the program's MPI, as the libraries that it needs show. Where they show none, as with scripts and
- * programs that load MPI by dlopen, it is that of the launcher, and where there is none the
+ * programs that load MPI by dlopen, it is that of the launcher, and if there is none the
  * command's own. Nothing is refused here.
  */
 #define _GNU_SOURCE
@@ -136,8 +136,8 @@ static const char *mpi_of_program(const char *name)
 /* ---- What a launcher shows ----------------------------------------------------------------------
  */
 
-/* By the environment that it gave this process. Where launchers of both are above it, nobody knows
- * which is nearer. */
+/* The MPI of the launcher, by the environment of this process. If launchers of both started it, the
+ * nearer one is unknown. */
 static const char *mpi_of_environment(void)
 {
     const bool mpich =

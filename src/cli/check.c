@@ -174,7 +174,7 @@ static void print_preloaded(int tool_id)
     free(reason);
 }
 
-/* Each calls the other's where both are preloaded: not all pairs of tools come to an end then. */
+/* If both are preloaded, they call each other's functions; some pairs of tools then hang. */
 static void print_shared(int one, int other)
 {
     struct qmpi_elf_file first, second;
@@ -200,7 +200,7 @@ static void print_all_shared(int count)
     }
 }
 
-/* A hosted layer's ends in what it shares with layers below it, if there is anything. */
+/* The text of a PMPI layer ends with the libraries that it shares with layers below, if any. */
 static void print_binding(const char *binding)
 {
     static const char mark[] = "; shares ";
@@ -275,7 +275,7 @@ static _Noreturn void check_here(const struct wish *wish)
     int *numbers = qmpi_allocate((size_t)wish->count, sizeof *numbers);
     for (int i = 0; i < wish->count; i++)
         numbers[i] = find_function(wish->functions[i]);
-    setenv("QMPI_CHECK", "1", 1); /* this is no run: tools that log calls keep silent */
+    setenv("QMPI_CHECK", "1", 1); /* tools that log calls write nothing during a check */
     MPI_Get_version(&version, &subversion);
     QMPIX_Tool_count(&count);
     for (int i = 0; i < wish->count; i++) {
@@ -290,7 +290,7 @@ static _Noreturn void check_here(const struct wish *wish)
         print_all_shared(count);
     free(numbers);
     fflush(stdout);
-    _exit(0); /* the tools' exit handlers would report on a run that was none */
+    _exit(0); /* exit handlers of tools would report, although nothing was run */
 }
 
 /* ---- The process that waits ---------------------------------------------------------------------

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command `qmpi`: one file per subcommand, all in the table of main.c. A subcommand gets its
- * own arguments, argv[0] being "qmpi NAME", and returns the exit status: 0, or 2 for an error of
- * use.
+ * The command `qmpi`: one file per subcommand, listed in the table of main.c. A subcommand receives
+ * its own arguments, with "qmpi NAME" in argv[0], and returns the exit status: 0, or 2 after a
+ * usage error.
  */
 #ifndef QMPI_CLI_CLI_H
 #define QMPI_CLI_CLI_H
@@ -19,77 +19,83 @@ int cli_new(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_vars(int argc, char **argv);
 
-/* As argp_parse; what getopt says of a wrong option goes through qmpi_message, too. In main.c. */
+/* Like argp_parse, but messages of getopt are also escaped by qmpi_message. In main.c. */
 void cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, int *end,
                void *input);
 
-/* As argp_error and printf, of what qmpi_message makes. In main.c. */
+/* Like argp_error and printf, but with messages that qmpi_message formats. In main.c. */
 void cli_misuse(const struct argp_state *state, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Leaves of an MPI library's version its first line, without tabs. In stack_options.c, as all up to
- * cli_note_stack. */
+/* Shortens the version of an MPI library to its first line, without tabs. In stack_options.c, like
+ * all functions up to cli_note_stack. */
 void cli_tidy(char *version);
 
-/* Sets an environment variable; ends the command where that cannot be. */
+/* Sets an environment variable; terminates the command on failure. */
 void cli_set_variable(const char *name, const char *value);
 
-/* What the options -t and -c ask for. A file that cannot be read ends the command. */
+/* Implements the options -t and -c. Terminates the command if the file cannot be read. */
 void cli_use_stack(const char *stack);
 void cli_use_config(const char *file);
 
-/* Whether an option, a variable or a file gives a stack, be it an empty one. */
+/* Whether an option, a variable or a file gives a stack, even an empty one. */
 bool cli_stack_is_given(void);
 
-/* Once all options are read: says so where -c was given, but the environment's tools win. */
+/* Called after all options have been read. Prints a message if -c was given, but the environment
+ * takes precedence. */
 void cli_note_stack(void);
 
-/* The file that execvp would take; NULL: none. To be freed. */
+/* Returns the file that execvp would execute; NULL: none. The caller frees it. */
 char *cli_program_find(const char *name);
 
-/* Why preloading does not reach a program, and a hint, to be freed; NULL: nothing is known. */
+/* Returns the reason why preloading does not reach a program, with a hint, which the caller frees;
+ * NULL: no reason known. */
 char *cli_program_obstacle(const char *path);
 
-/* Warns of a program that preloading does not reach: a static or a privileged one. */
+/* Warns about a program that preloading does not reach: a static or privileged one. */
 void cli_program_warn(const char *name);
 
-/* The libqmpi to preload, and the folder of the tools that were built for the same MPI. */
+/* The libqmpi to preload, and the directory of the tools that were built for the same MPI. */
 struct cli_build {
     const char *mpi;
     char *library, *tools_folder; /* to be freed */
 };
 
-/* Puts libqmpi, and the tools of the stack that must be, into LD_PRELOAD. In preload.c. */
+/* Adds libqmpi, and the tools of the stack that must be preloaded, to LD_PRELOAD. In preload.c. */
 void cli_set_preload(const struct cli_build *build);
 
-/* Why the tool at `path` must be preloaded, in words; NULL: it need not. To be freed. */
+/* Returns the reason why the tool at `path` must be preloaded, as text, which the caller frees;
+ * NULL: it need not be. */
 char *cli_preload_reason(const char *path);
 
 /* Whether qmpi can be built for an MPI of this name. In build_choice.c, as the next two. */
 bool cli_knows_mpi(const char *mpi);
 
-/* The libqmpi for an MPI that is known, beside the command's own; NULL: there is none. To be freed.
+/* Returns the libqmpi for a known MPI, next to that of this command; NULL: none. The caller frees
+ * it.
  */
 char *cli_find_library(const char *mpi);
 
 /*
- * The build for `mpi`; NULL: for the MPI that the program's libraries show (NULL: no program), else
- * that of the launcher that started this process, else the command's own. Ends the command where
- * the MPI that was named has no build here.
+ * Returns the build for `mpi`. If `mpi` is NULL, returns the build for the MPI of the program's
+ * libraries (NULL: no program), else of the launcher that started this process, else of this
+ * command. Terminates the command if there is no build for `mpi`.
  */
 struct cli_build cli_choose_build(const char *mpi, const char *program);
 
-/* The folder of the installed tools. */
+/* Returns the directory of the installed tools. */
 const char *cli_tools_folder(void);
 
-/* The MPI whose launcher a file is; NULL: it does not tell. In build_choice.c. */
+/* Returns the MPI to which a launcher belongs; NULL: unknown. In build_choice.c. */
 const char *cli_mpi_of_launcher(const char *path);
 
-/* This command, or NULL, as it is installed for another MPI; to be freed. In build_choice.c. */
+/* Returns the path of this command as installed for an MPI, or NULL; the caller frees it. In
+ * build_choice.c. */
 char *cli_command_path(const char *mpi);
 
-/* The path of the libqmpi.so that the command itself is linked with: the one to preload. */
+/* Returns the path of the libqmpi.so that the command is linked with, which is the one to preload.
+ */
 const char *cli_library_path(void);
 
 #endif

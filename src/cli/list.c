@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * qmpi list: the tools in the folders of QMPI_TOOL_PATH and in the installed folder. Each library
- * is inspected first and then loaded in a process of its own, so that a tool that fails harms
- * nobody.
+ * qmpi list: lists the tools in the directories of QMPI_TOOL_PATH and in the installed directory.
+ * Each library is inspected first, and then loaded in a separate process, so that a tool that fails
+ * does not affect the others.
  */
 #define _GNU_SOURCE
 #include "cli/cli.h"
@@ -29,7 +29,7 @@ static const char doc[] =
     "List installed tools: path, purpose and options.\vThe command searches the directories in "
     "QMPI_TOOL_PATH, then the directory of the installed tools.";
 
-/* In a process of its own: loads a native tool and prints what it announces. */
+/* Called in a separate process: loads a QMPI tool and prints the tools that it registers. */
 static void print_registered(const char *path)
 {
     int count = 0;

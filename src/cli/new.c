@@ -25,7 +25,7 @@ enum { KEY_OBSERVER = 256, KEY_CXX };
 
 struct wish {
     const char *folder;
-    const char *name; /* of the tool: the folder's last part */
+    const char *name; /* of the tool: the directory's last part */
     bool observer, cxx;
 };
 

@@ -284,7 +284,7 @@ static bool print(FILE *stream, const struct request *request, const struct load
                                   : profile_print_json(stream, loaded->result);
 }
 
-/* A FIFO that nobody reads would have us wait for ever. */
+/* Opening a FIFO without a reader would block. */
 static bool is_unread_fifo(const char *path)
 {
     struct stat status;

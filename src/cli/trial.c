@@ -193,7 +193,7 @@ static bool blame_single(const struct qmpi_tool_list *tools, const char *source,
     return found;
 }
 
-/* Those without any one of which the stack is good; NULL: there are none. To be freed. */
+/* Returns the entries of which the stack works without any one; NULL: none. The caller frees it. */
 static char *name_partners(const struct qmpi_tool_list *tools)
 {
     int *ended = tools->count == 2 ? NULL : try_each(tools, true); /* of two, each alone was good */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of a configuration file's lines: names, keys and values, between quotes or not, and the
- * comments behind them. parse.c knows what they mean.
+ * The words on the lines of a configuration file: names, keys and values, with or without quotes,
+ * and the comments after them. parse.c interprets them.
  */
 #ifndef QMPI_CONFIG_KEYWORDS_H
 #define QMPI_CONFIG_KEYWORDS_H
@@ -13,12 +13,12 @@ const char *qmpi_config_skip_blanks(const char *text);
 
 /*
  * Reads a word up to a comment, the end of `text` or `stop` (0: no such character), without the
- * blanks around it; `end` is set to what it ended at. Returns it, to be freed, or NULL; then
- * *problem (to be freed) says what is wrong, and a hint.
+ * blanks around it. Sets `end` to the first character after it. Returns the word, or NULL and sets
+ * *problem to a message with a hint. The caller frees both.
  */
 char *qmpi_config_read_word(const char *text, char stop, const char **end, char **problem);
 
-/* Reads `key = value`; both to be freed. False: *problem says what is wrong. */
+/* Reads `key = value`; the caller frees both. Returns false and sets *problem on an error. */
 bool qmpi_config_read_pair(const char *text, char **key, char **value, char **problem);
 
 #endif

@@ -50,7 +50,8 @@ static void *grow(void *array, size_t *room, int count, size_t size)
 /* ---- What is wrong ------------------------------------------------------------------------------
  */
 
-/* Takes `problem` over. A file of thousands of wrong lines is no configuration file: a few do. */
+/* Takes ownership of `problem`. A file with thousands of invalid lines is not a configuration file,
+ * so a few messages suffice. */
 static void add_problem(struct reader *reader, char *problem)
 {
     enum { PRINTED_MAX = 20 };
@@ -92,7 +93,7 @@ static char *resolve(const struct reader *reader, const char *path)
     return qmpi_format("%s/%s", reader->folder, path);
 }
 
-/* Every folder of a colon list. */
+/* Every directory of a colon list. */
 static char *resolve_list(const struct reader *reader, const char *list)
 {
     char *all = qmpi_copy("");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options of an entry that are the dispatcher's own, for tools of every kind: their names begin
- * with `@`. They stand beside the tool's options in QMPI_TOOLS and in the configuration file, and
- * the tool does not see them. To add one: a number here, and its line in the table.
+ * The options of an entry that are for qmpi, for all kinds of tools: their names start with `@`.
+ * They are given like the options of the tool, in QMPI_TOOLS and in the configuration file, but the
+ * tool does not see them. To add an option, add a number here and a line in the table.
  */
 #ifndef QMPI_CONFIG_RESERVED_OPTIONS_H
 #define QMPI_CONFIG_RESERVED_OPTIONS_H
@@ -10,20 +10,20 @@
 #include <stdbool.h>
 
 enum qmpi_reserved_option {
-    QMPI_RESERVED_PRELOAD, /* whether `qmpi run` preloads the tool: yes, no; not given: where it
-                              must */
+    QMPI_RESERVED_PRELOAD, /* whether `qmpi run` preloads the tool: yes or no; not given: if
+                              required */
     QMPI_RESERVED_OPTIONS
 };
 
-/* How an option is called, with its `@`. */
+/* Returns the name of an option, with its `@`. */
 const char *qmpi_reserved_option_name(enum qmpi_reserved_option option);
 
-/* Whether an option of this name is meant for the dispatcher. */
+/* Whether an option of this name is for qmpi. */
 bool qmpi_reserved_option_is_meant(const char *key);
 
 /*
- * The number of the option of this name. Negative: there is none, or it cannot have this value;
- * then *problem says so and a hint, to be freed.
+ * Returns the number of the option of this name. If the option is unknown or the value is invalid,
+ * returns a negative number and sets *problem to a message with a hint, which the caller frees.
  */
 int qmpi_reserved_option_find(const char *key, const char *value, char **problem);
 

@@ -204,7 +204,7 @@ qmpi_function *qmpi_chain_plain(QMPI_Context node)
                       : qmpi_terminators[node->function_id];
 }
 
-/* A hosted tool on top is called by the program itself: tools that walk the stack see its call
+/* A PMPI tool on top is called by the program itself: tools that walk the stack see its call
  * site. */
 qmpi_function *qmpi_chain_way(int number)
 {

@@ -1,66 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chains and slots: for each function the nodes of the layers that intercept it, ending in the
- * base; and the pointer that the function's entry jumps through. Built from the bottom up by
- * startup/startup.c; afterwards only startup/switch.c changes them, which puts other nodes in
- * force. Nodes themselves never change and are never freed: whoever is under way in a chain goes on
- * in it.
+ * Chains and the dispatch table. A chain consists of the nodes of the layers that intercept a
+ * function, and the terminator; the dispatch table contains the pointer through which the entry
+ * point of the function jumps. startup/startup.c builds the chains from the bottom up; later, only
+ * startup/switch.c changes them, by using other nodes. Nodes never change and are never freed, so a
+ * call in progress continues in its chain.
  */
 #ifndef QMPI_DISPATCH_CHAIN_H
 #define QMPI_DISPATCH_CHAIN_H
 
 #include "dispatch/stubs.h"
 
-/* Makes every chain the base alone. `layers` is the height of the stack to come. */
+/* Initializes all chains with the terminator only. `layers` is the number of layers that will be
+ * added. */
 void qmpi_chain_start(int layers);
 
-/* Lets layer `tool_id` find what is below it: all that has been added so far. */
+/* Makes the layers that have been added so far visible to layer `tool_id`, as those below it. */
 void qmpi_chain_expose(int tool_id);
 
-/* What a layer intercepts. Arrays by function number; NULL where it does not. They live on. */
+/* The interceptors of a layer: arrays indexed by function number; NULL: not intercepted. They must
+ * exist for the whole run. */
 struct qmpi_interceptors {
-    qmpi_function *const *functions; /* a hosted layer's have MPI's own signatures */
-    qmpi_function *const *mpich;     /* those of MPICH's dialect; NULL: none */
-    qmpi_function *const *observing; /* its observer's, which stand above those; NULL: none */
-    const void *observer;            /* the QMPIX_Observer that goes with them */
+    qmpi_function *const *functions; /* those of a PMPI layer have the signatures of MPI */
+    qmpi_function *const *mpich;     /* those for MPICH's variant; NULL: none */
+    qmpi_function *const *observing; /* those of its observer, above the others; NULL: none */
+    const void *observer;            /* the QMPIX_Observer for `observing` */
     bool pmpi_tool;
 };
 
-/* Puts a layer on top. */
+/* Adds a layer on top. */
 void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer);
 
-/* Whether the layer was put there with an interceptor for the function. */
+/* Whether the layer was added with an interceptor for the function. */
 bool qmpi_chain_intercepts(int tool_id, int number);
 
 /*
- * The layer's node on top of `next`, for a function that it intercepts: always the same one for the
- * same `next`, made the first time. The layers that have been on together bound what is ever made.
- * To be called in start-up or under startup/switch.c's lock.
+ * Returns the node of the layer above `next`, for a function that it intercepts. The node is
+ * created once for each `next`, so their number is limited by the sets of layers that have been on
+ * together. Called during start-up or under the lock of startup/switch.c.
  */
 QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next);
 
-/* The node on which layer `tool_id` stands now; NULL: this MPI lacks the function. */
+/* Returns the current next node below layer `tool_id`; NULL: this MPI lacks the function. */
 QMPI_Context qmpi_chain_next(int tool_id, int number);
 
-/* Lets all who ask from now on find `node` below the layer; with tool_id 0, from MPI_X itself. */
+/* Sets the next node below the layer; tool_id 0 sets the first node of the chain. */
 void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node);
 
-/* Where MPI_X leads in the chains as they are now. */
+/* Returns the target of MPI_X in the current chains. */
 qmpi_function *qmpi_chain_way(int number);
 
 /*
- * MPI_X with MPI's own signature as the chain from `node` on: the base's or a hosted tool's own
- * function. NULL: it begins with a native layer, which must be given its context.
+ * Returns the function of `node` if it has the signature of MPI_X: that of the MPI library or of a
+ * PMPI tool. NULL: it belongs to a QMPI layer, which needs its context.
  */
 qmpi_function *qmpi_chain_plain(QMPI_Context node);
 
-/* Whether the slots are open. */
+/* Whether the dispatch table is active. */
 bool qmpi_chain_is_open(void);
 
-/* Opens the slots: from here on calls go straight. */
+/* Activates the dispatch table: from now on, calls jump directly to their targets. */
 void qmpi_chain_publish(void);
 
-/* Between the two no layer is switched: for what is to be bound as the chains are now. */
+/* Prevents layers from being switched in between, so that relocations can be set according to the
+ * current chains. */
 void qmpi_chain_hold(void);
 void qmpi_chain_release(void);
 

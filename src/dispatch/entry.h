@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The assembler macros of which entries.S is made, for each processor.
+ * The assembler macros that entries.S consists of, for each processor.
  *
  *   SLOTS            begins the tables qmpi_entries, qmpi_slots and qmpi_pmpi_slots
  *   SLOT name, n     function n's places in them; until start-up they lead to the first-call code
  *   NO_SLOT          the same for a number that this MPI lacks
  *   ENTRIES          begins the code
  *   ENTRY name, n    MPI_X jumps through its slot, PMPI_X through its own, and n's first-call code
- *   THUNKS           begins the code of what hosted layers call
+ *   THUNKS           starts the code that PMPI layers call
  *   THUNK name, n, arguments
  *                    over_MPI_X: calls a node with that many arguments behind it; the node comes in
  *                    a register, from a stub (see pmpi/thunk.h), and is kept in the frame
@@ -18,9 +18,9 @@
  *   DEFERRED n       its place n
  *   DEFERRED_END f   the code that all places share: jumps where f(n, caller) says
  *
- * The first-call code keeps every argument register, asks qmpi_start_call (or qmpi_start_base)
- * where function n leads and jumps there, so that the first call sees the stack as any later one
- * does.
+ * The first-call code saves all argument registers, calls qmpi_start_call (or qmpi_start_base) to
+ * get the target of function n, and jumps there. Thus the first call passes through the stack like
+ * any later call.
  */
 #if defined(__x86_64__)
 #include "dispatch/arch/entry_x86_64.inc"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks at a library file before it is loaded: is it whole (the loader dies of a truncated one), is
- * it for this machine, what does it define and refer to. No code of the file runs.
+ * Inspects a library file before it is loaded: whether it is complete (the loader crashes with a
+ * truncated file), whether it is for this machine, and what it defines and refers to. No code of
+ * the file runs.
  */
 #ifndef QMPI_ELF_FILE_H
 #define QMPI_ELF_FILE_H
@@ -15,18 +16,19 @@ struct qmpi_elf_file {
 };
 
 /*
- * Maps `path` and checks it. NULL: it is a whole shared library for this machine, and `file` is to
- * be closed. Else the reason (constant text), and nothing is open.
+ * Maps `path` and checks it. Returns NULL if it is a complete shared library for this machine;
+ * `file` must be closed then. Otherwise returns the reason (constant text), and nothing is open.
  */
 const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file);
 
-/* The same for a program's file, which is no library. */
+/* The same for the file of a program. */
 const char *qmpi_elf_program_open(const char *path, struct qmpi_elf_file *file);
 
 /* Whether two paths lead to the same file. */
 bool qmpi_elf_file_same(const char *one, const char *other);
 
-/* The file offset of a virtual address, and how many bytes of its segment follow; 0: nowhere. */
+/* Returns the file offset of a virtual address, and sets `left` to the number of bytes that follow
+ * in its segment; 0: not in the file. */
 uint64_t qmpi_elf_file_offset(const struct qmpi_elf_file *file, uint64_t address, uint64_t *left);
 
 void qmpi_elf_file_close(struct qmpi_elf_file *file);

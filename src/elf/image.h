@@ -23,25 +23,25 @@ struct qmpi_elf_image {
     const uint32_t *gnu_hash; /* NULL: none */
 };
 
-/* The text at `offset` of the string table; "" where there is none. */
+/* Returns the text at `offset` of the string table; "" if the offset is invalid. */
 static inline const char *qmpi_elf_string(const struct qmpi_elf_image *image, size_t offset)
 {
     return offset < image->string_size ? image->strings + offset : "";
 }
 
-/* How many symbols there are. A loaded object tells only in its hash table, which is long. */
+/* Returns the number of symbols. For a loaded object, this takes a pass through its hash table. */
 size_t qmpi_elf_symbol_count(const struct qmpi_elf_image *image);
 
-/* The value of a dynamic tag; `otherwise` where it is absent. */
+/* Returns the value of a dynamic tag; `otherwise` if it is absent. */
 uint64_t qmpi_elf_tag(const struct qmpi_elf_image *image, int64_t tag, uint64_t otherwise);
 
-/* The index-th DT_NEEDED name; NULL past the last one. */
+/* Returns the DT_NEEDED name with this index, from 0; NULL after the last one. */
 const char *qmpi_elf_needed(const struct qmpi_elf_image *image, int index);
 
-/* The DT_SONAME; NULL where there is none. */
+/* Returns the DT_SONAME; NULL: none. */
 const char *qmpi_elf_soname(const struct qmpi_elf_image *image);
 
-/* Whether a symbol of the table is a function or object that this object defines for others. */
+/* Whether a symbol is a function or object that this object defines and exports. */
 static inline bool qmpi_elf_defines(const ElfW(Sym) * symbol)
 {
     const int bind = ELF64_ST_BIND(symbol->st_info);
@@ -51,12 +51,12 @@ static inline bool qmpi_elf_defines(const ElfW(Sym) * symbol)
 }
 
 /*
- * The hashes of the symbols from number *first on, which are those that the object defines for
- * others; their lowest bits mean something else. NULL: it has no such table.
+ * Returns the hashes of the exported symbols, the first of which has the number *first. The lowest
+ * bit of each is not part of the hash. NULL: no such table.
  */
 const uint32_t *qmpi_elf_hashes(const struct qmpi_elf_image *image, size_t *first);
 
-/* The number of symbols that a DT_GNU_HASH table accounts for; 0 where it hashes none. */
+/* Returns the number of symbols according to a DT_GNU_HASH table; 0 if the table is empty. */
 size_t qmpi_elf_count_hashed(const uint32_t *gnu_hash, size_t limit);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a PMPI tool replaces outside MPI: it must be preloaded to see the program's calls of that.
+/* Functions outside MPI that a PMPI tool replaces: it must be preloaded to see the program's calls
+ * of them.
  */
 #ifndef QMPI_ELF_INTERPOSITION_H
 #define QMPI_ELF_INTERPOSITION_H
@@ -7,12 +8,12 @@
 #include "elf/image.h"
 
 /*
- * The functions of the C library that an object defines itself, in words for a message (to be
- * freed); NULL: none.
+ * Returns the names of the C library functions that an object defines, as text for a message, which
+ * the caller frees; NULL: none.
  */
 char *qmpi_replaces(const struct qmpi_elf_image *image);
 
-/* The same of those that two objects both define. */
+/* The same for functions that both objects define. */
 char *qmpi_replaces_both(const struct qmpi_elf_image *one, const struct qmpi_elf_image *other);
 
 #endif

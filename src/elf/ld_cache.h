@@ -3,7 +3,7 @@
 #ifndef QMPI_ELF_LD_CACHE_H
 #define QMPI_ELF_LD_CACHE_H
 
-/* The path of the library called `name`, to be freed; NULL: not in the cache. */
+/* Returns the path of the library `name`, which the caller frees; NULL: not in the cache. */
 char *ld_cache_find(const char *name);
 
 #endif

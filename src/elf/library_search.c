@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A name in a list of folders, if the file is there; an empty element is the current folder. */
+/* A name in a list of directories, if the file is there; an empty element is the current directory.
+ */
 static char *in_list(const char *list, const char *name)
 {
     while (list && *list) {

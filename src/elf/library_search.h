@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the dynamic loader will find a library that is not loaded yet. */
+/* Finds the file that the dynamic loader would load for a name. */
 #ifndef QMPI_ELF_LIBRARY_SEARCH_H
 #define QMPI_ELF_LIBRARY_SEARCH_H
 
 #include "elf/image.h"
 
 /*
- * The file that a name (of a DT_NEEDED entry, or given to dlopen) means to the library that has
- * this image and path; to be freed. NULL: none is found.
+ * Returns the file for a name (of a DT_NEEDED entry, or passed to dlopen) in a library with this
+ * image and path. The caller frees it. NULL: not found.
  */
 char *qmpi_search(const struct qmpi_elf_image *image, const char *path, const char *name);
 

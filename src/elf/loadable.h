@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the dynamic loader does not do for a library that is whole: preload it by its path, or open
- * it in a process that runs. `qmpi run` acts on it, and messages say it.
+ * Restrictions of the dynamic loader for complete libraries: paths that cannot be preloaded, and
+ * libraries that cannot be opened in a running process. For `qmpi run` and for messages.
  */
 #ifndef QMPI_ELF_LOADABLE_H
 #define QMPI_ELF_LOADABLE_H
@@ -9,18 +9,19 @@
 #include "elf/file.h"
 
 /*
- * Why a library cannot be opened once a process runs, or may not find room there, in words that
- * follow "it"; NULL: it can be.
+ * Returns the reason why a library cannot be opened in a running process, or may not find memory
+ * there, as words that follow "it"; NULL: it can be opened.
  */
 const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file);
 
-/* Why a path cannot stand in LD_PRELOAD, in words that follow "takes no path with"; NULL: it can.
+/* Returns the reason why a path cannot be used in LD_PRELOAD, as words that follow "does not accept
+ * a path with"; NULL: it can.
  */
 const char *qmpi_loadable_path_obstacle(const char *path);
 
 /*
- * What is wrong where dlopen did not load the library at `path`, for the reason that dlerror gave,
- * with a hint; to be freed. `hint` is for reasons that are not known here.
+ * Explains why dlopen failed for the library at `path`. `reason` is the result of dlerror. Returns
+ * a message with a hint, which the caller frees; `hint` is used if the reason is unknown here.
  */
 char *qmpi_loadable_explain(const char *path, const char *reason, const char *hint);
 

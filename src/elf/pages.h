@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages that are writable for a while: those of references that the loader has made read-only. What
- * somebody else has made writable before is left as it is.
+ * Makes pages with relocations temporarily writable that the loader has made read-only. Pages that
+ * are writable already, for whatever reason, stay writable.
  */
 #ifndef QMPI_ELF_PAGES_H
 #define QMPI_ELF_PAGES_H
@@ -9,20 +9,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero: none is open. */
+/* All zero: no page is open. */
 struct qmpi_elf_pages {
     struct qmpi_elf_range {
         char *start;
         size_t size;
     } * opened;
     int count;
-    char *writable; /* the page that was found to be so last */
+    char *writable; /* the last page that was found writable */
 };
 
-/* Makes the page of an aligned pointer at `place` writable. False, with errno: it cannot be. */
+/* Makes the page of an aligned pointer at `place` writable. Returns false and sets errno on
+ * failure. */
 bool qmpi_elf_pages_open(struct qmpi_elf_pages *pages, const void *place);
 
-/* Makes read-only again what was opened. */
+/* Makes the opened pages read-only again. */
 void qmpi_elf_pages_close(struct qmpi_elf_pages *pages);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The references of a loaded object, its relocations against symbols: which there are, and changing
- * where they lead.
+ * The relocations of a loaded object that refer to symbols: listing them, and changing their
+ * targets.
  */
 #ifndef QMPI_ELF_RELOC_H
 #define QMPI_ELF_RELOC_H
@@ -12,33 +12,34 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A reference to a symbol's address. The name is the object's. */
+/* A relocation that refers to the address of a symbol. The object owns the name. */
 struct qmpi_elf_relocation {
     const char *name;
     enum qmpi_binding binding;
-    char **place;     /* where the address lies; in data perhaps not as a pointer should */
-    ptrdiff_t addend; /* in what lies there beyond the address */
+    char **place;     /* the location of the address; it may be unaligned in data */
+    ptrdiff_t addend; /* the stored value is the address plus this */
 };
 
-/* Calls `visit` once for every reference of the object; for none where they are of a kind that this
- * processor does not use. */
+/* Calls `visit` for each such relocation of the object; for none if their type is not used on this
+ * processor. */
 typedef void qmpi_elf_visit(void *data, const struct qmpi_elf_relocation *relocation);
 void qmpi_elf_visit_relocations(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit,
                                 void *data);
 
 /*
- * Where a reference to `name` is to lead; NULL: where it leads now. Called once for every reference
- * of the object to a symbol's address.
+ * Returns the new target of a relocation that refers to `name`; NULL: no change. Called for each
+ * relocation of the object that refers to the address of a symbol.
  */
 typedef void *qmpi_elf_target(void *data, const char *name, enum qmpi_binding binding);
 
-/* Whether `target` has an answer for a reference of the object. Reads only what is in its file. */
+/* Whether `target` has a new target for any relocation of the object. Reads only contents of its
+ * file. */
 bool qmpi_elf_refers(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data);
 
 /*
- * Asks `target` about each reference of `object`, which is not loading any more, and writes the
- * answers that differ from what is there; pages that had to be made writable for it are read-only
- * again afterwards. NULL, or what stands in the way (to be freed).
+ * Calls `target` for each relocation of `object`, and stores the targets that differ from the
+ * current ones. The object must be completely loaded. Pages that this makes writable are read-only
+ * again afterwards. Returns NULL, or a problem, which the caller frees.
  */
 char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a function of MPI is to the dispatcher: a number and a pointer. */
+/* The dispatcher's view of an MPI function: a number and a pointer. */
 #ifndef QMPI_FUNCTIONS_TYPES_H
 #define QMPI_FUNCTIONS_TYPES_H
 
@@ -9,7 +9,7 @@ enum { QMPI_FUNCTION_COUNT = MPI_LAST_FUNC };
 
 typedef void qmpi_function(void);
 
-/* Read directly, not through the GOT: for pointers that are on the path of an MPI call. */
+/* For pointers on the path of an MPI call: they are read directly, not through the GOT. */
 #define QMPI_HIDDEN __attribute__((visibility("hidden")))
 
 #endif

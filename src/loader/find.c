@@ -69,7 +69,8 @@ static char *try_tool_path(const char *name, bool as_written, struct places *pla
     return NULL;
 }
 
-/* Where the dynamic loader looks: already loaded, LD_LIBRARY_PATH, its cache, its own folders. */
+/* Where the dynamic loader looks: already loaded, LD_LIBRARY_PATH, its cache, its own directories.
+ */
 static char *try_loader(const char *name, struct places *places)
 {
     char *path = ld_cache_find(name);
@@ -99,7 +100,7 @@ static char *try_loader(const char *name, struct places *places)
     return path;
 }
 
-/* A path without a slash is taken for a name: the file of this folder that is meant. */
+/* A path without a slash is taken for a name: the file of this directory that is meant. */
 static char *hint_for_name(const char *name)
 {
     static const char *const patterns[] = {"./%s", "./%s.so", "./lib%s.so"};

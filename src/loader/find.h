@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* From the name or path of a QMPI_TOOLS entry to a library file. */
+/* Finds the library file for the name or path of an entry in QMPI_TOOLS. */
 #ifndef QMPI_LOADER_FIND_H
 #define QMPI_LOADER_FIND_H
 
 /*
- * Finds the library of `name`; `installed` is the folder of the installed tools. Returns its path,
- * to be freed, or NULL; then *problem (to be freed) says which tools are `announced`, where it was
- * sought, what stands in the way at each place, and a hint.
+ * Finds the library of `name`; `installed` is the directory of the installed tools. Returns its
+ * path, which the caller frees, or NULL. In this case, *problem, which the caller frees, contains
+ * the `registered` tools, the places searched, the reason for each, and a hint.
  */
 char *qmpi_find_library(const char *name, const char *installed, const char *registered,
                         char **problem);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What kind of tool a library is, read from its symbols before anything of it is loaded. */
+/* Determines the kind of a tool from the symbols of its library file, before the library is loaded.
+ */
 #ifndef QMPI_LOADER_INSPECT_H
 #define QMPI_LOADER_INSPECT_H
 
@@ -9,9 +10,9 @@ enum qmpi_kind {
 };
 
 /*
- * Reads the kind of the library at `path`. Returns NULL on success, else what is wrong with the
- * library and a hint, to be freed. `base_soname` is the MPI library's (NULL: not known): a tool
- * built for another MPI is refused.
+ * Reads the kind of the library at `path`. Returns NULL on success, otherwise a message with a
+ * hint, which the caller frees. `base_soname` is the soname of the MPI library (NULL: unknown): a
+ * tool built for another MPI is rejected.
  */
 char *qmpi_kind_read(const char *path, const char *base_soname, enum qmpi_kind *kind);
 

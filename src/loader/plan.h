@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layers to come: what QMPI_TOOLS lists, found and inspected, and the PMPI tools that are in
- * the process without being listed. Nothing is loaded yet.
+ * The planned layers: the entries of QMPI_TOOLS, found and inspected, and the PMPI tools in the
+ * process that are not listed. Nothing is loaded yet.
  */
 #ifndef QMPI_LOADER_PLAN_H
 #define QMPI_LOADER_PLAN_H
@@ -14,14 +14,14 @@
 struct qmpi_plan {
     const struct qmpi_entry *entry;
     enum qmpi_kind kind;
-    struct qmpi_tool *tool;                /* announced already; NULL: from `path` */
-    struct qmpi_preloaded_tool *preloaded; /* loaded already; NULL: from `path` */
+    struct qmpi_tool *tool;                /* registered already; NULL: load `path` */
+    struct qmpi_preloaded_tool *preloaded; /* loaded already; NULL: load `path` */
     char *path;
 };
 
 /*
  * Plans the stack, from the application down. Entries that cannot be used are reported and left
- * out. The entries of `list` live for the whole run.
+ * out. The entries of `list` must exist for the whole run.
  */
 struct qmpi_plan *qmpi_plan_make(const struct qmpi_tool_list *list, int *count);
 

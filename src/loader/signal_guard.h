@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * While layers are loaded and initialised: a library that is whole but damaged makes the loader,
- * its constructor or its init end by a signal. Then nothing would say which of the tools it was.
- * From start to end one message names the entry, and the process ends as after any other problem,
- * with status 2 (no layer can be left out there: the loader is in the middle of its work).
+ * Handles fatal signals while layers are loaded and initialized. A damaged library may cause a
+ * signal in the loader, in its constructor or in its init function, and nothing would tell which
+ * tool is the cause. Between start and end, a message names the entry, and the process terminates
+ * with status 2, as after other problems. The layer cannot be left out, because the loader is
+ * interrupted.
  */
 #ifndef QMPI_LOADER_SIGNAL_GUARD_H
 #define QMPI_LOADER_SIGNAL_GUARD_H
 
 #include "config/tool_list.h"
 
-/* Takes the signals. Not where QMPI_DEBUG traces loading: a debugger is to find the place. */
+/* Installs the handlers, unless QMPI_DEBUG traces loading: the signal is then left to a debugger.
+ */
 void qmpi_guard_start(void);
 
-/* The entry whose layer is next. */
+/* Sets the entry of the next layer. */
 void qmpi_guard_entry(const struct qmpi_entry *entry);
 
-/* Gives the signals back, but for those that a tool has taken meanwhile. */
+/* Restores the actions of the signals, except those that a tool has changed meanwhile. */
 void qmpi_guard_end(void);
 
 #endif

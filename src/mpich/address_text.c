@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPICH's dialect gives an address as text. A tool asks in every call, and nobody can know when it
+ * MPICH's variant gives an address as text. A tool asks in every call, and nobody can know when it
  * has done with the answer: so there is one text for each address, made the first time and kept. A
  * signal handler may interrupt this, and come here by an MPI call of its own: there is no lock, and
  * no memory of malloc, which the program's code may hold or be changing then.

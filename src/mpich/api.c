@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls that MPICH's dialect has for itself, with the prototypes and numbers of its mpi.h; the
+ * The calls that exist only in MPICH's variant, with the prototypes and numbers of its mpi.h; the
  * two that announce a tool and its data are shared with ours: see registry/tool.c and
  * registry/layer.c. MPICH's own check nothing; these return error classes, and set outputs only on
  * success.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPICH's QMPI dialect: the older draft that MPICH's mpi.h declares. Its interceptors take a
- * context of one pointer, which says nothing, and the layer's tool_id; a tool asks for the function
- * below it together with that one's tool_id and calls it with them. Chains hold layers of either
- * kind: each node can be called in both ways, and of its two functions one is the tool's own.
+ * MPICH's variant of QMPI: the older draft that MPICH's mpi.h declares. Its interceptors receive a
+ * context of one pointer, which has no meaning here, and the tool_id of the layer. A tool queries
+ * the next function together with its tool_id, and passes both on. Chains may contain layers of
+ * both kinds: each node can be called in both ways, and one of its two functions is the interceptor
+ * of the tool.
  */
 #ifndef QMPI_MPICH_MPICH_H
 #define QMPI_MPICH_MPICH_H
@@ -17,16 +18,16 @@ struct qmpi_mpich_address {
 };
 
 /*
- * Always the same for the same address; it lives for the whole run and never changes. In
- * address_text.c. Any thread; takes no lock, so that a signal handler may interrupt it and come
- * here itself.
+ * Returns the text of an address: always the same object for the same address, which exists for the
+ * whole run and never changes. In address_text.c. Any thread; takes no lock, so it may be called in
+ * a signal handler, even if the handler interrupts it.
  */
 const struct qmpi_mpich_address *qmpi_mpich_address(const void *address);
 
 /*
- * Where the loader finds the MPI library's calls of this name before ours: leads all who use them,
- * and all who come to, to ours, object by object. Looks at all objects that have been loaded since
- * it last did. In override.c.
+ * Redirects all references to the registration calls of MPICH's variant to libqmpi, if the loader
+ * finds those of the MPI library first. Examines all objects that have been loaded since the last
+ * call. In override.c.
  */
 void qmpi_mpich_override(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPICH's library has the dialect's calls too, as stubs that do nothing but fail. Where a program
+ * MPICH's library also defines these calls, as stubs that only return an error. Where a program
  * was linked so that the loader finds that library before ours, everybody's references lead to
  * those stubs: they are changed; and so are the symbols in the library, for the tools to come,
  * whose constructors call before anybody could change their references.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What our MPI_T handles and enumerations point to: slots of one range of addresses, so that two
- * comparisons tell them from the MPI library's, in a signal handler too. The range is reserved at
- * once and made usable piece by piece. A freed slot is the last one to be used again, so that a
- * handle that is used after it was freed is noticed for a long time.
+ * The objects behind libqmpi's MPI_T handles and enumerations: slots in one address range, so that
+ * two comparisons distinguish them from those of the MPI library, also in a signal handler. The
+ * range is reserved at once and made accessible in pieces. A freed slot is reused as late as
+ * possible, so that uses of freed handles are detected for a long time.
  */
 #ifndef QMPI_MPIT_HANDLE_POOL_H
 #define QMPI_MPIT_HANDLE_POOL_H
@@ -14,7 +14,7 @@
 
 enum { QMPI_MPIT_SLOT_SIZE = 64 };
 
-/* What a slot holds. The MPI library looks at the first word of what it is given, too. */
+/* The contents of a slot. The MPI library also examines the first word of a handle. */
 enum qmpi_mpit_kind {
     QMPI_MPIT_FREE = 0x71b10000,
     QMPI_MPIT_TAKEN, /* not yet filled in */
@@ -53,14 +53,15 @@ extern struct qmpi_mpit_arena {
     atomic_size_t used;
 } qmpi_mpit_arena __attribute__((visibility("hidden")));
 
-/* Whether a handle points into the range, live or not: then it is not the MPI library's. */
+/* Whether a handle points into the range, whether or not it is live; it is not a handle of the MPI
+ * library then. */
 static inline bool qmpi_mpit_is_ours(const void *handle)
 {
     return (uintptr_t)handle - atomic_load_explicit(&qmpi_mpit_arena.base, memory_order_relaxed) <
            atomic_load_explicit(&qmpi_mpit_arena.used, memory_order_relaxed);
 }
 
-/* The slot behind a handle of ours; NULL: it is not of this kind, or was freed. */
+/* Returns the slot of a handle in the range; NULL: not of this kind, or freed. */
 static inline struct qmpi_mpit_slot *qmpi_mpit_slot_of(const void *handle, enum qmpi_mpit_kind kind)
 {
     struct qmpi_mpit_slot *slot = (struct qmpi_mpit_slot *)(uintptr_t)handle;
@@ -70,27 +71,29 @@ static inline struct qmpi_mpit_slot *qmpi_mpit_slot_of(const void *handle, enum 
     return slot;
 }
 
-/* A slot that is TAKEN and otherwise zero; NULL: there is no more memory for one. */
+/* Returns a slot that is TAKEN and otherwise zero; NULL: out of memory. */
 struct qmpi_mpit_slot *qmpi_mpit_slot_take(void);
 
-/* Once it is filled in: from now on it is a handle of this kind. */
+/* Makes a filled slot a live handle of this kind. */
 void qmpi_mpit_slot_publish(struct qmpi_mpit_slot *slot, enum qmpi_mpit_kind kind);
 
-/* Claims a live slot for freeing: no handle any more. False: somebody else freed it. */
+/* Claims a live slot for freeing; it is no longer a handle. Returns false if another thread freed
+ * it. */
 bool qmpi_mpit_slot_withdraw(struct qmpi_mpit_slot *slot, enum qmpi_mpit_kind kind);
 
 /*
- * Ends one use of a slot: by whoever withdrew it, or had it in a list. True: it was the last one,
- * and the slot is to be given back.
+ * Ends one use of a slot, by the thread that withdrew it or has it in a list. Returns true if it
+ * was the last use; the slot must be returned to the pool then.
  */
 bool qmpi_mpit_slot_leave(struct qmpi_mpit_slot *slot);
 
-/* Gives a withdrawn slot that nobody uses, or one that was never published, back. */
+/* Returns a withdrawn slot that is not in use, or a slot that was never published, to the pool. */
 void qmpi_mpit_slot_give_back(struct qmpi_mpit_slot *slot);
 
 /*
- * The live pvar handles of a session, as an array to be freed; NULL and *count -1 where memory is
- * out. They may be withdrawn by others meanwhile, but none is given back before it has been left.
+ * Returns the live pvar handles of a session in an array, which the caller frees; NULL and *count
+ * -1 if memory is exhausted. Other threads may withdraw them meanwhile, but none is returned to the
+ * pool before qmpi_mpit_slot_leave.
  */
 struct qmpi_mpit_slot **qmpi_mpit_slots_of_session(MPI_T_pvar_session session, int *count);
 

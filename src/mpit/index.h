@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The merged index spaces: what the MPI library has and what layers publish, in the order in which
- * they were first seen, the library's first. An index once given stays; the tables only grow. The
- * library's own indices are asked for whenever somebody counts, looks for a name or uses an index
- * that is not there yet, for the library may add variables at any time.
+ * The merged index spaces: the items of the MPI library, then those that layers publish, in the
+ * order in which they were first seen. An index never changes; the tables only grow. Because the
+ * library may add variables at any time, it is queried whenever items are counted, a name is
+ * searched, or an unknown index is used.
  */
 #ifndef QMPI_MPIT_INDEX_H
 #define QMPI_MPIT_INDEX_H
@@ -16,15 +16,16 @@ enum qmpi_mpit_space { QMPI_MPIT_CVARS, QMPI_MPIT_PVARS, QMPI_MPIT_CATEGORIES, Q
 
 struct qmpi_mpit_category;
 
-/* What all that is published has; the first member of the structures below. Kept for the run. */
+/* The common part of published items; the first member of the structures below. Exists for the
+ * whole run. */
 struct qmpi_mpit_item {
     enum qmpi_mpit_space space;
     int tool_id;             /* 0: the dispatcher's */
-    int index;               /* merged; -1: nobody has asked yet */
-    char *name, *short_name; /* as everybody sees it, and as the layer gave it */
+    int index;               /* merged index; -1: not requested yet */
+    char *name, *short_name; /* the full name, and the name that the layer gave */
     char *description;
     struct qmpi_mpit_category *category; /* that it is in; NULL: `qmpi` itself */
-    atomic_bool gone;                    /* its layer was left out of the stack after all */
+    atomic_bool gone;                    /* its layer was left out of the stack */
     struct qmpi_mpit_item *same_hash;    /* the next one in the table of names */
 };
 
@@ -58,55 +59,56 @@ struct qmpi_mpit_category {
     } members[QMPI_MPIT_SPACES];
 };
 
-/* What an index means: an item of ours, or else the MPI library's own index. */
+/* The meaning of an index: a published item, or else an index of the MPI library. */
 struct qmpi_mpit_place {
     struct qmpi_mpit_item *item;
     int library;
 };
 
-/* Whether the index exists; then sets what it means. Takes no lock where it is known already. */
+/* Whether an index exists; if so, sets its meaning. Takes no lock if it is known already. */
 bool qmpi_mpit_find(enum qmpi_mpit_space space, int index, struct qmpi_mpit_place *place);
 
-/* As qmpi_mpit_find, but false for what is not there (any more) and never asks the library. For
- * signal handlers. */
+/* Returns the published item with this index, or NULL if there is none any more. Never queries the
+ * library. For signal handlers. */
 struct qmpi_mpit_item *qmpi_mpit_find_published(enum qmpi_mpit_space space, int index);
 
-/* How many indices there are. */
+/* Returns the number of indices. */
 int qmpi_mpit_count(enum qmpi_mpit_space space);
 
-/* The merged indices of `count` ones of the library, in place. */
+/* Replaces `count` indices of the library by the merged indices. */
 void qmpi_mpit_translate(enum qmpi_mpit_space space, int count, int *indices);
 
-/* The merged index of one of the library. */
+/* Returns the merged index for an index of the library. */
 int qmpi_mpit_index_of_library(enum qmpi_mpit_space space, int library);
 
 /*
- * The item of ours with this name; NULL: there is none. Names of performance variables are unique
- * within their class only: `var_class`.
+ * Returns the published item with this name; NULL: none. Names of performance variables are unique
+ * only within their class, `var_class`.
  */
 struct qmpi_mpit_item *qmpi_mpit_find_name(enum qmpi_mpit_space space, const char *name,
                                            int var_class);
 
-/* The layer's category with this NAME, or with this whole name; NULL: none. */
+/* Returns the layer's category with this NAME or full name; NULL: none. */
 struct qmpi_mpit_category *qmpi_mpit_find_category(int tool_id, const char *name);
 
 /*
- * Adds an item whose name nobody has, to its category too. False: an item of ours has that name, or
- * there is no index left for it; nothing was added.
+ * Adds an item with a new name, also to its category. Returns false, and adds nothing, if a
+ * published item has this name or no index is left.
  */
 bool qmpi_mpit_add(struct qmpi_mpit_item *item, int var_class);
 
-/* The item's index, which all have from now on. */
+/* Returns the index of an item, and assigns one if necessary. */
 int qmpi_mpit_index_of(struct qmpi_mpit_item *item);
 
-/* How often categories of ours have changed. */
+/* Returns the number of changes of published categories. */
 int qmpi_mpit_changes(void);
 
-/* How many members of one sort a category has; up to `length` of their indices go to `indices`. */
+/* Returns the number of members of one kind in a category, and stores up to `length` of their
+ * indices. */
 int qmpi_mpit_members(const struct qmpi_mpit_category *category, enum qmpi_mpit_space space,
                       int length, int *indices);
 
-/* Takes all that a layer has published out of sight; indices stay taken. */
+/* Hides everything that a layer has published; the indices stay reserved. */
 void qmpi_mpit_withdraw(int tool_id);
 
 #endif

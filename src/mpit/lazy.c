@@ -53,7 +53,7 @@ void qmpi_mpit_lazy_start(void)
         return;
     pthread_mutex_lock(&lock);
     publish_all();
-    /* While layers are still being initialised others may yet register. */
+    /* While layers are still being initialized others may yet register. */
     if (qmpi_chain_is_open())
         atomic_store_explicit(&demanded, true, memory_order_release);
     pthread_mutex_unlock(&lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The MPI library's own MPI_T, which the merged functions stand in front of: how it is called, who
- * has initialised it, and the reference to it that we hold ourselves.
+ * The MPI_T of the MPI library, which the merged functions call: access to it, how often it is
+ * initialized, and a reference of libqmpi to it.
  */
 #ifndef QMPI_MPIT_LIBRARY_H
 #define QMPI_MPIT_LIBRARY_H
@@ -15,8 +15,8 @@
 #define LIBRARY(x, X) QMPI_PMPI(T_##x, T_##X)
 
 /*
- * How often MPI_T_init_thread was called without its MPI_T_finalize, through the stack or as
- * PMPI_T_init_thread. 0: MPI_T is not initialised.
+ * The number of calls of MPI_T_init_thread minus those of MPI_T_finalize, through the stack or as
+ * PMPI_T_X. 0: MPI_T is not initialized.
  */
 extern atomic_int qmpi_mpit_users QMPI_HIDDEN;
 
@@ -31,16 +31,16 @@ extern MPI_T_pvar_handle qmpi_mpit_all_handles QMPI_HIDDEN;
 void qmpi_mpit_library_start(void);
 
 /*
- * Takes a reference to the library's MPI_T of our own, once, for good. Its tables can then be asked
- * whoever else comes and goes: MPICH 4.0.2 frees them with the last MPI_T_finalize, or in
- * MPI_Finalize, and does not make them again. False: the library's MPI_T cannot be initialised.
+ * Initializes the MPI_T of the library for libqmpi, once, without ever finalizing it. Its tables
+ * then stay available: MPICH 4.0.2 frees them in the last MPI_T_finalize or in MPI_Finalize, and
+ * does not create them again. Returns false if the library's MPI_T cannot be initialized.
  */
 bool qmpi_mpit_hold(void);
 
-/* Whether the library's tables can be asked. */
+/* Whether the tables of the library are available. */
 bool qmpi_mpit_is_held(void);
 
-/* The merged functions of these names; they stand in front of the library's. */
+/* The merged functions of these names, which replace those of the library. */
 int qmpi_mpit_init_thread(int required, int *provided);
 int qmpi_mpit_finalize(void);
 int qmpi_mpit_mpi_finalize(void);

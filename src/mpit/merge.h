@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where src/mpit meets the dispatcher. In a stack that has layers the chains of the MPI_T functions
- * end in merged functions instead of the MPI library's own (see merged.h): from the start, for a
- * layer may publish at any time, and what ends a chain is never changed once a layer stands on it.
- * Without layers there is nobody to publish, and MPI_T_X leads straight to the MPI library. Layers
- * that call PMPI_T_X see the library alone, except that all initialising and finalizing is counted.
+ * The interface between src/mpit and the dispatcher. In a stack with layers, the terminators of the
+ * MPI_T functions are merged functions instead of those of the MPI library (see merged.h). This is
+ * so from the start, because a layer may publish at any time, and the terminator of a chain never
+ * changes once a layer is above it. Without layers, nothing is published, and MPI_T_X leads
+ * directly to the MPI library. Layers that call PMPI_T_X see only the library, but their
+ * initializing and finalizing calls are counted.
  */
 #ifndef QMPI_MPIT_MERGE_H
 #define QMPI_MPIT_MERGE_H
@@ -17,7 +18,7 @@
  */
 void qmpi_mpit_merge(qmpi_function **terminators, qmpi_function **pmpi);
 
-/* A layer has no place in the stack after all: what it published goes out of sight. */
+/* Hides everything that a layer published which is left out of the stack. */
 void qmpi_mpit_leave_out(int tool_id);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The merged functions: MPI_T_X with MPI's own signature, as they end the chains in the place of
- * the MPI library's. What is ours they answer, all else they pass to the library.
+ * The merged functions: MPI_T_X with the signatures of MPI, which are terminators instead of the
+ * functions of the MPI library. They handle published items themselves, and pass all others to the
+ * library.
  */
 #ifndef QMPI_MPIT_MERGED_H
 #define QMPI_MPIT_MERGED_H
 
 #include <mpi.h>
 
-/* The type of MPI_T_x is the MPI library's. */
+/* Declared with the type of MPI_T_x. */
 #define QMPI_MPIT_DECLARE(x) __typeof__(MPI_T_##x) qmpi_mpit_##x
 
 QMPI_MPIT_DECLARE(cvar_get_num);
@@ -41,7 +42,7 @@ QMPI_MPIT_DECLARE(category_get_cvars);
 QMPI_MPIT_DECLARE(category_get_pvars);
 QMPI_MPIT_DECLARE(category_get_categories);
 
-/* MPI 4.0: events are the library's alone. */
+/* MPI 4.0: only the library has events. */
 #if MPI_VERSION >= 4
 QMPI_MPIT_DECLARE(category_get_num_events);
 QMPI_MPIT_DECLARE(category_get_events);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See merged.h: sessions, handles and values of performance variables. A session is the MPI
- * library's; our handles remember it, and that is all our part of it: a native layer that makes
+ * library's; our handles store it, and nothing else is done with it: a QMPI layer that makes
  * one with PMPI_T_pvar_session_create may use it here too.
  */
 #include "mpit/library.h"

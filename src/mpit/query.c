@@ -146,7 +146,7 @@ int qmpi_mpit_category_get_index(const char *name, int *cat_index)
     return translate(result, QMPI_MPIT_CATEGORIES, cat_index);
 }
 
-/* ---- Events: the library's alone, while MPI_T is initialised for others than ourselves ----------
+/* ---- Events: the library's alone, while MPI_T is initialized for others than ourselves ----------
  */
 
 #if MPI_VERSION >= 4

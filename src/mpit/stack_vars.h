@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What the dispatcher itself publishes: the stack, and for each layer its category. */
+/* Variables of the dispatcher: the stack, and a category for each layer. */
 #ifndef QMPI_MPIT_STACK_VARS_H
 #define QMPI_MPIT_STACK_VARS_H
 
 #include <stdbool.h>
 
-/* How a layer is asked whether it is on, and switched: see QMPIX_Tool_set_enabled. Before all else.
+/* Sets the functions that query and switch layers: see QMPIX_Tool_set_enabled. Called before all
+ * others.
  */
 void qmpi_mpit_use_switch(bool (*is_enabled)(int tool_id),
                           int (*set_enabled)(int tool_id, bool enabled));
 
-/* Once all layers are there: publishes what the dispatcher says of them. */
+/* Publishes the variables of the dispatcher; called when all layers exist. */
 void qmpi_mpit_publish_stack(void);
 
 #endif

@@ -7,8 +7,9 @@
 #include <string.h>
 
 /*
- * `*length` is the size of `buffer` before, and what the whole string needs, its end included,
- * after. Without a length nothing is returned; without a buffer, or a size, only the length is.
+ * On entry, `*length` is the size of `buffer`; on return, it is the size of the whole string with
+ * its terminating null character. If `length` is NULL, nothing is returned; if there is no buffer,
+ * or its size is 0, only the length.
  */
 static inline void qmpi_mpit_give_text(const char *text, char *buffer, int *length)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the MPI standard says of the variables' datatypes, classes and bindings, as tables; and the
- * arithmetic on single elements, each of which is kept in a 64-bit word. Nothing here locks or
- * allocates: a signal handler may come by.
+ * Tables of the datatypes, classes and bindings of variables in the MPI standard; and arithmetic on
+ * single elements, which are stored in 64-bit words. Nothing here locks or allocates, so it may be
+ * used in signal handlers.
  */
 #ifndef QMPI_MPIT_TYPES_H
 #define QMPI_MPIT_TYPES_H
@@ -28,7 +28,7 @@ struct qmpi_mpit_type {
     unsigned group; /* for the classes' tables */
 };
 
-/* How a class's handles get their values. */
+/* How handles of a class get their values. */
 enum qmpi_mpit_style {
     QMPI_MPIT_PRESENT, /* the publisher's present value */
     QMPI_MPIT_SUM,     /* what was added */
@@ -36,10 +36,10 @@ enum qmpi_mpit_style {
     QMPI_MPIT_LOW
 };
 
-/* NULL: no variable may have this datatype. */
+/* Returns NULL if variables must not have this datatype. */
 const struct qmpi_mpit_type *qmpi_mpit_type_of(MPI_Datatype datatype);
 
-/* Whether it is a class, and may have the datatype; then sets its style. */
+/* Whether `var_class` is a class that allows the datatype; if so, sets its style. */
 bool qmpi_mpit_class_allows(int var_class, const struct qmpi_mpit_type *type,
                             enum qmpi_mpit_style *style);
 bool qmpi_mpit_is_class(int var_class);
@@ -95,7 +95,7 @@ static inline uint64_t qmpi_mpit_subtract(const struct qmpi_mpit_type *type, uin
     return left.word;
 }
 
-/* Stores an element and returns what was there. */
+/* Stores an element and returns its previous value. */
 uint64_t qmpi_mpit_exchange(const struct qmpi_mpit_type *type, void *array, int i, uint64_t word);
 
 /* Whether a watermark at `mark` rises (falls) with the level `raw`. */

@@ -138,7 +138,7 @@ static int reduce_scatter(const struct part *part)
     return result == MPI_SUCCESS ? receive(part, part->who->rank, 1) : result;
 }
 
-/* The parts of a buffer that belong to neighbours who exist. */
+/* The parts of a buffer that belong to neighbors who exist. */
 static int neighbours(const QMPIX_Call *call, const int *ranks, int count,
                       int (*amount)(const QMPIX_Call *, int, int, MPI_Count *), MPI_Count *bytes)
 {
@@ -162,7 +162,7 @@ static int neighbor_alltoall(const struct part *part)
                       &part->amount->sent);
 }
 
-/* The same data go to every neighbour: they are read once, if there is one. */
+/* The same data go to every neighbor: they are read once, if there is one. */
 static int neighbor_allgather(const struct part *part)
 {
     int result = neighbours(part->call, part->who->sources, part->who->in,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The descriptions of all functions. They are generated without pointers, so that a process without
- * observers pays no relocations for them, and unpacked when the first one is asked for.
+ * The descriptions of all functions. They are generated without pointers, so that they need no
+ * relocations in a process without observers, and unpacked when the first one is requested.
  */
 #ifndef QMPI_OBSERVE_DESCRIPTIONS_H
 #define QMPI_OBSERVE_DESCRIPTIONS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The record of a call, as the generated observe_X make it and all that is asked about it reads it.
+/* The record of a call: the generated observe_X create it, and the helper functions read it.
  */
 #ifndef QMPI_OBSERVE_RECORD_H
 #define QMPI_OBSERVE_RECORD_H
@@ -11,18 +11,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The observer of the layer that a node is of. */
+/* Returns the observer of the layer to which a node belongs. */
 static inline const QMPIX_Observer *qmpi_observer_of(QMPI_Context context)
 {
     return ((const struct qmpi_node *)context)->observer;
 }
 
-/* A message that MPI_Mprobe has matched: what its receive does not say. */
+/* A message that MPI_Mprobe has matched: the data that the arguments of its receive do not contain.
+ */
 struct qmpi_matched {
     MPI_Comm comm; /* MPI_COMM_NULL: the message is not known, nor what follows */
     int source, tag;
     MPI_Message message; /* and these: */
-    uint64_t serial;     /* of the note; 0: there is none */
+    uint64_t serial;     /* of the note; 0: none */
 };
 
 /* What observe_X keeps of a call. */

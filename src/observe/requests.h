@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The requests that Wait… and Test… were given, kept over the call, which replaces them; and room
- * for their statuses, which the program may not care for. */
+/* The requests passed to Wait… and Test…, saved because the call replaces them, and memory for
+ * their statuses, which the program may ignore. */
 #ifndef QMPI_OBSERVE_REQUESTS_H
 #define QMPI_OBSERVE_REQUESTS_H
 
@@ -11,7 +11,7 @@ struct qmpi_saved_requests {
     MPI_Request *many; /* NULL: they are in `few` */
 };
 
-/* Copies the handles and notes them in the call's record, if the layer's observer wants that. */
+/* Copies the handles to the record of the call, if the observer of the layer requested this. */
 void qmpi_requests_save(struct qmpi_saved_requests *saved, QMPIX_Call *call, int count,
                         const MPI_Request *requests);
 
@@ -22,8 +22,8 @@ struct qmpi_statuses {
     MPI_Status *many; /* NULL: they are in `few`, or the program has given its own */
 };
 
-/* The statuses that the layers below are to be given: the program's, or where it ignores them and
- * the layer's observer wants them, ours. */
+/* Returns the statuses to pass to the layers below: those of the program or, if it ignores them and
+ * the observer of the layer requested them, our own. */
 MPI_Status *qmpi_statuses_give(struct qmpi_statuses *statuses, const QMPIX_Observer *observer,
                                int count, MPI_Status *given);
 

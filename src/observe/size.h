@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many bytes a call hands over and asks for, and its messages: see <qmpi/observer.h>. */
+/* The bytes that a call sends and receives, and its transfers: see <qmpi/observer.h>. */
 #ifndef QMPI_OBSERVE_SIZE_H
 #define QMPI_OBSERVE_SIZE_H
 
@@ -24,14 +24,15 @@ int qmpi_amount_receive_parts(const QMPIX_Call *call, int first, int count, MPI_
 /* Both sides of a collective; in collective.c. */
 int qmpi_amount_collective(const QMPIX_Call *call, struct qmpi_amount *amount);
 
-/* Both sides of any call but MPI_Start; a persistent operation's as if it were started now. */
+/* Both sides of any call except MPI_Start; a persistent operation counts as if it were started now.
+ */
 int qmpi_amount_of(const QMPIX_Call *call, struct qmpi_amount *amount);
 
-/* Whether the call, as it stands, moves anything: a failed one does not. MPI_ERR_OTHER: it does,
- * but MPI cannot be asked about it now. */
+/* Whether the call moves data; a failed call does not. MPI_ERR_OTHER: it does, but MPI cannot be
+ * queried now. */
 int qmpi_amount_check(const QMPIX_Call *call, bool *moves);
 
-/* The status of a transfer that is finished; NULL: there is none. */
+/* Returns the status of a finished transfer; NULL: none. */
 const MPI_Status *qmpi_amount_status(const QMPIX_Call *call);
 
 /* What is known of the message that a matched receive gets; NULL: it is another call. The records

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What hosted tools do when the process exits. Handlers run last in, first out; but the lower of
- * two layers registers last and would, if it finalizes MPI there as IPM does, pull the ground from
- * under the upper one. Those of hosted layers therefore run from the top of the stack down.
+ * Exit handlers of PMPI tools. Handlers run in reverse order of registration, but the lower of two
+ * layers registers last and runs first. If it finalizes MPI in its handler, like IPM, the upper
+ * layer can no longer use MPI. Therefore, the handlers of PMPI layers run from the top of the stack
+ * to the bottom.
  */
 #ifndef QMPI_PMPI_ATEXIT_H
 #define QMPI_PMPI_ATEXIT_H
 
-/* Takes the place of __cxa_atexit, through which atexit goes too, in a hosted tool's references. */
+/* Replaces __cxa_atexit, which atexit also calls, in the references of a PMPI tool. */
 int qmpi_tool_cxa_atexit(void (*function)(void *), void *argument, void *object);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program qmpi-cleanup, which libqmpi starts when it has made a folder of copies: it waits for
- * the end of that process, however that comes, and removes the folder. Meanwhile it holds the
- * folder's lock too, and removes what jobs left behind whose clean-up was killed with them.
+ * The program qmpi-cleanup, which libqmpi starts when it has made a directory of copies: it waits
+ * for the end of that process, however that comes, and removes the directory. Meanwhile it holds
+ * the directory's lock too, and removes what jobs left behind whose clean-up was killed with them.
  *
  *     qmpi-cleanup FOLDER DEVICE INODE
  *
  * Descriptor 0 becomes ready when the process is gone; descriptor 1 holds the lock. It has nothing
- * of the program's: no environment, no further descriptors, neither its session nor its folder.
+ * of the program's: no environment, no further descriptors, neither its session nor its directory.
  */
 #define _GNU_SOURCE
 #include "util/directory.h"

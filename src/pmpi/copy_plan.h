@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which libraries must be copied to open one for a hosted layer: of the closure of its file, as the
- * loader resolved it or will, without the MPI library and what that needs, and without those of
- * which a process has one,
- * - what calls MPI or is called for it: its references must lead to the layer below, and no program
- *   may come across it;
- * - where the tool is a layer already, it and all that is private to it, for that is its state;
- * - what needs a library that is copied.
- * What the layer has a copy of already is not copied again.
+ * Decides which libraries must be copied to open a library for a PMPI layer. In the closure of its
+ * file, without the MPI library and its dependencies, and without libraries that exist once per
+ * process, these are:
+ * - libraries that call MPI or define MPI functions: their references must lead to the layer below,
+ * and a program must not get them;
+ * - if the tool is a layer already, its library and its private dependencies, because these contain
+ * its state;
+ * - libraries that need a copied library.
+ * A library of which the layer has a copy already is not copied again.
  */
 #ifndef QMPI_PMPI_COPY_PLAN_H
 #define QMPI_PMPI_COPY_PLAN_H
@@ -17,14 +18,15 @@
 
 struct qmpi_layer;
 
-/* What is to be opened for a layer. */
+/* A library to be opened for a layer. */
 struct qmpi_copies {
     const struct qmpi_layer *layer;
     const char *path;
-    bool opened; /* by the tool; else it is the tool's library itself */
-    /* To be set. */
+    bool opened; /* opened by the tool; else it is the library of the tool itself */
+    /* Output. */
     bool shares; /* dependencies are copied */
-    bool needed; /* others have the originals; else these serve as well, until others come */
+    bool needed; /* others use the originals; else the originals serve as well, until others use
+                    them */
 };
 
 struct qmpi_library {
@@ -37,16 +39,16 @@ struct qmpi_library {
     bool copied;
     struct {
         char *name;
-        struct qmpi_library *library; /* NULL: one that is never copied, or not found */
+        struct qmpi_library *library; /* NULL: never copied, or not found */
     } * needs;
     int need_count;
-    char *copy; /* its path; NULL: there is none yet */
-    bool made;  /* the layer has had it before */
+    char *copy; /* path of the copy; NULL: none yet */
+    bool made;  /* the layer had this copy before */
     int descriptor;
     struct qmpi_library *next;
 };
 
-/* The closure of the library that is to be opened, itself first. */
+/* Returns the closure of the library to be opened, which comes first. */
 struct qmpi_library *qmpi_copy_plan_make(const struct qmpi_copies *copies);
 void qmpi_copy_plan_free(struct qmpi_library *first);
 

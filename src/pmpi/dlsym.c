@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dlsym.h. A program that asks the MPI library for MPI_X gets our entry. A hosted tool
+ * See dlsym.h. A program that asks the MPI library for MPI_X gets our entry. A PMPI tool
  * that asks for PMPI_X means the next layer; asking for MPI_X it means itself, or behind it
  * (RTLD_NEXT) the next layer.
  */

@@ -12,7 +12,7 @@
 
 static const char prefix[] = "env.";
 
-/* The variable that an option overrides; NULL: it is no such option. */
+/* Returns the variable that an option overrides; NULL: not such an option. */
 static const char *variable_of(const struct qmpi_option *option)
 {
     return strncmp(option->key, prefix, sizeof prefix - 1) ? NULL : option->key + sizeof prefix - 1;

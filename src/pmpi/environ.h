@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment as one hosted layer sees it: options env.NAME=value of its entry override NAME.
+/* The environment of a PMPI layer, in which the options env.NAME=value of its entry replace NAME.
  */
 #ifndef QMPI_PMPI_ENVIRON_H
 #define QMPI_PMPI_ENVIRON_H
@@ -8,19 +8,20 @@
 
 #include <stdbool.h>
 
-/* Whether the layer's entry has any such option. */
+/* Whether the entry of the layer has such an option. */
 bool qmpi_tool_getenv_wanted(const struct qmpi_layer *layer);
 
-/* Stand in for the calls of these names in a tool's references. */
+/* Replace the functions of these names in the references of a tool. */
 char *qmpi_tool_getenv(const char *name);
 char *qmpi_tool_secure_getenv(const char *name);
 
-/* What takes the place of `environ` for the layer: a variable that holds its environment. */
+/* Returns the replacement of `environ` for the layer: a variable that contains its environment. */
 char ***qmpi_tool_environ(struct qmpi_layer *layer);
 
 /*
- * A tool's constructors run before its references can be changed: for that while the process's own
- * environment holds the layer's values. `saved` is qmpi_tool_getenv_enter's.
+ * Sets the variables of the layer in the environment of the process while the constructors of a
+ * tool run, because its references cannot be changed before. `saved` is the result of
+ * qmpi_tool_getenv_enter.
  */
 struct qmpi_saved_environment;
 struct qmpi_saved_environment *qmpi_tool_getenv_enter(const struct qmpi_layer *layer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Exported functions of ours that stand in for the C library's, whatever the loader finds under
- * their names. In arch/. */
+/* Functions that libqmpi exports in place of those of the C library, even if their names are
+ * interposed. In arch/. */
 #ifndef QMPI_PMPI_EXPORTED_H
 #define QMPI_PMPI_EXPORTED_H
 

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The function below a hosted layer, with MPI's own signature: the next hosted tool's MPI_X or the
- * base's PMPI_X themselves; in front of a native layer a stub that gives it its context. A stub
- * belongs to the native layer's node and stays, as that does, for the whole run.
+ * The next function below a PMPI layer, with the signature of MPI_X: MPI_X of the next PMPI tool,
+ * PMPI_X of the MPI library or, above a QMPI layer, a thunk that adds the context. A thunk belongs
+ * to the node of the QMPI layer, and exists for the whole run like the node.
  */
 #ifndef QMPI_PMPI_NEXT_H
 #define QMPI_PMPI_NEXT_H
 
 #include "registry/layer.h"
 
-/* Where MPI function `number` goes below `layer`; NULL: this MPI lacks it, or no stub can be made.
+/* Returns the target of MPI function `number` below `layer`; NULL: this MPI lacks it, or the thunk
+ * cannot be created.
  */
 qmpi_function *qmpi_thunk_of(struct qmpi_layer *layer, int number);
 
 /*
- * Makes the stubs that the nodes of a row still need: row[number], or NULL where none is asked for.
- * False: they cannot be made.
+ * Creates missing thunks for the nodes row[number] of a row; NULL: none required. Returns false if
+ * this is not possible.
  */
 bool qmpi_thunks_prepare(const QMPI_Context *row);
 
-/* Where a chain goes on at `node`, once that is prepared. */
+/* Returns the function that continues the chain at `node`, for which qmpi_thunks_prepare has been
+ * called. */
 qmpi_function *qmpi_thunk_at(QMPI_Context node);
 
-/* Why stubs cannot be made on this system; NULL: they can. */
+/* Returns the reason why thunks cannot be created on this system; NULL: they can. */
 const char *qmpi_thunks_error(void);
 
 #endif

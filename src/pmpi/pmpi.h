@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hosted layers: unmodified PMPI tools. A tool's own MPI_X are the layer's functions; its
- * references to PMPI_X are made to point straight at the next layer, so that between two hosted
- * layers, and from the last one to the base, no code of ours runs.
+ * PMPI layers: unmodified PMPI tools. The functions MPI_X of a tool are the interceptors of the
+ * layer. Its references to PMPI_X are changed to point directly to the next layer, so that no code
+ * of libqmpi runs between two PMPI layers, or between the lowest one and the MPI library.
  *
  * Files: closure (which objects a layer consists of), opening (while they are loaded), copy_plan
  * and library_copy (those that must be the layer's alone), relocate (their relocations), next
@@ -15,11 +15,13 @@
 
 #include "registry/layer.h"
 
-/* Gives `layer` its library, loaded, copied or adopted, and its functions. NULL, or what is wrong.
+/* Loads the library of `layer`, as a copy if necessary, or uses a preloaded one, and sets its
+ * functions. Returns NULL, or a problem.
  */
 char *qmpi_pmpi_load(struct qmpi_layer *layer);
 
-/* Binds what a tool has opened itself to the layer below. `shares`: copies are among it. */
+/* Binds a library that a tool has opened to the layer below. `shares`: some of its objects are
+ * copies. */
 struct qmpi_group;
 void qmpi_pmpi_add_object(struct qmpi_group *group, bool shares);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The references of hosted layers that lead to the layer below, each an aligned pointer in a table
- * or in data of the tool's: noted when the tool is loaded, so that they can be pointed elsewhere
- * when a layer is switched. Not among them is what a tool found by dlsym and keeps: that leads on
- * where it led.
+ * The relocations of PMPI layers that refer to the layer below: aligned pointers in tables or data
+ * of the tool. They are recorded when the tool is loaded, so that they can be changed when a layer
+ * is switched. Pointers that a tool got from dlsym and saved are not included, and do not change.
  */
 #ifndef QMPI_PMPI_RELOCATIONS_H
 #define QMPI_PMPI_RELOCATIONS_H
@@ -12,25 +11,24 @@
 
 #include <qmpi/qmpi.h>
 
-/* Notes those of an object whose references have just been rewritten, with the same arguments. */
+/* Records the relocations of an object, after qmpi_relocate_object with the same arguments. */
 void qmpi_relocations_record(const struct qmpi_group *group, const struct qmpi_elf_loaded *object,
                              bool program);
 
 /*
- * Makes ready to point the layer's references to the nodes of a row; row[number] is NULL where
- * nothing changes. False: it cannot be done, and the references are as before. Whatever it says,
+ * Makes the relocations of a layer writable, to set them to the nodes of a row; row[number] is NULL
+ * if nothing changes. Returns false on failure; the relocations are unchanged. In any case,
  * qmpi_relocations_protect must follow.
  */
 bool qmpi_relocations_unprotect(int tool_id, const QMPI_Context *row);
 
-/* Points them there, each at once for whoever reads it; those that the tool has changed are its own
- * by now. */
+/* Sets the relocations, each atomically, except those that the tool itself has changed. */
 void qmpi_relocations_apply(int tool_id, const QMPI_Context *row);
 
-/* Protects again what qmpi_relocations_unprotect made writable, for any layer. */
+/* Makes the pages read-only again that qmpi_relocations_unprotect made writable, for all layers. */
 void qmpi_relocations_protect(void);
 
-/* In a child that was forked meanwhile by another thread: what was open stays so. */
+/* Forgets these pages in a child that another thread forked meanwhile; they stay writable. */
 void qmpi_relocations_forget(void);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What hosted layers have in common, for those who ask. */
+/* Describes the libraries that PMPI layers share. */
 #ifndef QMPI_PMPI_SHARING_H
 #define QMPI_PMPI_SHARING_H
 
 #include "registry/layer.h"
 
 /*
- * The libraries that a hosted layer shares with those below it, in words (to be freed): what they
- * keep in them is one state. NULL: none, but for those of which a process has one.
+ * Returns a text with the libraries that a PMPI layer shares with layers below it, so that they
+ * have a common state. The caller frees it. NULL: none, except libraries that exist once per
+ * process.
  */
 char *qmpi_shares(const struct qmpi_layer *layer);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tmpdir.h. The folder is removed by a destructor at a normal end. A rank that is killed (as
+ * See tmpdir.h. The directory is removed by a destructor at a normal end. A rank that is killed (as
  * the others of a job that aborts are) cannot do that, so a program of ours (cleanup.c) waits for
  * its end. Without that program all goes on; what is left then, the next one of this user sweeps.
  */
@@ -31,7 +31,7 @@ __attribute__((destructor)) static void remove_folder(void)
         qmpi_folder_remove(&folder);
 }
 
-/* A relative one would mean another folder wherever the program goes. */
+/* A relative one would mean another directory wherever the program goes. */
 static const char *root_folder(void)
 {
     const char *root = secure_getenv("TMPDIR");
@@ -40,7 +40,7 @@ static const char *root_folder(void)
 
 /*
  * A descriptor that becomes ready when this process is gone, whatever it did with its own ones
- * before; -1: there is none. Kernels before 5.3 have none of the process itself, but a pipe, whose
+ * before; -1: none. Kernels before 5.3 have none of the process itself, but a pipe, whose
  * other end stays open for the run.
  */
 static int end_of_this_process(void)

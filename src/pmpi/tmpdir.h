@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The temporary folder of this process, and its end. */
+/* The temporary directory of this process, and its removal. */
 #ifndef QMPI_PMPI_TMPDIR_H
 #define QMPI_PMPI_TMPDIR_H
 
 /*
- * Makes a new file called `name`, in a folder of its own, open for writing. Returns its path (to be
- * freed), or NULL and *problem (to be freed).
+ * Creates a file `name` in a new subdirectory, open for writing. Returns its path, or NULL and sets
+ * *problem; the caller frees both.
  */
 char *qmpi_temporary_file(const char *name, int *descriptor, char **problem);
 

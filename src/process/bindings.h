@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The MPI library's language bindings in the process: libraries that turn Fortran calls into C
- * ones. They are noted when their references are redirected, and stay.
+ * The language bindings of the MPI library in the process: libraries that translate Fortran calls
+ * to C calls. They are recorded when their relocations are redirected, and stay loaded.
  */
 #ifndef QMPI_PROCESS_BINDINGS_H
 #define QMPI_PROCESS_BINDINGS_H
@@ -10,20 +10,20 @@
 
 #include <stdbool.h>
 
-/* Notes one that stays. One thread at a time. */
+/* Records a binding, which must stay loaded. One thread at a time. */
 void qmpi_binding_add(const struct qmpi_elf_loaded *object);
 
-/* Whether an object is one that was noted. Any thread. */
+/* Whether an object is a recorded binding. Any thread. */
 bool qmpi_binding_is_known(const struct qmpi_elf_loaded *object);
 
-/* Whether there is any. Once it is true it stays so. A variable, for it is read on the way of
+/* Whether any binding is recorded; never reset. A variable, because it is read on the path of MPI
  * calls. */
 extern bool qmpi_binding_any __attribute__((visibility("hidden")));
 
-/* The procedure that a binding defines under this name; NULL: none does. */
+/* Returns the procedure that a binding defines under this name; NULL: none. */
 void *qmpi_binding_find(const char *name);
 
-/* Whether an address lies in one that was noted. Any thread. */
+/* Whether an address is in a recorded binding. Any thread. */
 bool qmpi_binding_holds(const void *address);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an object in the process is: the MPI library, a language binding of one, libqmpi itself, a
- * PMPI tool. These questions are answered here alone.
+ * Classifies the objects in the process: MPI library, language binding, libqmpi, PMPI tool. No
+ * other code decides this.
  */
 #ifndef QMPI_PROCESS_CLASSIFY_H
 #define QMPI_PROCESS_CLASSIFY_H
@@ -13,31 +13,31 @@
 /* An MPI library. */
 bool qmpi_is_mpi_library(const struct qmpi_elf_loaded *object);
 
-/* A language binding: a library that turns Fortran calls into C ones. */
+/* A language binding: a library that translates Fortran calls to C calls. */
 bool qmpi_is_binding(const struct qmpi_elf_loaded *object);
 
-/* What we are in: libqmpi.so, or a program that is linked with libqmpi.a. */
+/* The object that contains this code: libqmpi.so, or a program that is linked with libqmpi.a. */
 bool qmpi_is_self(const struct qmpi_elf_loaded *object);
 
 /* An MPI library, a binding of one, or a libqmpi. */
 bool qmpi_is_mpi(const struct qmpi_elf_loaded *object);
 
-/* An object with MPI functions that is none of these and no QMPI tool. */
+/* An object that defines MPI functions and is neither of these nor a QMPI tool. */
 bool qmpi_is_pmpi_tool(const struct qmpi_elf_loaded *object);
 
-/* Whether an address lies in an MPI library whose calls are ours to see. */
+/* Whether an address is in an MPI library whose calls pass through libqmpi. */
 bool qmpi_is_in_mpi_library(const void *address);
 
-/* Whether an address lies in libqmpi.so; a static libqmpi is a part of the program. Any thread. */
+/* Whether an address is in libqmpi.so; false for libqmpi.a, which is part of the program. Any
+ * thread. */
 bool qmpi_is_in_self(const void *address);
 
-/* What we are in. False: the loader does not know it. */
+/* Reads the object that contains this code. Returns false if the loader does not list it. */
 bool qmpi_self_read(struct qmpi_elf_loaded *self);
 
 /*
- * Whether another libqmpi serves the program: one that holds libqmpi.a has its stack there, and a
- * tool that needs libqmpi.so has brought us along. Before the program begins; then the answer stays
- * known.
+ * Whether another libqmpi is in use: the program contains libqmpi.a, and a tool that needs
+ * libqmpi.so has loaded this one. First called before the program starts; the result is saved.
  */
 bool qmpi_self_is_idle(void);
 

@@ -9,12 +9,12 @@
 
 /*
  * Whether a name is that of a procedure: mpi_send_, mpi_send__, mpi_send, MPI_SEND, mpi_send_f08_
- * and the like for C's MPI_Send. Constants are none, and neither are MPI_NULL_COPY_FN and its like,
- * of which the address counts.
+ * and similar names for MPI_Send. Names of constants are not, nor are MPI_NULL_COPY_FN and similar
+ * names, whose address is significant.
  */
 bool qmpi_procedures_named(const char *name);
 
-/* Whether an object defines any. */
+/* Whether an object defines such a procedure. */
 bool qmpi_procedures_defined(const struct qmpi_elf_image *image);
 
 #endif

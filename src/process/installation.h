@@ -3,7 +3,7 @@
 #ifndef QMPI_PROCESS_INSTALLATION_H
 #define QMPI_PROCESS_INSTALLATION_H
 
-/* The folder of the installed tools, beside libqmpi. */
+/* Returns the directory of the installed tools, which is next to libqmpi. */
 const char *qmpi_installed_folder(void);
 
 #endif

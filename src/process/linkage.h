@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What differs between libqmpi.so and libqmpi.a. */
+/* The differences between libqmpi.so and libqmpi.a. */
 #ifndef QMPI_PROCESS_LINKAGE_H
 #define QMPI_PROCESS_LINKAGE_H
 
 #include <stdbool.h>
 
-/* Whether this is libqmpi.a: a part of the program, as the MPI library is. */
+/* Whether this is libqmpi.a, which is part of the program, like the MPI library. */
 extern const bool qmpi_is_static __attribute__((visibility("hidden")));
 
-/* The folder of the installed tools; of libqmpi.so its path from the folder of the library. */
+/* The directory of the installed tools; for libqmpi.so, relative to the directory of the library.
+ */
 extern const char qmpi_tools_folder[] __attribute__((visibility("hidden")));
 
 #endif

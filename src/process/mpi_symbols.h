@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether an object has to do with MPI. Nearly all libraries of a process have not, and many
- * symbols; so of those of a loaded object mostly the hashes are read, not the names.
+ * Whether an object uses or defines MPI functions. Nearly all libraries of a process do not, but
+ * have many symbols; therefore, for loaded objects mostly the hashes are compared, not the names.
  */
 #ifndef QMPI_PROCESS_MPI_SYMBOLS_H
 #define QMPI_PROCESS_MPI_SYMBOLS_H

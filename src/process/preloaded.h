@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * PMPI tools that are in the process before start-up: preloaded, linked as a library, or part of
- * the program itself. Those in the stack's list become the layer that they are listed as; the
- * others are adopted, above the stack where the loader finds their functions before ours, else
+ * the program itself. Listed tools become a layer at their position in the stack. The others become
+ * layers above the stack if the loader finds their functions before those of libqmpi, otherwise
  * below it.
  */
 #ifndef QMPI_PROCESS_PRELOADED_H
@@ -36,10 +36,11 @@ void qmpi_preloaded_find(void);
 int qmpi_preloaded_count(void);
 struct qmpi_preloaded_tool *qmpi_preloaded_get(int index);
 
-/* The resident tool with code at an address; NULL: none. The program itself does not count. */
+/* Returns the preloaded tool that contains an address; NULL: none. The program itself is not
+ * considered. */
 struct qmpi_preloaded_tool *qmpi_preloaded_contains(const void *address);
 
-/* The resident tool that an entry means: by tool name, file name, soname, or the same file. */
+/* Returns the preloaded tool for an entry: by name of the tool, file name, soname, or file. */
 struct qmpi_preloaded_tool *qmpi_preloaded_by_name(const char *name);
 struct qmpi_preloaded_tool *qmpi_preloaded_by_file(const char *path);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attributes in Fortran. MPICH's language bindings reach them through functions of the MPI library
- * that are not MPI's own (MPII_Comm_get_attr and its like), because Fortran's values are integers
- * where C's are pointers. Here such a call is led through the entry of MPI_Comm_get_attr, so that
- * every layer sees it, once and in C's terms; the value reaches Fortran as it does without us.
+ * Attributes in Fortran. MPICH's language bindings access them through internal functions of the
+ * MPI library (MPII_Comm_get_attr and others), because values are integers in Fortran and pointers
+ * in C. These calls are redirected to the entry point of MPI_Comm_get_attr, so that all layers see
+ * each call once, with C types. The value that Fortran gets is the same as without qmpi.
  */
 #ifndef QMPI_REDIRECT_ATTRIBUTES_H
 #define QMPI_REDIRECT_ATTRIBUTES_H
@@ -11,19 +11,19 @@
 #include <stdbool.h>
 
 /*
- * What a binding's reference to `name` is to lead to; NULL: it is none of those functions, or it is
- * too late, because the chains have their bases already. For qmpi_elf_rewrite.
+ * Returns the new target for a binding's reference to `name`; NULL: not such a function, or the
+ * chains have their terminators already. For qmpi_elf_rewrite.
  */
 void *qmpi_attributes_target(const char *name);
 
 /*
- * Where a binding is loaded: puts what keeps the types of values at the end of the chains of the
- * functions for attributes. Between qmpi_base_find and qmpi_chain_start; does nothing at any other
- * time, or a second time.
+ * If a binding is loaded, replaces the terminators of the attribute functions by functions that
+ * keep the types of values. Called between qmpi_base_find and qmpi_chain_start; has no effect at
+ * other times or when called again.
  */
 void qmpi_attributes_prepare(void);
 
-/* Whether a caller is the code here that stands between a binding and the entries. Any thread. */
+/* Whether a caller is the code here between a binding and the entry points. Any thread. */
 bool qmpi_attributes_hold(const void *address);
 
 #endif

@@ -36,7 +36,7 @@ static struct helper helpers[HELPERS] = {
     /* called in the w-variants of all-to-all; in Open MPI for every array of a length by ranks */
     [COMM_SIZE] = {.number = MPI_COMM_SIZE_T},
     [CARTDIM_GET] = {.number = MPI_CARTDIM_GET_T}, /* in MPI_Cart_sub; in Open MPI MPI_Cart_rank */
-    /* in the w-variants of neighbourhood all-to-all */
+    /* in the w-variants of neighborhood all-to-all */
     [NEIGHBORS_COUNT] = {.number = MPI_DIST_GRAPH_NEIGHBORS_COUNT_T},
     /* for array sections that are not contiguous */
     [CONTIGUOUS] = {.number = MPI_TYPE_CONTIGUOUS_T},

@@ -30,7 +30,7 @@ static bool is_amid(const void *address)
            (uintptr_t)qmpi_thunks_amid_end - (uintptr_t)qmpi_thunks_amid_begin;
 }
 
-/* What stands between a call of the program's and the stack. We do ourselves, where a hosted tool
+/* Code between a call of the program and the stack. This is libqmpi itself if a PMPI tool
  * or a binding left its frame to the call that it ended with. */
 static bool is_between(const void *address)
 {

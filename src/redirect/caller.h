@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The caller of the present MPI call: the address in the program, or in a tool that called MPI_X,
- * to which the call returns.
+ * The calling address of the current MPI call: the return address in the program, or in a tool that
+ * called MPI_X.
  */
 #ifndef QMPI_REDIRECT_CALLER_H
 #define QMPI_REDIRECT_CALLER_H
@@ -13,14 +13,14 @@
 #include <stddef.h>
 
 /*
- * The same, found by unwinding: after a longjmp, or where the noted `frame` says by its place that
- * it is no longer in use (`above` is false).
+ * Finds the calling address by unwinding: after a longjmp, or if the position of the stored `frame`
+ * shows that it is no longer in use (`above` is false).
  */
 void *qmpi_caller_by_unwinding(const char *frame, bool above);
 
 /*
- * Where the present MPI call of this thread entered the native layers; NULL outside a call. After a
- * longjmp out of a call it is found by unwinding.
+ * Returns the address from which the current MPI call of this thread entered the QMPI layers; NULL
+ * outside a call. After a longjmp out of a call, it is found by unwinding.
  */
 static inline void *qmpi_caller_of_layers(void)
 {
@@ -33,8 +33,8 @@ static inline void *qmpi_caller_of_layers(void)
 }
 
 /*
- * The address in the program behind `caller`, where `caller` lies in a language binding or in a
- * hosted tool. To be called below the call of which it is the caller.
+ * Returns the calling address in the program if `caller` is in a language binding or in a PMPI
+ * tool. Must be called within the call to which `caller` belongs.
  */
 void *qmpi_caller_of_program(void *caller);
 

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* mpi_f08 has constants of its own, which another procedure initialises. */
+/* mpi_f08 has constants of its own, which another procedure initializes. */
 enum dependencies { PLAIN, F08, FAMILIES };
 
 static const struct {
@@ -37,11 +37,11 @@ extern qmpi_function *const qmpi_fortran_deferred[INITS] QMPI_HIDDEN;
 QMPI_LOCK(lock);
 static void (*build_stack)(void); /* if nobody has */
 
-/* The hosted tool on top of the stack, if it has Fortran wrappers. Under the lock. */
+/* The PMPI tool on top of the stack, if it has Fortran wrappers. Under the lock. */
 static const struct qmpi_group *top;
-static bool has_init[FAMILIES]; /* one for initialisation */
+static bool has_init[FAMILIES]; /* one for initialization */
 
-/* [tool_id]: the program has gone through its wrapper for initialisation. Under the lock. */
+/* [tool_id]: the program has gone through its wrapper for initialization. Under the lock. */
 static bool began[QMPI_LAYERS_MAX + 1][FAMILIES];
 
 static int find_init(const char *name)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tools with Fortran wrappers of their own. A Fortran call is to come in through the language
- * binding and the entries, so that every layer sees it in order; only a hosted tool on top of the
- * stack may take it itself, as it would without us, and so see the program's own call site.
+ * Tools with their own Fortran wrappers. A Fortran call passes through the language binding and the
+ * entry points, so that all layers see it in order. Only a PMPI tool on top of the stack may
+ * receive it in its own wrapper, as without qmpi, and so see the call site of the program.
  *
- * Such wrappers may rely on what the tool's own mpi_init_ has stored, the addresses of Fortran's
- * MPI_IN_PLACE and its like. So the program's references to the procedures that initialise MPI lead
- * to code that builds the stack first and then goes where it says; and the program is led into
- * other wrappers of a tool that has one for initialisation only once it has gone through that.
+ * Such wrappers may need data that the tool's own mpi_init_ stored, such as the address of
+ * MPI_IN_PLACE in Fortran. Therefore, the program's references to the procedures that initialize
+ * MPI are redirected to code that builds the stack first and then continues at its target. If a
+ * tool has a wrapper for initialization, the program is redirected to its other wrappers only after
+ * this one has been called.
  */
 #ifndef QMPI_REDIRECT_FORTRAN_H
 #define QMPI_REDIRECT_FORTRAN_H
@@ -16,12 +17,12 @@
 #include "elf/held.h"
 #include "registry/objects.h"
 
-/* Before the program begins: leads it past the Fortran wrappers of tools that are in the process,
- * and its initialisation to the stack, which `start` builds if nobody has. */
+/* Called before the program starts. Redirects the program past the Fortran wrappers of tools in the
+ * process, and its initialization procedures to code that calls `start` to build the stack. */
 void qmpi_fortran_begin(void (*start)(void));
 
-/* The program's objects with references to Fortran's procedures, held for those who are to lead
- * them; to be taken before any lock (see elf/held.h). */
+/* The objects of the program with references to Fortran procedures, held so that they can be
+ * redirected. Must be held before any lock is taken (see elf/held.h). */
 struct qmpi_fortran_callers {
     struct qmpi_elf_held *held;
     int count;
@@ -29,15 +30,15 @@ struct qmpi_fortran_callers {
 struct qmpi_fortran_callers qmpi_fortran_hold(void);
 void qmpi_fortran_let_go(struct qmpi_fortran_callers *callers);
 
-/* When the stack is built, and when it changes: which hosted tool is on top; NULL: none is. */
+/* Sets the PMPI tool on top of the stack, when the stack is built or changes; NULL: none. */
 void qmpi_fortran_set_callers(const struct qmpi_group *group,
                               const struct qmpi_fortran_callers *callers);
 
-/* Whether a hosted tool has Fortran wrappers. */
+/* Whether a PMPI tool has Fortran wrappers. */
 bool qmpi_fortran_has_wrappers(const struct qmpi_group *group);
 
-/* Where the call of procedure `number` of fortran_inits.h leads; builds the stack first if nobody
- * has. Called by the assembler alone. */
+/* Returns the target of a call of procedure `number` of fortran_inits.h; builds the stack if
+ * necessary. Called only by assembler code. */
 qmpi_function *qmpi_fortran_first(int number, const void *caller) QMPI_HIDDEN;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The procedures that initialise MPI in Fortran, under the names that compilers give them, and
- * whether they are those of mpi_f08, which has constants of its own. Also read by the assembler.
+ * The Fortran procedures that initialize MPI, with the names that compilers generate, and whether
+ * they belong to mpi_f08, which has its own constants. Also read by the assembler.
  */
 #ifndef QMPI_REDIRECT_FORTRAN_INITS_H
 #define QMPI_REDIRECT_FORTRAN_INITS_H

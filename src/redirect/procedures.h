@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The objects in the process that define MPI's procedures in Fortran. The
- * loader gives the program the first of a name: where that is a language binding's or a tool's it
- * is our business which one the program calls. Others, in the program or in a library that replaces
- * procedures and nothing of C's, are not.
+ * The objects in the process that define MPI's Fortran procedures. The loader resolves a reference
+ * of the program to the first definition. If this is in a language binding or a tool, libqmpi
+ * decides which one the program calls. It does not redirect definitions in the program, or in a
+ * library that replaces procedures but no C functions.
  */
 #ifndef QMPI_REDIRECT_PROCEDURES_H
 #define QMPI_REDIRECT_PROCEDURES_H
@@ -12,16 +12,17 @@
 
 #include <stdbool.h>
 
-/* Notes who defines procedures. Once, before the program begins. */
+/* Records the objects that define procedures. Called once, before the program starts. */
 void qmpi_procedures_find(void);
 
 /*
- * Whether a reference of `object` to this procedure is for us to lead: the first who defines it is
- * a binding or a tool. Where a binding came later, it must not be the object's own.
+ * Whether to redirect a reference of `object` to this procedure: the first definition is in a
+ * binding or a tool. If a binding was loaded later, the object must not define the procedure
+ * itself.
  */
 bool qmpi_procedures_led(const struct qmpi_elf_loaded *object, const char *name);
 
-/* Whether the object at this address is a tool, or came along with one, that was found then. */
+/* Whether the object at this address is a tool that was recorded, or a dependency of one. */
 bool qmpi_procedures_of_tool(ElfW(Addr) base);
 
 #endif

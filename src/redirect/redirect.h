@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes every way to MPI lead through the entries, exactly once a call. Most programs refer to
- * MPI_X and find our entries by the loader's own rules; not so the language bindings that call
- * PMPI_X, the calls that the MPI library makes of itself, and programs that were linked in another
- * order. Their references are pointed where they belong when libqmpi is loaded, and again in
- * start-up for what came later.
+ * Redirects all calls of MPI to the entry points, so that each call passes through them exactly
+ * once. Most programs refer to MPI_X, which the loader resolves to the entry points. Exceptions are
+ * language bindings that call PMPI_X, calls that the MPI library makes itself, and programs with a
+ * different link order. Their references are redirected when libqmpi is loaded, and during start-up
+ * for objects loaded later.
  */
 #ifndef QMPI_REDIRECT_REDIRECT_H
 #define QMPI_REDIRECT_REDIRECT_H
 
 #include <stdbool.h>
 
-/* Looks at all objects that have been loaded since it last did. */
+/* Examines all objects that have been loaded since the last call. */
 void qmpi_redirect(void);
 
-/* Whether an address lies in a language binding; one that is new is redirected. */
+/* Whether an address is in a language binding; a new binding is redirected. */
 bool qmpi_redirect_is_binding(const void *address);
 
-/* Whether the loader finds the MPI library's functions before ours, as in a program linked so. */
+/* Whether the MPI library interposes the functions of libqmpi, due to the link order of the
+ * program. */
 bool qmpi_redirect_is_interposed(void);
 
 #endif

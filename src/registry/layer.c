@@ -133,7 +133,7 @@ int QMPI_Register_tool_storage(int tool_id, void *tool_storage)
 {
     if (!qmpi_layer_get(tool_id))
         return MPI_ERR_ARG;
-    /* In MPICH's dialect tools may bring their data later, and do. */
+    /* Tools of MPICH's variant may register their data later, and do so. */
     if (initialising != qmpi_layer_get(tool_id) && !qmpi_layer_get(tool_id)->mpich)
         return MPI_ERR_OTHER;
     storage[tool_id] = tool_storage;

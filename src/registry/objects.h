@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loaded objects that make up one hosted layer: the tool's library and its private
- * dependencies; and in further groups of the layer each library that the tool opens itself, with
- * its own. From an address in one of them its layer is known: that is how a tool's dlsym and
- * getenv, which carry no context, learn for whom they answer. All stay loaded for the whole run.
+ * The loaded objects of a PMPI layer. One group contains the library of the tool and its private
+ * dependencies; each library that the tool opens forms a further group with its private
+ * dependencies. An address in an object identifies its layer: in this way, dlsym and getenv, which
+ * have no context argument, know for which layer they are called. All objects stay loaded for the
+ * whole run.
  */
 #ifndef QMPI_REGISTRY_OBJECTS_H
 #define QMPI_REGISTRY_OBJECTS_H
@@ -16,22 +17,24 @@ struct qmpi_layer;
 
 struct qmpi_group {
     struct qmpi_layer *layer;
-    struct qmpi_elf_loaded *objects; /* as the loader searches them: the tool's library first */
+    struct qmpi_elf_loaded
+        *objects; /* in the search order of the loader: the library of the tool first */
     int count;
     struct qmpi_group *next;
 };
 
-/* Makes a group of these objects, that which is opened first, and publishes it. Any thread. */
+/* Creates a group of these objects, with the opened one first, and publishes it. Any thread. */
 struct qmpi_group *qmpi_group_make(struct qmpi_layer *layer, const struct qmpi_elf_loaded *objects,
                                    int count);
 
-/* The group with an object that holds `address`; NULL: none. Any thread, at any time. */
+/* Returns the group with an object that contains `address`; NULL: none. Any thread, at any time. */
 struct qmpi_group *qmpi_group_of(const void *address);
 
-/* The address of a function that the group defines itself; NULL: it does not. */
+/* Returns the address of a function that the group defines; NULL: not defined. */
 void *qmpi_group_find(const struct qmpi_group *group, const char *name);
 
-/* Whether an object is the first in some group: a tool's library itself, or one that it opened. */
+/* Whether an object is the first of a group: the library of a tool, or a library that a tool
+ * opened. */
 bool qmpi_group_is_redirected(const struct qmpi_elf_loaded *object);
 
 /* A NULL-terminated walk over all groups. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tools that have announced themselves: linked in, preloaded, or loaded for an entry of
- * QMPI_TOOLS. Announcing is open until the stack is built.
+ * The registered tools: linked, preloaded, or loaded for an entry of QMPI_TOOLS. Tools may register
+ * until the stack is built.
  */
 #ifndef QMPI_REGISTRY_TOOL_H
 #define QMPI_REGISTRY_TOOL_H
@@ -14,30 +14,30 @@ struct qmpi_tool {
     char *name;
     void (*init)(int tool_id);
     const QMPIX_Tool_info *info; /* NULL: none */
-    const void *library;         /* the loader's link_map of the object that holds `init` */
-    char *path;                  /* that object's file */
-    int load; /* the load of a library during which it was announced; 0: before */
+    const void *library;         /* link_map of the object that contains `init` */
+    char *path;                  /* the file of this object */
+    int load; /* number of the library load during which it was registered; 0: before */
     struct qmpi_tool *next;
 };
 
-/* The announced tool of this name; NULL: none. */
+/* Returns the registered tool of this name; NULL: none. */
 struct qmpi_tool *qmpi_registration_find(const char *name);
 
-/* The tool that a library announced: by its link_map, or else during the load of that number.
- * `count` is set to how many tools it announced; the first of them is returned. */
+/* Returns the first tool that a library registered, identified by its link_map or by the number of
+ * its load. Sets `count` to the number of tools that it registered. */
 struct qmpi_tool *qmpi_registration_of_library(const void *library, int load, int *count);
 
-/* From now on tools announced belong to load number `load`; what they could not announce, because
- * the name was taken, is kept for qmpi_registration_refused. */
+/* Assigns the tools registered from now on to load number `load`. A registration that fails because
+ * its name is taken is recorded for qmpi_registration_refused. */
 void qmpi_registration_begin_load(int load);
 
-/* The tool whose name the present load tried to take; NULL: none. */
+/* Returns the tool whose name the current load tried to register again; NULL: none. */
 struct qmpi_tool *qmpi_registration_refused(void);
 
-/* A comma-separated list of the announced names; the caller frees it. */
+/* Returns a comma-separated list of the registered names, which the caller frees. */
 char *qmpi_registration_list(void);
 
-/* No more announcing. */
+/* Ends the registration of tools. */
 void qmpi_registration_close(void);
 
 #endif

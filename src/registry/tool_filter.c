@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What MPICH's dialect is told when it announces a tool that the user did not ask for: an error, as
+ * What MPICH's variant is told when it announces a tool that the user did not ask for: an error, as
  * in MPICH where other tools are listed or none can be. Such tools conclude from it that they will
- * not be called. Ours learn that by not being initialised, so here it must be seen who announces.
+ * not be called. Ours learn that by not being initialized, so here it must be seen who announces.
  */
 #define _GNU_SOURCE
 #include "registry/tool_filter.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See startup.h. The order: read the stack's list, find and inspect every library, and only then
- * load and initialise the layers, one at a time from the bottom up; a layer goes on top of the
+ * load and initialize the layers, one at a time from the bottom up; a layer goes on top of the
  * chains when its init is done, so what it calls meanwhile goes to the layers below it.
  */
 #include "startup/startup.h"
@@ -38,7 +38,8 @@ static bool done;
 static bool building; /* by some thread, which has the lock */
 static _Thread_local bool starting;
 
-/* This process was forked while another thread was building the stack: nobody will finish it. */
+/* This process was forked while another thread was building the stack, which will never be
+ * complete. */
 static bool abandoned;
 
 static struct qmpi_tool_list list; /* lives for the whole run: layers point into it */

@@ -3,8 +3,8 @@
  * See directory.h. TMPDIR may be open to others: nothing is reached through a symbolic link, and
  * nothing is removed that is not known by its inode or by its mark. The mark is a line in the lock
  * file that names the machine, because file systems that several machines share may keep locks to
- * each of them, and the folder's inode, because a folder may be moved or copied. It is written once
- * the lock is held.
+ * each of them, and the directory's inode, because a directory may be moved or copied. It is
+ * written once the lock is held.
  */
 #define _GNU_SOURCE
 #include "util/directory.h"
@@ -90,7 +90,7 @@ int qmpi_folder_make(struct qmpi_folder *folder, const char *root)
 /* ---- Removing -----------------------------------------------------------------------------------
  */
 
-/* Removes what is in a folder; at the top the lock file goes last, for what is half removed can
+/* Removes what is in a directory; at the top the lock file goes last, for what is half removed can
  * still be swept. Closes `folder`. */
 static void empty(int folder, bool top)
 {
@@ -138,7 +138,7 @@ void qmpi_folder_remove(const struct qmpi_folder *folder)
 /* ---- Sweeping -----------------------------------------------------------------------------------
  */
 
-/* Whether it is a folder that this user's processes made here. */
+/* Whether it is a directory that this user's processes made here. */
 static bool is_marked(int lock, const struct stat *folder)
 {
     char wanted[MARK_SIZE], found[MARK_SIZE];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Folders of copies: making one, knowing one again, and removing it. Shared by the library, which
- * makes them, and by the program that removes what a process left behind. A folder is locked
- * (flock) for as long as its process or that program runs, so one that nobody holds is garbage.
+ * Directories of library copies: creating, identifying and removing them. Shared by libqmpi, which
+ * creates them, and by the cleanup program, which removes what a process left behind. A directory
+ * is locked (flock) while its process or the cleanup program runs, so a directory without a lock is
+ * garbage.
  */
 #ifndef QMPI_UTIL_DIRECTORY_H
 #define QMPI_UTIL_DIRECTORY_H
@@ -13,20 +14,20 @@ struct qmpi_folder {
     char *path;
     dev_t device;
     ino_t inode;
-    int lock; /* the descriptor that holds the lock; -1: there is none, and nobody sweeps it */
+    int lock; /* the descriptor that holds the lock; -1: none, and the directory is never swept */
 };
 
 /*
- * Makes a new folder called qmpi-XXXXXX in `root`, readable by this user alone. Returns 0, or errno
- * and nothing is left.
+ * Creates a new directory qmpi-XXXXXX in `root` that only this user can access. Returns 0, or errno
+ * if it creates nothing.
  */
 int qmpi_folder_make(struct qmpi_folder *folder, const char *root);
 
-/* Removes the folder and all that is in it, if it is still the same one at its path. */
+/* Removes the directory and its contents, if its path still leads to the same directory. */
 void qmpi_folder_remove(const struct qmpi_folder *folder);
 
-/* Removes the folders in `root` that processes of this user made on this machine and that no
- * process holds any more. */
+/* Removes the directories in `root` that processes of this user created on this machine and that no
+ * process holds any longer. */
 void qmpi_folder_sweep(const char *root);
 
 #endif

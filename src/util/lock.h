@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's locks. In a forked child those of threads that were not forked would stay held for
- * ever, so all of them are made new there: see lock.c. What such a thread was changing may be half
- * changed in the child; whoever changes more than one pointer at a time looks after that.
+ * The locks of libqmpi. In a forked child, a lock held by another thread of the parent would never
+ * be released, so all locks are reinitialized there: see lock.c. Data that such a thread was
+ * changing may be inconsistent in the child; code that changes more than one pointer must handle
+ * this.
  */
 #ifndef QMPI_UTIL_LOCK_H
 #define QMPI_UTIL_LOCK_H
 
 #include <pthread.h>
 
-/* Defines a lock of one file. */
+/* Defines a lock that one file uses. */
 #define QMPI_LOCK(name) QMPI_LOCK_LIKE(name, PTHREAD_MUTEX_INITIALIZER, "qmpi_locks")
 
-/* One that a thread may take again that has it. Its file needs _GNU_SOURCE. */
+/* Defines a recursive lock. The file needs _GNU_SOURCE. */
 #define QMPI_LOCK_RECURSIVE(name)                                                                  \
     QMPI_LOCK_LIKE(name, PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, "qmpi_recursive_locks")
 
@@ -20,7 +21,8 @@
     static pthread_mutex_t name = initial;                                                         \
     static pthread_mutex_t *const name##_listed __attribute__((section(list), used)) = &name
 
-/* Once, before the process makes threads of ours: forked children have free locks from then on. */
+/* Installs the fork handler that frees the locks in children. Called once, before libqmpi starts
+ * threads. */
 void qmpi_lock_start(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Texts as messages show them: see message.h. What a terminal would act upon, and what is no text,
- * is written out; and a format's own lines are told from those of its arguments.
+ * Texts as messages show them: see message.h. What a terminal would interpret, and what is not
+ * text, is written out; and a format's own lines are told from those of its arguments.
  */
 #define _GNU_SOURCE
 #include "util/message.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that is kept for the whole run: what a stack is made of. A stack takes hundreds of pages
- * in start-up; here they come many at a time, where each would else cost a page fault.
+ * Memory that is never freed, for the data of a stack. Building a stack takes hundreds of pages;
+ * allocating many at a time avoids a page fault for each.
  */
 #ifndef QMPI_UTIL_PERMANENT_H
 #define QMPI_UTIL_PERMANENT_H
@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 /*
- * Zeroed memory for `count` elements; ends the process with a message where memory is out. In
- * start-up or under startup/switch.c's lock. Not for the only pointer to memory of malloc: leak
- * checkers do not look here.
+ * Returns zeroed memory for `count` elements; terminates the process with a message if memory is
+ * exhausted. Called during start-up or under the lock of startup/switch.c. Do not store the only
+ * pointer to memory of malloc here: leak checkers do not search this memory.
  */
 void *qmpi_permanent_alloc(size_t count, size_t size);
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 /*
- * Has them published for a layer when MPI_T is first initialised, so that programs that never ask
+ * Has them published for a layer when MPI_T is first initialized, so that programs that never ask
  * pay nothing for hundreds of variables. From `init`. False: libqmpi would not.
  */
 bool count_publish_lazily(int tool_id);

@@ -89,7 +89,7 @@ static void learn(struct rule *rule)
     if (rule->error)
         error_object_learn();
     if (rule->period)
-        tool_clock_refine(); /* initialising MPI took long enough for that */
+        tool_clock_refine(); /* initializing MPI took long enough for that */
 }
 
 static void after(const QMPIX_Call *call, QMPIX_Word *word)

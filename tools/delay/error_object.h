@@ -58,7 +58,7 @@ bool error_object_is_fatal(const struct error_object *error_object);
  * job. Where no handler can be called (before MPI_Init, after MPI_Finalize) it does nothing. */
 void error_object_invoke(const struct error_object *error_object, int code);
 
-/* Once MPI is initialised: finds out which communicator MPI takes for ERROR_OBJECT_PROCESS. */
+/* Once MPI is initialized: finds out which communicator MPI takes for ERROR_OBJECT_PROCESS. */
 void error_object_learn(void);
 
 #endif

@@ -22,7 +22,7 @@ enum {
  */
 char *choose_functions(const char *list, bool fails, unsigned char does[MPI_LAST_FUNC]);
 
-/* The error class of that name, or the number. False: there is none. */
+/* The error class of that name, or the number. False: none. */
 bool choose_error(const char *text, int *error);
 
 #endif

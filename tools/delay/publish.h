@@ -5,7 +5,7 @@
 
 #include "rule.h"
 
-/* Has them published when MPI_T is first initialised. From `init`. */
+/* Has them published when MPI_T is first initialized. From `init`. */
 void publish_lazily(struct rule *rule);
 
 #endif

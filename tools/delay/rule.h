@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A layer of delay: which calls it acts on, what it does to them, and what it has done so far. The
- * options become a rule when the layer is initialised; from then on only the counters change.
+ * options become a rule when the layer is initialized; from then on only the counters change.
  */
 #ifndef QMPI_TOOL_DELAY_RULE_H
 #define QMPI_TOOL_DELAY_RULE_H

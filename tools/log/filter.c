@@ -59,7 +59,7 @@ static bool choose(const char *item, bool what, bool chosen[MPI_LAST_FUNC])
     return found;
 }
 
-/* The next item of a list, to be freed; NULL: there is none. */
+/* The next item of a list, to be freed; NULL: none. */
 static char *next_item(const char **list)
 {
     *list += strspn(*list, "; ");

@@ -30,7 +30,7 @@ struct layer {
     bool judges;          /* a line is held back until it is known how the call ended */
     bool knows_requests;  /* see requests.h */
     atomic_int sessions;  /* open ones */
-    atomic_bool begun;    /* MPI was initialised, or a session */
+    atomic_bool begun;    /* MPI was initialized, or a session */
     atomic_bool ended;    /* MPI is finalized, or it was said how the process ends */
     struct hang hang;
     struct layer *next;
@@ -40,7 +40,7 @@ struct layer {
 extern struct layer *log_layers;
 extern int log_layer_count;
 
-/* When the first layer was initialised, on CLOCK_MONOTONIC, in nanoseconds. */
+/* When the first layer was initialized, on CLOCK_MONOTONIC, in nanoseconds. */
 extern uint64_t log_start;
 
 /* Seconds that local time was ahead of UTC then. */

@@ -26,7 +26,7 @@ struct processes {
     int local, peers; /* processes in its group; in the remote one, if it has one */
     int rank;
     bool is_inter;
-    int indegree, outdegree; /* neighbours in a topology */
+    int indegree, outdegree; /* neighbors in a topology */
     int dimensions;
 };
 

@@ -166,9 +166,8 @@ static bool read_output(int tool_id, struct options *options)
         return true;
     char *name = *options->output ? tool_file_name(options->output, tool_id, 0) : NULL;
     if (!name)
-        return fail(
-            tool_id, "output", options->output,
-            "give a file name; %r %p %t %h are placeholders, and %% is a percent sign");
+        return fail(tool_id, "output", options->output,
+                    "give a file name; %r %p %t %h are placeholders, and %% is a percent sign");
     free(name);
     return true;
 }

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* The parameter that is a request, or an array of them; -1: there is none. */
+/* The parameter that is a request, or an array of them; -1: none. */
 static int find(const QMPIX_Function *function)
 {
     for (int i = 0; i < function->parameter_count; i++) {

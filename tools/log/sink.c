@@ -20,7 +20,8 @@
 
 enum { CLOSED, OPENING, OPEN };
 
-/* Two ranks must not write one file; the program may go to another folder before the first call. */
+/* Two ranks must not write one file; the program may go to another directory before the first call.
+ */
 static char *find_path(int tool_id, const char *pattern, int rank)
 {
     char *name = tool_file_name(pattern, tool_id, rank < 0 ? 0 : rank);

@@ -31,7 +31,7 @@ struct catalogue {
 /*
  * Reads it all. Values of variables that must be started are those of `watch`, if they are in it,
  * for they count from there on. Variables bound to communicators are read for MPI_COMM_WORLD if
- * `has_world`. MPI_T is initialised. `early` says what of the
+ * `has_world`. MPI_T is initialized. `early` says what of the
  * library is not to be asked; `show` is what the user asked for.
  */
 struct catalogue *catalogue_read(int tool_id, const struct watch *watch, const struct early *early,

@@ -21,23 +21,23 @@ struct layer {
     const char *output; /* pattern; NULL: stderr; "-": stdout */
     const char *patterns, *globs, *csv;
     pthread_mutex_t lock; /* of what follows */
-    bool begun;           /* MPI_T is initialised, and settings are made */
+    bool begun;           /* MPI_T is initialized, and settings are made */
     bool running, ended;  /* between the end of MPI_Init and MPI_Finalize */
     bool has_world;
     int sessions; /* open ones */
     int rank, ranks;
-    struct early early;   /* the library's control variables before MPI is initialised */
+    struct early early;   /* the library's control variables before MPI is initialized */
     struct watch started; /* variables that count from when they are started */
     struct samples samples;
 };
 
 /*
- * Before MPI is initialised. MPI_T is initialised from the top of the stack, as if the application
+ * Before MPI is initialized. MPI_T is initialized from the top of the stack, as if the application
  * did it: then layers that publish on demand do so, those above this one too.
  */
 void lifecycle_begin(struct layer *layer);
 
-/* MPI is initialised; again: does nothing. `has_world`: by MPI_Init. */
+/* MPI is initialized; again: does nothing. `has_world`: by MPI_Init. */
 void lifecycle_run(struct layer *layer, bool has_world);
 
 /* MPI_Pcontrol(2). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mpit: what MPI_T offers. Lists all variables and categories with their values, samples chosen
- * performance variables into a CSV file, and sets control variables before MPI is initialised. It
+ * performance variables into a CSV file, and sets control variables before MPI is initialized. It
  * sees what all layers publish; here it joins the stack and follows the beginning and the end.
  */
 #define _GNU_SOURCE

@@ -30,7 +30,7 @@ struct watch {
     int count;
 };
 
-/* Begins to follow all that `wants` says. MPI_T is initialised. */
+/* Begins to follow all that `wants` says. MPI_T is initialized. */
 void watch_begin(struct watch *watch, int tool_id, bool has_world,
                  bool (*wants)(void *data, const struct variable *variable), void *data);
 

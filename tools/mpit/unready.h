@@ -7,7 +7,7 @@
  * handle of the performance variable ends the process (Open MPI 4.1.4: opal_common_ucx_verbose,
  * mtl_psm2_tx_num), and nothing in MPI_T tells them from the others. So a library of which
  * variables have gone is not asked: of control variables those values are told that they had before
- * MPI was initialised, performance variables are read where the user has named them.
+ * MPI was initialized, performance variables are read where the user has named them.
  */
 #ifndef QMPI_TOOL_MPIT_UNREADY_H
 #define QMPI_TOOL_MPIT_UNREADY_H
@@ -26,7 +26,7 @@ struct early {
     bool lost; /* variables have gone */
 };
 
-/* Reads control variables whose names `show` chooses. MPI_T is initialised, MPI not yet. */
+/* Reads control variables whose names `show` chooses. MPI_T is initialized, MPI not yet. */
 void early_read(struct early *early, const char *patterns);
 /* The values go; whether variables have gone is still known. */
 void early_clear(struct early *early);

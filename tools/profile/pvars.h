@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 /*
- * Has them published for a layer when MPI_T is first initialised, so that programs that never ask
+ * Has them published for a layer when MPI_T is first initialized, so that programs that never ask
  * pay nothing for some thousand variables. From `init`, after traits_find and tool_clock_start.
  * False: libqmpi would not.
  */

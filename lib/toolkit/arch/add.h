@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds to a word that one thread writes and others read: nothing that interrupts the thread comes
- * between the reading and the writing. On x86-64 that is what one instruction is, without a lock;
- * elsewhere an atomic addition.
+ * Adds to a word that one thread writes and others read. Nothing in this thread can interrupt it
+ * between reading and writing: it is one instruction without lock prefix on x86-64, otherwise an
+ * atomic addition.
  */
 #ifndef QMPI_TOOLKIT_ARCH_ADD_H
 #define QMPI_TOOLKIT_ARCH_ADD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * qmpi doctor: what its parts share. Each part looks at one thing, in this order, and prints
- * findings: what is well, what is worth knowing, and what is wrong together with a hint.
+ * qmpi doctor: declarations for its parts. Each part examines one subject, in this order, and
+ * prints findings: ok, notes, and problems with a hint.
  */
 #ifndef QMPI_CLI_DOCTOR_DOCTOR_H
 #define QMPI_CLI_DOCTOR_DOCTOR_H
@@ -16,26 +16,26 @@
 
 void doctor_heading(const char *text);
 void doctor_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A note or a wrong finding may end in a line that begins with `hint: `. */
+/* The last line of a note or a problem may start with `hint: `. */
 void doctor_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void doctor_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether a wrong finding began with this line. */
+/* Whether a problem with this first line has been printed. */
 bool doctor_has_said(const char *line);
 
-/* How many findings were wrong so far. */
+/* Returns the number of problems found so far. */
 int doctor_count_wrong(void);
 
 /* ---- The parts ----------------------------------------------------------------------------------
  */
 
 void doctor_look_at_qmpi(void);
-/* Whether the stack can be tried: two libqmpi in a process wait for each other. */
+/* Returns whether the stack can be tried: two libqmpi in a process block each other. */
 bool doctor_look_at_environment(void);
 void doctor_look_at_stack(void);
 void doctor_look_at_program(const char *name);
 
-/* Whether a file is called as launchers are. In program.c. */
+/* Whether a file has the name of a launcher. In program.c. */
 bool doctor_is_launcher(const char *path);
 
 /* Whether the stack has an entry for this library. In stack.c. */
@@ -49,67 +49,69 @@ bool doctor_is_preloaded(const char *path);
 
 enum { DOCTOR_PATIENCE = 10 }; /* seconds */
 
-/* How long a process may take until it counts as one that hangs; 0: for ever. */
+/* Time limit of a process, after which it is considered hanging; 0: none. */
 extern int doctor_patience;
 
-/* What --timeout says; ends the command where it is no number of seconds. */
+/* Implements --timeout; terminates the command if the value is not a number of seconds. */
 void doctor_set_patience(const char *text, const struct argp_state *state);
 
 struct doctor_child {
     const char *const *command;   /* its path and its arguments, NULL */
-    const char *const *variables; /* name, value, …, NULL: set in its environment, which is ours */
-    bool shown;    /* it writes where we do, and what it leaves behind stays; else it is caught */
-    char *output;  /* what it wrote to stdout */
-    char *errors;  /* and to stderr */
-    int status;    /* as of waitpid; -1: it did not end and was killed, or could not be started */
+    const char *const *variables; /* name, value, …, NULL: added to our environment */
+    bool shown;   /* it shares our output, and its children stay; else its output is captured */
+    char *output; /* its output to stdout */
+    char *errors; /* its output to stderr */
+    int status; /* as from waitpid; -1: it was killed after the time limit, or could not be started
+                 */
     pid_t process; /* while it runs; 0: not yet, or not any more */
     int descriptors[2];
     struct timespec deadline;
 };
 
 /*
- * Runs commands to their ends, some at a time. To be freed with doctor_child_free. A process that
- * does not end is killed, with all of its group, when its time is up.
+ * Runs commands to completion, several at a time. Free the results with doctor_child_free. A
+ * process that exceeds the time limit is killed with its process group.
  */
 void doctor_children_run(struct doctor_child *children, int count);
 
-/* The same for one, whose output is caught. */
+/* The same for one command, whose output is captured. */
 struct doctor_child doctor_child_run(const char *const *command, const char *const *variables);
 void doctor_child_free(struct doctor_child *child);
 
 /* ---- Trying stacks: in trial.c ------------------------------------------------------------------
  */
 
-/* Builds a stack as a run would, and lists it, in another process; NULL: the stack in force. */
+/* Builds a stack as a run would, and lists it, in another process; NULL: the current stack. */
 struct doctor_child trial_run(const char *stack);
 
-/* Whether it was built, wherever tools had to be left out. */
+/* Whether the stack was built, possibly without some tools. */
 bool trial_is_good(const struct doctor_child *child);
 
 /*
- * Finds out which tools of the stack in force are to blame where it `ended` so (as of waitpid; -1:
- * it hung), and says each finding: what is wrong, and a hint.
+ * Finds the tools of the current stack that cause a failure. `ended` is the status from waitpid;
+ * -1: it hung. Passes each finding, with a hint, to `say`.
  */
 void trial_blame(int ended, void (*say)(const char *finding));
 
 /* ---- Libraries and programs: in object.c -------------------------------------------------
  */
 
-/* What an object file says of its ways to MPI. */
+/* How an object file uses MPI. */
 struct doctor_object {
-    char *problem;     /* why it cannot be read; NULL: the rest is known */
-    bool mpi_library;  /* it is one, or holds one */
-    bool open_mpi;     /* and that is Open MPI */
-    bool binding;      /* it is MPI's library for Fortran */
-    bool qmpi;         /* it is libqmpi, or holds it */
-    bool native_tool;  /* it announces a tool */
-    bool pmpi_tool;    /* it defines MPI functions, and is neither of these nor a binding */
-    bool calls_c;      /* it refers to MPI functions of C */
-    bool calls_mpif;   /* and of Fortran's mpif.h and module mpi */
-    bool calls_f08;    /* and of the module mpi_f08 */
-    bool loads;        /* it refers to dlopen */
-    bool names_mpi;    /* it holds the name of an MPI library as text */
-    bool holds_static; /* it holds the text of an MPI library without offering its functions */
+    char *problem;    /* reason why it cannot be read; NULL: the other members are valid */
+    bool mpi_library; /* it is or contains an MPI library */
+    bool open_mpi;    /* this library is Open MPI */
+    bool binding;     /* it is a Fortran binding of MPI */
+    bool qmpi;        /* it is or contains libqmpi */
+    bool native_tool; /* it registers a tool */
+    bool pmpi_tool;   /* it defines MPI functions, and is neither of these nor a binding */
+    bool calls_c;     /* it refers to C functions of MPI */
+    bool calls_mpif;  /* it refers to procedures of mpif.h or the module mpi */
+    bool calls_f08;   /* it refers to procedures of the module mpi_f08 */
+    bool loads;       /* it refers to dlopen */
+    bool names_mpi;   /* it contains the name of an MPI library as text */
+    bool
+        holds_static; /* it contains strings of an MPI library, but does not export its functions */
 };
 
 /* Reads a library, or with `program` a program. */
@@ -118,14 +120,14 @@ struct doctor_object doctor_object_read(const char *path, bool program);
 /* ---- The libraries of a program: in libraries.c ------------------------------------------
  */
 
-/* One library: its name as it is needed, and its file; NULL: it is not found. */
+/* One library: its name in DT_NEEDED, and its file; NULL: not found. */
 typedef void doctor_library(void *data, const char *name, const char *path);
 
-/* Calls `add` for each library that the dynamic loader would give a program, in its order. Returns
- * NULL, or why they are not known, with a hint; to be freed. */
+/* Calls `add` for each library that the dynamic loader would load for a program, in its order.
+ * Returns NULL, or a message with a hint, which the caller frees. */
 char *doctor_libraries(const char *path, doctor_library *add, void *data);
 
-/* The file of the MPI library among them; NULL: there is none. To be freed. */
+/* Returns the file of the MPI library among them; NULL: none. The caller frees it. */
 char *doctor_find_mpi(const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dlopen, exported: what a hosted tool opens becomes part of its layer. Every other call jumps on to
+ * dlopen, exported: what a PMPI tool opens becomes part of its layer. Every other call jumps on to
  * the C library's, which sees the caller's own return address: whose run paths hold is as ever.
  */
     .text

@@ -76,7 +76,7 @@ static inline void *table_find(const struct table *table, const uint64_t *key, s
     }
 }
 
-/* The row with this key, made where there is none; NULL: memory is out. */
+/* The row with this key, made if there is none; NULL: memory is out. */
 static inline void *table_get(struct table *table, const uint64_t *key, size_t words)
 {
     void *const row = table_find(table, key, words);

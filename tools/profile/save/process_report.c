@@ -35,7 +35,7 @@ static bool is_only_nameless(const struct layer *layer)
     return true;
 }
 
-/* A program may go to another folder; its files stay where it was at its first MPI call. */
+/* A program may go to another directory; its files stay where it was at its first MPI call. */
 static char *in_first_folder(const struct layer *layer, char *name)
 {
     char *here = getcwd(NULL, 0), *path = NULL;
