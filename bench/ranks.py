@@ -28,7 +28,7 @@ def launch(build: Build, ranks: int, library: str) -> list[str]:
     """The launcher in front of a program; `library` is preloaded into the ranks alone."""
     found = shutil.which("mpiexec." + build.mpi()) or shutil.which("mpiexec")
     if not found:
-        raise measure.Failed("no mpiexec here: ranks cannot be started")
+        raise measure.Failed("mpiexec not found: cannot start ranks")
     preload = (["-x", f"LD_PRELOAD={library}"] if build.mpi() == "openmpi" else
                ["-genv", "LD_PRELOAD", library])
     return [found, "-n", str(ranks), *preload]
@@ -45,13 +45,13 @@ def run_job(build: Build, ranks: int, layer: str) -> dict:
         done = subprocess.run(command, env=clean_environment(preload), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
-        raise measure.Failed(f"{ranks} ranks with {layer}: not done after {TIMEOUT} s") from None
+        raise measure.Failed(f"{ranks} ranks with {layer}: not finished after {TIMEOUT} s") from None
     if done.returncode or "cannot be preloaded" in done.stderr:
         raise measure.Failed(f"{' '.join(command)} with {preload}\n"
                              f"ended with status {done.returncode}\n{done.stdout}{done.stderr}")
     told = json.loads(done.stdout)
     if told["ranks"] != ranks:
-        raise measure.Failed(f"{ranks} ranks were asked for, {told['ranks']} ran")
+        raise measure.Failed(f"{ranks} ranks were requested, but {told['ranks']} ran")
     return told
 
 

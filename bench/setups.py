@@ -70,7 +70,7 @@ class Build:
         self.ask_dlsym = self.bench / "ask_dlsym"
         libraries = [path for path in (self.folder / "src").glob("libqmpi*.so") if path.exists()]
         if not libraries or not self.loop.exists():
-            raise SystemExit(f"bench/run: {self.folder} is no finished build of qmpi\n"
+            raise SystemExit(f"bench/run: {self.folder} is not a complete build of qmpi\n"
                              f"hint: meson configure {folder} -Dtests=true && meson compile -C {folder}")
         self.library = libraries[0]
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of MPICH's dialect: passes on to the next function that it asked for once, as MPICH advises. */
+/* Of MPICH's variant: passes on to the next function that it asked for once, as MPICH advises. */
 #include "announce.h"
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of MPICH's dialect: passes on to the next function, for which it asks on each call. */
+/* Of MPICH's variant: passes on to the next function, for which it asks on each call. */
 #include "announce.h"
 
 #include <mpi.h>

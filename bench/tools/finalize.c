@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-static int upper; /* tool_id, the lowest number; the layers are initialised from the bottom up */
+static int upper; /* tool_id, the lowest number; the layers are initialized from the bottom up */
 static double begin, plain, memory_before;
 
 static double now(void)

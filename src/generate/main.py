@@ -84,7 +84,7 @@ def main() -> None:
             source.numbers.append(function.name)
             print(
                 f"warning: {function.name} is not in {options.numbers}; its number "
-                f"{function.number} holds for this build alone",
+                f"{function.number} is valid only in this build",
                 file=sys.stderr,
             )
     for each in options.outputs:
