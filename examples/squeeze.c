@@ -76,7 +76,7 @@ static int leave_bottom(struct broadcast *b)
     return 1;
 }
 
-/* The root's data in compressed form; NULL: it would not be shorter, or there is no memory. */
+/* Returns the root's data in compressed form; NULL: it would not be shorter, or out of memory. */
 static unsigned char *compress_data(struct broadcast b, struct announcement *say)
 {
     int room = 0, packed = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See json.h: writing. The document is made and written one element at a time, one line each, so
- * that a large result needs little memory beside itself and the file can be read by eye.
+ * that a large result needs little additional memory, and the file is readable for people.
  */
 #define _GNU_SOURCE
 #include "profile/json.h"

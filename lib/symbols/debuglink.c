@@ -99,6 +99,6 @@ int profile_debug_file_find(Dwfl_Module *module, void **data, const char *name, 
         free(target);
     }
     if (descriptor < 0)
-        errno = 0; /* not found is no error */
+        errno = 0; /* not found is not an error */
     return descriptor;
 }

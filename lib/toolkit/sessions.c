@@ -46,7 +46,7 @@ bool tool_sessions_begin(struct tool_sessions *sessions, MPI_Session session)
         open[sessions->count - 1] = session;
         sessions->open = open;
     } else {
-        sessions->count--; /* then its end is nobody's moment */
+        sessions->count--; /* its end is not used for communication then */
     }
     pthread_mutex_unlock(&sessions->lock);
     return first;

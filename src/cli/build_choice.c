@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which libqmpi a program gets, where builds for several MPIs are installed side by side: that of
- * the program's MPI, as the libraries that it needs show. Where they show none, as with scripts and
- * programs that load MPI by dlopen, it is that of the launcher, and if there is none the
- * command's own. Nothing is refused here.
+ * Selects the libqmpi for a program if builds for several MPIs are installed side by side: the one
+ * for the MPI of the program's libraries. If they show none, as with scripts and programs that load
+ * MPI with dlopen, it is the one for the MPI of the launcher; without a launcher, that of this
+ * command. Nothing is rejected here.
  */
 #define _GNU_SOURCE
 #include "cli/cli.h"

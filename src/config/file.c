@@ -27,7 +27,8 @@ static struct qmpi_config config;
 static const char *const stack_variables[] = {"QMPI_TOOLS", "MPIR_CVAR_QMPI_TOOL_LIST",
                                               "MPICH_QMPI_TOOL_LIST"};
 
-/* NULL, or why it cannot be read. /dev/null is an empty file; nobody waits for a pipe. */
+/* Returns NULL, or the reason why the file cannot be read. /dev/null is an empty file; pipes are
+ * not waited for. */
 static const char *read_all(int descriptor)
 {
     struct stat status;

@@ -49,7 +49,8 @@ char *qmpi_elf_redefine(const struct qmpi_elf_loaded *object, qmpi_elf_definitio
         end--;
     if (first == end)
         return NULL;
-    /* The pages may hold code that others run meanwhile: they stay what they are beside writable.
+    /* The pages may contain code that other threads run meanwhile: they keep their protection and
+     * become writable in addition.
      */
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const uintptr_t start = (uintptr_t)&symbols[first] & ~(page - 1);

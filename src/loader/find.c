@@ -32,7 +32,7 @@ static void note_place(struct places *places, const char *path, const char *reas
     }
 }
 
-/* A file that is there is taken, whatever is wrong with it: passing over it would surprise. */
+/* An existing file is used even if it is invalid: ignoring it would be surprising. */
 static bool try_path(const char *path, struct places *places)
 {
     if (access(path, F_OK) == 0)
@@ -100,7 +100,7 @@ static char *try_loader(const char *name, struct places *places)
     return path;
 }
 
-/* A path without a slash is taken for a name: the file of this directory that is meant. */
+/* A path without a slash is treated as a name: suggests the file in the current directory. */
 static char *hint_for_name(const char *name)
 {
     static const char *const patterns[] = {"./%s", "./%s.so", "./lib%s.so"};

@@ -42,7 +42,7 @@ static char *entry_part; /* NULL: no layer's turn has come */
 static char *signal_parts[SIGNALS];
 static struct sigaction previous[SIGNALS];
 
-/* In one piece. Where nobody is there to read it, nothing follows from that. */
+/* Writes the message in one piece. Failures are ignored. */
 static void say(int signal_index)
 {
     char *const last = signal_parts[signal_index];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPICH's variant gives an address as text. A tool asks in every call, and nobody can know when it
- * has done with the answer: so there is one text for each address, made the first time and kept. A
- * signal handler may interrupt this, and come here by an MPI call of its own: there is no lock, and
- * no memory of malloc, which the program's code may hold or be changing then.
+ * MPICH's variant gives an address as text. A tool requests it in every call, and it is unknown
+ * when the tool no longer needs it. Therefore, there is one text per address, which is created once
+ * and kept. A signal handler may interrupt this code and call it again by an MPI call: there is no
+ * lock, and no memory of malloc, which the program's code may hold or be changing then.
  */
 #define _GNU_SOURCE
 #include "mpich/mpich.h"
@@ -38,7 +38,7 @@ static void add_chunk(struct chunk *full)
         munmap(chunk, CHUNK_SIZE); /* somebody else was first */
 }
 
-/* NULL: there is no more memory. */
+/* NULL: out of memory. */
 static struct entry *new_entry(void)
 {
     for (;;) {

@@ -16,7 +16,7 @@ static const struct qmpi_mpit_type *type_for(MPI_Datatype datatype, MPI_T_enum e
     return enumtype == MPI_T_ENUM_NULL || datatype == MPI_INT ? qmpi_mpit_type_of(datatype) : NULL;
 }
 
-/* The value comes from one place; an address is nobody's in particular. */
+/* The value has one source; an address does not belong to an object. */
 static bool has_source(const void *address, QMPIX_Var_read *read, QMPIX_Var_open *open,
                        int object_size)
 {

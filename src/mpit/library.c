@@ -100,7 +100,7 @@ int qmpi_mpit_init_thread(int required, int *provided)
     int level = required;
     if (is_after_init())
         return MPI_T_ERR_CANNOT_INIT;
-    /* What is no level is the library's to refuse, or not: then it counts as any other. */
+    /* The library may reject a value that is not a level, or not: then it counts like any other. */
     const int result =
         LIBRARY(init_thread, INIT_THREAD)(valid ? MPI_THREAD_MULTIPLE : required, &level);
     if (result != MPI_SUCCESS)

@@ -83,7 +83,7 @@ void qmpi_mpit_visit_end(const struct qmpi_mpit_visit *visit)
     visits = visit->outer;
 }
 
-/* A callback may free the very handle that it is called for: nobody waits for himself. */
+/* A callback may free the handle for which it is called: a thread does not wait for itself. */
 static void wait_for_others(const struct qmpi_mpit_state *state)
 {
     int rank_name = 0;

@@ -86,7 +86,8 @@ static inline int check(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
     return *slot && (*slot)->session == session ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
-/* Not one of ours: the library's, or nobody's. MPICH 4.0.2 does not survive all of the latter. */
+/* Not a published one: a handle of the library, or an invalid one. MPICH 4.0.2 crashes with some
+ * invalid handles. */
 static int check_others(MPI_T_pvar_handle handle)
 {
     if (!qmpi_mpit_is_initialised())

@@ -94,7 +94,7 @@ static int allgather(const struct part *part)
         return send(part, 0, 1);
     result = qmpi_amount_receive_parts(part->call, part->who->rank, 1, &part->amount->sent);
     part->amount->received -= part->amount->sent;
-    if (part->who->peers == 1) /* nobody else gets it */
+    if (part->who->peers == 1) /* no other process gets it */
         part->amount->sent = 0;
     return result;
 }

@@ -171,7 +171,7 @@ static void find_distributed_graph(MPI_Comm comm, struct qmpi_processes *process
     free(weights);
 }
 
-/* Fills in, out, sources and destinations; in and out are -1 where there is no topology. */
+/* Sets in, out, sources and destinations; in and out are -1 without a topology. */
 static void find_topology(MPI_Comm comm, struct qmpi_processes *processes)
 {
     int topology = MPI_UNDEFINED;

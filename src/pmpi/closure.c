@@ -216,7 +216,7 @@ static void mark_all(struct qmpi_closure *closure, const char *path)
     for (int i = 0; i < closure->count; i++) {
         const struct qmpi_closure_object *object = &closure->objects[i];
         const bool program = !*object->object.name;
-        /* What nobody needs was preloaded, or opened by the program. */
+        /* An object that no other needs was preloaded, or opened by the program. */
         const bool opened = !needed[i] && !object->tool && !object->owned && !object->mpi;
         if (object->mpi && !qmpi_is_binding(&object->object))
             mark(closure, i, visit_base);

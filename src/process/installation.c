@@ -14,7 +14,7 @@ const char *qmpi_installed_folder(void)
 {
     static char *folder;
     struct qmpi_elf_loaded library;
-    if (qmpi_tools_folder[0] == '/') /* libqmpi.a: there is no library beside which it could be */
+    if (qmpi_tools_folder[0] == '/') /* libqmpi.a: there is no library next to which it could be */
         return qmpi_tools_folder;
     if (!folder) {
         const char *self = qmpi_self_read(&library) ? library.name : "";

@@ -52,7 +52,7 @@ __attribute__((constructor)) EARLY static void find_all(void)
 {
     for (int which = 0; which < REALS; which++)
         real((enum real)which);
-    dlerror(); /* what was not found is nobody's concern */
+    dlerror(); /* discard the error of a failed look-up */
 }
 
 EARLY static int real_sigaction(int number, const struct sigaction *action, struct sigaction *old)
@@ -82,7 +82,7 @@ static const void *handler_of(const struct sigaction *action)
                                          : (const void *)(uintptr_t)action->sa_handler;
 }
 
-/* The last one that was not removed; NULL: the program sees what there is. */
+/* Returns the last one that was not removed; NULL: the program sees the actual action. */
 EARLY static struct hidden *top_of(int number)
 {
     struct hidden *top = number > 0 && number < NUMBERS
@@ -100,7 +100,7 @@ static struct hidden *find(struct hidden *from, const struct sigaction *action)
     return from;
 }
 
-/* What the program is to see where there is `action`. */
+/* Returns what the program sees if the actual action is `action`. */
 static struct sigaction seen(struct hidden *top, struct sigaction action)
 {
     for (; (top = find(top, &action)); top = top->older)

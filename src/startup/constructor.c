@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See constructor.h. The loader tells nobody who has its lock, but its own functions are on the
+ * See constructor.h. The loader does not tell who has its lock, but its own functions are on the
  * stack of who has: below those of dlopen, which called them. The constructors that run before
  * main() have nobody below the loader, and no lock.
  */

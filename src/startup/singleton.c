@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* What the launcher of each MPI says how many it has started. Where our own's says it too, one was
- * started by the other, and which was the last nobody can tell. */
+ * started by the other, and which was last is unknown. */
 #define MPICHS "PMI_SIZE"
 #define OPEN_MPIS "OMPI_COMM_WORLD_SIZE"
 #ifdef OPEN_MPI

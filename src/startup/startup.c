@@ -159,7 +159,7 @@ static void start_locked(void)
 
 /*
  * Whoever builds the stack needs the loader, and a thread in a constructor has the loader's lock
- * until that returns: it must not wait for the other. False: there is no stack for it yet.
+ * until that returns: it must not wait for the other. Returns false if no stack exists for it yet.
  */
 static bool start_once(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Layers that are switched off and on while the program runs: for the functions of that layer the
- * layers above it get other nodes, made beside those in force, and everything that leads down a
- * chain is pointed to them. A call that is under way goes on where it is; as every pointer leads
- * downwards only, before and after, it comes to the base once whichever it meets.
+ * layers above it get other nodes, created in addition to the current ones, and everything that
+ * leads down a chain is pointed to them. A call that is under way goes on where it is; as every
+ * pointer leads downwards only, before and after, it comes to the base once whichever it meets.
  */
 #define _GNU_SOURCE
 #include "startup/switch.h"

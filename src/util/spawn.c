@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See spawn.h. A child starts the program and ends; the program is then nobody's. That child is
- * made by clone without a signal at its end, which calls of wait pass over, and in the memory of
- * this process, which may be large or registered with a network card.
+ * See spawn.h. A child starts the program and exits, so that the program has no parent here. That
+ * child is made by clone without a signal at its end, which calls of wait pass over, and in the
+ * memory of this process, which may be large or registered with a network card.
  */
 #define _GNU_SOURCE
 #include "util/spawn.h"

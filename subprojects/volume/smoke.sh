@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# smoke.sh QMPI FOLDER PROGRAM: runs the program under two layers of volume, which is in the folder.
+# smoke.sh QMPI DIR PROGRAM: runs the program under two layers of volume, which is in DIR.
 # The program must succeed, and each layer must report what its options ask for.
 output=$("$1" run --tool-path "$2" -t volume:volume,min-bytes=16 -- "$3" 2>&1)
 status=$?

@@ -9,15 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What one layer knows. A tool may be in the stack several times, and threads may call MPI at the
- * same time: so nothing is global, and what is counted is atomic. */
+/* The data of one layer. A tool may be in the stack several times, and several threads may call MPI
+ * at the same time. Therefore, there are no global variables, and the counters are atomic. */
 struct layer {
     long minimum; /* the option min-bytes */
     atomic_llong messages;
     atomic_llong bytes;
 };
 
-/* Of the layer in which an interceptor with this context runs. */
+/* Returns the data of the layer to which the context of an interceptor belongs. */
 static struct layer *get_layer(QMPI_Context context, int *tool_id)
 {
     void *layer = NULL;
@@ -26,7 +26,7 @@ static struct layer *get_layer(QMPI_Context context, int *tool_id)
     return layer;
 }
 
-/* For its own needs a tool calls PMPI_X: nobody sees it. */
+/* For its own purposes, a tool calls PMPI_X, which no layer sees. */
 static void count_message(QMPI_Context context, int count, MPI_Datatype datatype, int dest)
 {
     int tool_id, size;

@@ -39,7 +39,7 @@ void counters_sum(int tool_id, unsigned long long calls[MPI_LAST_FUNC])
         calls[number] = counters_get(tool_id, number);
 }
 
-/* Tables are only ever added, each when it is whole: nobody need be kept out. */
+/* Tables are only added, each when it is complete, so no lock is needed. */
 unsigned long long counters_get(int tool_id, int number)
 {
     unsigned long long calls = 0;

@@ -77,7 +77,7 @@ static bool ends(enum QMPI_Functions_enum number)
     }
 }
 
-/* The object at `value`; ERROR_OBJECT_NONE: it is of another kind. A null handle is no object;
+/* The object at `value`; ERROR_OBJECT_NONE: it is of another kind. A null handle is not an object;
  * errors of files then go to the handler that new files get. */
 static struct error_object error_object_at(QMPIX_Kind kind, const void *value)
 {

@@ -100,7 +100,7 @@ static int report(const struct fault *fault, int code)
     return code;
 }
 
-/* Results that are no int are those of functions that cannot fail, which never come here. */
+/* Functions with a result other than int cannot fail, and never reach this code. */
 static bool has_failed(const void *result, size_t size)
 {
     int code = MPI_SUCCESS;
@@ -181,7 +181,7 @@ static int first_of(int count, const MPI_Request requests[])
     return -1;
 }
 
-/* For requests that are all null there is nobody to blame: the error is the call's own. */
+/* If all requests are null, the error belongs to the call itself. */
 static int blame(const struct fault *fault, int at, int count, MPI_Status statuses[])
 {
     if (at < 0)

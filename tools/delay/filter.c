@@ -31,7 +31,7 @@ static const struct {
     {"tool-information", QMPIX_GROUP_TOOL_INFORMATION},
 };
 
-/* Failing these makes no sense: they begin MPI or end it, or what they return is no error code. */
+/* These cannot sensibly fail: they initialize or finalize MPI, or do not return an error code. */
 static const char *const never[] = {
     "MPI_Abort",
     "MPI_Finalize",

@@ -151,7 +151,7 @@ void arguments_begin(struct frame *frame, const QMPIX_Call *call)
         argument.frame = frame;
         text_string(text, i ? ", " : "");
         if (argument.parameter->kind == QMPIX_KIND_PCONTROL_WORDS) {
-            text_string(text, "..."); /* nobody knows what was given */
+            text_string(text, "..."); /* the arguments are unknown */
             continue;
         }
         text_string(text, argument.parameter->name);

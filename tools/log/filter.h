@@ -24,7 +24,7 @@ struct ranks {
  */
 char *choose_functions(const char *list, bool chosen[MPI_LAST_FUNC]);
 
-/* "0;4-7". NULL, or the item that is no rank, to be freed. */
+/* "0;4-7". Returns NULL, or the item that is not a rank, which the caller frees. */
 char *choose_ranks(const char *list, struct ranks *ranks);
 
 /* Whether a rank is among them. */

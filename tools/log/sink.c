@@ -104,7 +104,7 @@ static void write_all(int descriptor, const char *bytes, size_t length)
     }
 }
 
-/* A pipe that nobody reads is no reason to end the program; a signal that is pending before is not
+/* A pipe without a reader must not terminate the program; a signal that is pending before is not
  * ours to take away. */
 static void write_to_pipe(int descriptor, const char *bytes, size_t length)
 {

@@ -44,7 +44,7 @@ bool profile_lock(struct layer *layer, bool crashed)
     const struct timespec pause = {0, 1000000};
     if (!crashed)
         return !pthread_mutex_lock(&layer->lock);
-    /* In the copy of a struck process nobody is there to give it back. */
+    /* In the copy of a crashed process, it is never released. */
     for (int tries = 0; tries < 10; tries++) {
         if (!pthread_mutex_trylock(&layer->lock))
             return true;

@@ -84,7 +84,7 @@ static int print_messages(const char *text)
         const char *line = ours ? text + sizeof prefix - 1 : text;
         const bool first = ours && *line != ' ' && strncmp(line, "hint: ", 6) != 0;
         if ((first || !*text) && message) {
-            if (strstr(message, " also replaces ")) /* nobody can fix that for all layers */
+            if (strstr(message, " also replaces ")) /* this cannot be fixed for all layers */
                 doctor_note("%-s", message);
             else if (!skipped)
                 doctor_wrong("%-s", message);

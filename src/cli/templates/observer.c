@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * @NAME@: counts the calls that send data, whatever function does it, and the bytes. At
+ * @NAME@: counts the calls of all functions that send data, and their bytes. At
  * MPI_Finalize the sums over all ranks are printed on stderr.
  */
 #include <qmpi/observer.h>
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What one layer knows. A tool may be in the stack several times, and threads may call MPI at the
- * same time: so nothing is global, and what is counted is atomic. */
+/* The data of one layer. A tool may be in the stack several times, and several threads may call MPI
+ * at the same time. Therefore, there are no global variables, and the counters are atomic. */
 struct layer {
     int tool_id;
     long minimum; /* the option min-bytes */
@@ -18,7 +18,7 @@ struct layer {
     atomic_llong bytes;
 };
 
-/* For its own needs a tool calls PMPI_X: nobody sees it. */
+/* For its own purposes, a tool calls PMPI_X, which no layer sees. */
 static void report(const struct layer *layer)
 {
     long long mine[2] = {layer->messages, layer->bytes}, all[2];
@@ -33,7 +33,7 @@ static void report(const struct layer *layer)
 /* ---- Callbacks: around every MPI function -------------------------------------------------------
  */
 
-/* `word` goes from here to `after` of the same call: a place for a time, for example. */
+/* `word` is passed from here to `after` of the same call, for example to store a time. */
 static void before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     (void)word;
@@ -41,7 +41,7 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
         report(call->observer->data);
 }
 
-/* <qmpi/observer.h> has more that can be asked of a call: peer, tag, communicator, requests, … */
+/* <qmpi/observer.h> contains further queries of a call: peer, tag, communicator, requests, … */
 static void after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct layer *layer = call->observer->data;

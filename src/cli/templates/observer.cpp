@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * @NAME@: counts the calls that send data, whatever function does it, and the bytes. At
+ * @NAME@: counts the calls of all functions that send data, and their bytes. At
  * MPI_Finalize the sums over all ranks are printed on stderr.
  */
 #include <qmpi/observer.h>
@@ -13,8 +13,8 @@
 namespace
 {
 
-/* What one layer knows. A tool may be in the stack several times, and threads may call MPI at the
- * same time: so nothing is global, and what is counted is atomic. */
+/* The data of one layer. A tool may be in the stack several times, and several threads may call MPI
+ * at the same time. Therefore, there are no global variables, and the counters are atomic. */
 class Layer
 {
   public:
@@ -29,15 +29,15 @@ class Layer
     }
 
   private:
-    /* Callbacks, around every MPI function; no exception may leave them. `word` goes from `before`
-     * to `after` of the same call: a place for a time, for example. */
+    /* Callbacks before and after every MPI function; no exception may leave them. `word` is passed
+     * from `before` to `after` of the same call, for example to store a time. */
     static void before(const QMPIX_Call *call, QMPIX_Word *) noexcept
     {
         if (call->function->number == MPI_FINALIZE_T)
             static_cast<Layer *>(call->observer->data)->report();
     }
 
-    /* <qmpi/observer.h> has more that can be asked of a call: peer, tag, communicator, … */
+    /* <qmpi/observer.h> contains further queries of a call: peer, tag, communicator, … */
     static void after(const QMPIX_Call *call, QMPIX_Word *) noexcept
     {
         Layer &layer = *static_cast<Layer *>(call->observer->data);
@@ -49,7 +49,7 @@ class Layer
         layer.bytes_ += sent;
     }
 
-    /* For its own needs a tool calls PMPI_X: nobody sees it. */
+    /* For its own purposes, a tool calls PMPI_X, which no layer sees. */
     void report() const
     {
         const long long mine[2] = {messages_, bytes_};
@@ -78,7 +78,7 @@ void init(int tool_id)
     const auto [rest, error] = std::from_chars(value, end, minimum);
     if (error != std::errc() || rest != end || minimum < 0) {
         QMPIX_Tool_fail(tool_id, "min-bytes is not a valid number\n"
-"hint: give a number, such as min-bytes=1024");
+                                 "hint: give a number, such as min-bytes=1024");
         return;
     }
     new Layer(tool_id, minimum); /* it lives for the whole run */

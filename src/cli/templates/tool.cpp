@@ -13,8 +13,8 @@
 namespace
 {
 
-/* What one layer knows. A tool may be in the stack several times, and threads may call MPI at the
- * same time: so nothing is global, and what is counted is atomic. */
+/* The data of one layer. A tool may be in the stack several times, and several threads may call MPI
+ * at the same time. Therefore, there are no global variables, and the counters are atomic. */
 class Layer
 {
   public:
@@ -22,7 +22,7 @@ class Layer
     {
     }
 
-    /* The one in which an interceptor with this context runs. */
+    /* Returns the layer to which the context of an interceptor belongs. */
     static Layer &of(QMPI_Context context)
     {
         void *layer = nullptr;
@@ -37,7 +37,7 @@ class Layer
         return tool_id;
     }
 
-    /* For its own needs a tool calls PMPI_X: nobody sees it. */
+    /* For its own purposes, a tool calls PMPI_X, which no layer sees. */
     void count(int count, MPI_Datatype datatype, int dest)
     {
         int size = 0;
@@ -97,7 +97,7 @@ int my_Finalize(QMPI_Context context) noexcept
     return QMPIX_NEXT(context, Finalize)(QMPIX_NEXT_CONTEXT(context));
 }
 
-/* An interceptor that does not have the signature that is wanted does not compile. */
+/* An interceptor with a wrong signature does not compile. */
 template <class Wanted>
 void intercept(int tool_id, QMPI_Functions_enum function, Wanted *interceptor)
 {
@@ -117,7 +117,7 @@ void init(int tool_id)
     const auto [rest, error] = std::from_chars(value, end, minimum);
     if (error != std::errc() || rest != end || minimum < 0) {
         QMPIX_Tool_fail(tool_id, "min-bytes is not a valid number\n"
-"hint: give a number, such as min-bytes=1024");
+                                 "hint: give a number, such as min-bytes=1024");
         return;
     }
     QMPI_Register_tool_storage(tool_id, new Layer(minimum)); /* it lives for the whole run */

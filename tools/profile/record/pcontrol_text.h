@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a word that MPI_Pcontrol found behind `level` is a string: nobody says how many arguments
- * were given, so that it may be anything.
+ * Whether a word that MPI_Pcontrol found behind `level` is a string: it is unknown how many
+ * arguments were given, so that it may be anything.
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_PCONTROL_TEXT_H
 #define QMPI_TOOL_PROFILE_RECORD_PCONTROL_TEXT_H

@@ -194,7 +194,7 @@ void receives_post(struct layer *layer, struct thread *thread, const QMPIX_Call 
     struct receive *receive = take(&layer->receives, handle);
     note_add(&thread->posted, 1);
     if (!receive)
-        return; /* memory is out: it counts among those that nobody saw complete */
+        return; /* out of memory: it counts as not seen to complete */
     post(layer, thread, receive, post_call);
     receive->persistent = receive->is_whole = false;
     receive->tally = begin_tally(receive, post_call->sent);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * checkpoint=SECONDS: what a process has is saved now and then, against ends that nobody is told
- * of. By a thread of ours, so that a process in a long computation is saved, too; it makes no MPI
- * call and takes no signal.
+ * checkpoint=SECONDS: the data of a process is saved periodically, in case of ends that it is not
+ * told of. By a thread of ours, so that a process in a long computation is saved, too; it makes no
+ * MPI call and takes no signal.
  */
 #ifndef QMPI_TOOL_PROFILE_SAVE_CHECKPOINT_H
 #define QMPI_TOOL_PROFILE_SAVE_CHECKPOINT_H
