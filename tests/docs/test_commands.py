@@ -124,7 +124,7 @@ def test_every_command_of_a_page_runs(page, reader, tmp_path):
 
 def test_messages_that_the_page_for_troubles_quotes_are_messages():
     text = "".join(path.read_text() for path in (SOURCE / "src").rglob("*.c"))
-    text = re.sub(r'"\s*\n\s*"', "", text).replace("ended by %s", "ended by SIGSEGV")
+    text = re.sub(r'"\s*\n\s*"', "", text).replace("terminated by %s", "terminated by SIGSEGV")
     page = (SOURCE / "docs" / "run" / "troubleshooting.md").read_text()
     quoted = re.findall(r'"([^"]+)"', re.sub(r"`[^`]*`", "", page))
     assert len(quoted) >= 8
