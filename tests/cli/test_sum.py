@@ -18,7 +18,8 @@ STUBS = {
     "ninja": 'case " $BROKEN " in *" $2 "*) echo "it does not compile"; exit 1 ;; esac',
     "meson": """
 case "$1" in
-setup) mkdir -p "$2/meson-logs"; : >"$2/build.ninja" ;;
+setup) mkdir -p "$2/meson-logs" "$2/meson-info"; : >"$2/build.ninja"
+    echo '[]' | tee "$2/meson-info/intro-tests.json" >"$2/meson-info/intro-targets.json" ;;
 test)
     case " $* " in
     *" --list "*) cat listed ;;
@@ -43,7 +44,8 @@ def check(folder, *parts, log=(), listed=None, **env):
     """What it ends with, and its last lines."""
     (folder / "tests").mkdir()
     shutil.copy(SOURCE / "check", folder)
-    shutil.copy(SOURCE / "tests" / "sum.py", folder / "tests")
+    for name in ("sum.py", "targets.py"):
+        shutil.copy(SOURCE / "tests" / name, folder / "tests")
     for name, text in STUBS.items():
         path = folder / "stubs" / name
         path.parent.mkdir(exist_ok=True)

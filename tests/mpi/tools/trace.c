@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Notes every MPI call on its way down: `TOOL TOOL_ID MPI_X`, and that it was loaded and
- * initialised. Built several times under different names (TOOL). It asks for the layer's storage on
- * each call and says so where that is not the layer's own. Option functions=Comm_rank+Barrier: only
- * those.
+ * initialised. Compiled once, and linked with trace_name.c under several names. It asks for the
+ * layer's storage on each call and says so where that is not the layer's own. Option
+ * functions=Comm_rank+Barrier: only those.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -13,6 +13,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+extern const char trace_tool[]; /* the tool's name, in trace_name.c */
 
 struct layer {
     int tool_id;
@@ -25,16 +27,16 @@ static void trace_note(QMPI_Context context, const char *function)
     void *storage = NULL;
     if (QMPIX_Context_get_tool_id(context, &tool_id) != MPI_SUCCESS ||
         QMPI_Context_get_storage(context, tool_id, &storage) != MPI_SUCCESS) {
-        trace(TOOL " has a bad context in %s", function);
+        trace("%s has a bad context in %s", trace_tool, function);
         return;
     }
     struct layer *layer = storage;
     if (layer->tool_id != tool_id)
-        trace(TOOL " %d got the storage of %d", tool_id, layer->tool_id);
+        trace("%s %d got the storage of %d", trace_tool, tool_id, layer->tool_id);
     layer->calls++;
-    trace(TOOL " %d %s", tool_id, function);
+    trace("%s %d %s", trace_tool, tool_id, function);
     if (!strcmp(function, "MPI_Finalize"))
-        trace("exit " TOOL " %d counted %d", tool_id, layer->calls);
+        trace("exit %s %d counted %d", trace_tool, tool_id, layer->calls);
 }
 
 #define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                             \
@@ -75,11 +77,11 @@ static void init(int tool_id)
 
 __attribute__((constructor)) static void register_tool(void)
 {
-    trace("load " TOOL);
-    QMPI_Register_tool_name(TOOL, init);
+    trace("load %s", trace_tool);
+    QMPI_Register_tool_name(trace_tool, init);
 }
 
 __attribute__((destructor)) static void leave(void)
 {
-    trace("exit " TOOL);
+    trace("exit %s", trace_tool);
 }

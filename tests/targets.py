@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""What ninja must build for some of the tests, one target a line.
+
+    targets.py BUILD-FOLDER TESTS      TESTS: what `meson test --list` prints of those that are to run
+
+`meson-test-prereq` is what all tests need, and `meson test` would build what some need only where it
+runs them, too.
+"""
+import json
+import re
+import sys
+from pathlib import Path
+
+
+def main(folder, listed):
+    folder = Path(folder).resolve()
+    wanted = set(re.findall(r"(?m)^[\w:+-]+ / .*\S", Path(listed).read_text(encoding="utf-8")))
+    files = {}
+    for target in json.loads((folder / "meson-info/intro-targets.json").read_text(encoding="utf-8")):
+        files[target["id"]] = target["filename"]
+    needed = set()
+    for test in json.loads((folder / "meson-info/intro-tests.json").read_text(encoding="utf-8")):
+        project = test["suite"][0].split(":")[0]
+        suites = "+".join(suite.split(":", 1)[1] for suite in test["suite"])
+        if f"{project}:{suites} / {test['name']}" in wanted:
+            for target in test["depends"]:
+                needed.update(files[target])
+    for path in sorted(needed):
+        print(Path(path).relative_to(folder))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
