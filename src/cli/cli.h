@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command `qmpi`: one file per subcommand, listed in the table of main.c. A subcommand receives
+ * The command `qmpi`: one file per subcommand. A subcommand receives
  * its own arguments, with "qmpi NAME" in argv[0], and returns the exit status: 0, or 2 after a
  * usage error.
  */
 #ifndef QMPI_CLI_CLI_H
 #define QMPI_CLI_CLI_H
 
+#include "cli/commands.h"
+
 #include <argp.h>
 #include <stdbool.h>
 
-int cli_run(int argc, char **argv);
-int cli_list(int argc, char **argv);
-int cli_check(int argc, char **argv);
-int cli_functions(int argc, char **argv);
-int cli_doctor(int argc, char **argv);
-int cli_new(int argc, char **argv);
-int cli_report(int argc, char **argv);
-int cli_vars(int argc, char **argv);
+/* The subcommands are those that have a manual page: the build generates the list. */
+#define CLI_DECLARE(NAME) int cli_##NAME(int argc, char **argv);
+CLI_COMMANDS(CLI_DECLARE)
 
 /* Like argp_parse, but messages of getopt are also escaped by qmpi_message. In main.c. */
 void cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, int *end,

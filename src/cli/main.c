@@ -20,21 +20,11 @@ static const struct {
     const char *name;
     int (*function)(int argc, char **argv);
 } commands[] = {
-    {"run", cli_run}, {"list", cli_list},           {"check", cli_check},   {"doctor", cli_doctor},
-    {"new", cli_new}, {"functions", cli_functions}, {"report", cli_report}, {"vars", cli_vars},
-};
+#define COMMAND(NAME) {#NAME, cli_##NAME},
+    CLI_COMMANDS(COMMAND)};
 
 static const char doc[] = "Run several MPI tools at once on one unmodified program.\v"
-                          "Commands:\n"
-                          "  run         run a program under a stack of tools\n"
-                          "  list        list installed tools and their options\n"
-                          "  check       check a stack without running a program\n"
-                          "  doctor      diagnose MPI, environment, tools and program\n"
-                          "  new         create a new tool from a template\n"
-                          "  functions   list the MPI functions and their numbers\n"
-                          "  report      print, merge or compare profile results\n"
-                          "  vars        list the variables of MPI_T\n"
-                          "\n"
+                          "Commands:\n" CLI_COMMANDS_HELP "\n"
                           "Run `qmpi COMMAND --help` for the options of a command.";
 
 /* ---- What is said of the command line -----------------------------------------------------------
