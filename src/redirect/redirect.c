@@ -18,6 +18,7 @@
 #include "redirect/binding.h"
 #include "util/lock.h"
 #include "util/message.h"
+#include "util/unwind.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -169,6 +170,8 @@ void qmpi_redirect(void)
         __atomic_store_n(&seen, loaded, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
     qmpi_elf_let_go(held, count);
+    if (qmpi_binding_any) /* the callers of Fortran programs are found by unwinding */
+        qmpi_unwind_load();
 }
 
 bool qmpi_redirect_is_binding(const void *address)

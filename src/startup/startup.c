@@ -19,6 +19,7 @@
 #include "pmpi/next.h"
 #include "pmpi/owner.h"
 #include "pmpi/pmpi.h"
+#include "process/bindings.h"
 #include "process/classify.h"
 #include "process/mpi_library.h"
 #include "redirect/fortran.h"
@@ -90,6 +91,19 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
                                                .pmpi_tool = pmpi_tool});
 }
 
+/* Whether a layer may ask for the caller of a call that has come through a PMPI tool. */
+static bool pmpi_tool_above_others(const struct qmpi_plan *plans, int count)
+{
+    bool pmpi_tool = false;
+    for (int i = 0; i < count; i++) {
+        if (plans[i].kind == QMPI_KIND_PMPI)
+            pmpi_tool = true;
+        else if (pmpi_tool)
+            return true;
+    }
+    return false;
+}
+
 /* Makes all that has been loaded since it last did lead to the entries. */
 static void redirect(void)
 {
@@ -131,6 +145,8 @@ static void start(void)
     for (int tool_id = count; tool_id >= 1; tool_id--)
         build_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
     qmpi_guard_end();
+    if (pmpi_tool_above_others(plans, count) || (count && qmpi_binding_any))
+        qmpi_unwind_load();
     free(plans);
     struct qmpi_fortran_callers callers = qmpi_fortran_hold();
     qmpi_fortran_set_callers(count ? qmpi_layer_get(1)->group : NULL, &callers);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See unwind.h. libunwind is loaded when it is first wanted. Nobody waits for who loads it: a
- * signal handler may have interrupted that, or left it by longjmp, or a child may have been forked
- * meanwhile. Until it is there the C library's backtrace is used, which is prepared in start-up.
+ * See unwind.h. Nothing is loaded by qmpi_unwind itself: a signal handler may leave a call by
+ * longjmp, and would leave the loader in the middle of its work.
  */
 #define _GNU_SOURCE
 #include "util/unwind.h"
@@ -10,16 +9,20 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef int unwinder(void **frames, int capacity);
 
 static _Atomic(unwinder *) chosen = backtrace;
-static atomic_flag begun = ATOMIC_FLAG_INIT;
+static atomic_bool prepared;
+static atomic_flag loaded = ATOMIC_FLAG_INIT;
 
-static void choose(void)
+void qmpi_unwind_load(void)
 {
+    if (!atomic_load(&prepared) || atomic_flag_test_and_set(&loaded))
+        return;
     void *library = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
     void *found = library ? dlsym(library, "unw_backtrace") : NULL;
     if (found)
@@ -30,11 +33,10 @@ void qmpi_unwind_prepare(void)
 {
     void *frame;
     backtrace(&frame, 1); /* it loads a library the first time, under a lock */
+    atomic_store(&prepared, true);
 }
 
 int qmpi_unwind(void **frames, int capacity)
 {
-    if (!atomic_flag_test_and_set(&begun))
-        choose();
     return atomic_load(&chosen)(frames, capacity);
 }

@@ -6,11 +6,13 @@
  *   stepped signals  MPI_Wtime in the handler; checks what the interrupted calls give
  *   stepped reads    MPI_T_pvar_read of the first layer's MPI_Comm_rank counter, too
  *   stepped jumps    the handler of the n-th instruction leaves by siglongjmp, for one n after
- *                    another; other calls come after each
+ *                    another; other calls come after each. No call may load a library, as the
+ *                    handler would leave the loader in the middle of it
  */
 #define _GNU_SOURCE
 #include <mpi.h>
 
+#include <link.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -131,6 +133,20 @@ static void make_all_with_signals(void)
     printf("%ld signals\n", total);
 }
 
+static int get_loads(struct dl_phdr_info *info, size_t size, void *loads)
+{
+    (void)size;
+    *(unsigned long long *)loads = info->dlpi_adds;
+    return 1;
+}
+
+static unsigned long long count_loads(void)
+{
+    unsigned long long loads = 0;
+    dl_iterate_phdr(get_loads, &loads);
+    return loads;
+}
+
 static void make_with_jumps(const struct call *call)
 {
     static volatile int n, wrong, done;
@@ -181,7 +197,9 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "reads"))
         find_counter();
     if (argc > 1 && !strcmp(argv[1], "jumps")) {
+        const unsigned long long loads = count_loads();
         make_with_jumps(&left);
+        printf("%llu libraries loaded by calls\n", count_loads() - loads);
     } else {
         make_all_with_signals();
     }
