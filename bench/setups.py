@@ -17,14 +17,14 @@ OFF = "switched off"
 NEXT = "next"
 LOOK_UP = "look up"
 OBSERVER = "observer"
-DIALECT = "dialect"
-DIALECT_ONCE = "dialect once"
-DIALECT_LOOK_UP = "dialect look up"
-DIALECT_MIXED = "dialect mixed"
-DIALECT_OVER = "dialect over native"
+MPICH = "dialect"
+MPICH_ONCE = "dialect once"
+MPICH_LOOK_UP = "dialect look up"
+MPICH_MIXED = "dialect mixed"
+MPICH_OVER = "dialect over native"
 ELSEWHERE = "elsewhere"
-HOSTED_CHAIN = "hosted chain"
-HOSTED = "hosted"
+PMPI_CHAIN = "hosted chain"
+PMPI = "hosted"
 OVER_NATIVE = "hosted over native"
 UNDER_NATIVE = "native over hosted"
 
@@ -127,14 +127,14 @@ def rows(build: Build) -> list[Row]:
     def stacks(name: str, above: tuple = (), below: tuple = ()) -> dict[int, dict[str, str]]:
         return {k: build.with_stack(*above, *numbered(name, k), *below) for k in HEIGHTS}
 
-    dialect = [
-        Row(DIALECT, "qmpi, layers of MPICH's dialect", stacks("dialect_cached")),
-        Row(DIALECT_ONCE, "qmpi, the same, tools that are listed once", stacks("dialect_once")),
-        Row(DIALECT_LOOK_UP, "qmpi, the same, looking up on each call", stacks("dialect_look_up")),
-        Row(DIALECT_MIXED, "qmpi, native layers and those, in turn",
-            {k: build.with_stack(*in_turn("pass", "dialect_once", k)) for k in HEIGHTS}),
-        Row(DIALECT_OVER, "qmpi, those and native layers, in turn",
-            {k: build.with_stack(*in_turn("dialect_once", "pass", k)) for k in HEIGHTS}),
+    mpich = [
+        Row(MPICH, "qmpi, layers of MPICH's dialect", stacks("mpich_cached")),
+        Row(MPICH_ONCE, "qmpi, the same, tools that are listed once", stacks("mpich_once")),
+        Row(MPICH_LOOK_UP, "qmpi, the same, looking up on each call", stacks("mpich_look_up")),
+        Row(MPICH_MIXED, "qmpi, native layers and those, in turn",
+            {k: build.with_stack(*in_turn("pass", "mpich_once", k)) for k in HEIGHTS}),
+        Row(MPICH_OVER, "qmpi, those and native layers, in turn",
+            {k: build.with_stack(*in_turn("mpich_once", "pass", k)) for k in HEIGHTS}),
     ] if build.mpi() == "mpich" else []
     return [
         Row(RAW, "raw MPI", {0: {}}),
@@ -148,9 +148,9 @@ def rows(build: Build) -> list[Row]:
         Row(NEXT, "qmpi, layers with QMPIX_NEXT", stacks("pass")),
         Row(LOOK_UP, "qmpi, layers that look up on each call", stacks("look_up")),
         Row(OBSERVER, "qmpi, observers with empty callbacks", stacks("observe")),
-        *dialect,
-        Row(HOSTED_CHAIN, "qmpi, hosted PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
-        Row(HOSTED, "qmpi, hosted PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
+        *mpich,
+        Row(PMPI_CHAIN, "qmpi, hosted PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
+        Row(PMPI, "qmpi, hosted PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
         Row(OVER_NATIVE, "qmpi, the same over a native layer",
             stacks("pmpi_wrapper", below=("pass1",))),
         Row(UNDER_NATIVE, "qmpi, the same under a native layer",
@@ -162,7 +162,7 @@ def checked_rows(build: Build) -> list[Row]:
     """The heights that the targets in instructions need."""
     checked = rows(build)
     for row in checked:
-        pairs = row.key in (DIALECT_MIXED, DIALECT_OVER)
+        pairs = row.key in (MPICH_MIXED, MPICH_OVER)
         row.cells = {k: row.cells[k] for k in row.cells if k in (0, 1, 8, 100) or pairs and k == 2}
     return checked
 

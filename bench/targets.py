@@ -19,12 +19,12 @@ def over_wrappers(rows: dict) -> list[tuple[str, float, float]]:
         return {int(k): cell["instructions_over_raw"] for k, cell in rows[key]["cells"].items()}
 
     chain, wrapper = cells(setups.CHAIN), cells(setups.WRAPPER)[1]
-    hosted_chain, hosted = cells(setups.HOSTED_CHAIN), cells(setups.HOSTED)
+    pmpi_chain, pmpi = cells(setups.PMPI_CHAIN), cells(setups.PMPI)
     return [
         ("hosted tools, over the same chained by RTLD_NEXT",
-         max(hosted_chain[k] - chain[k] for k in hosted_chain), 1),
+         max(pmpi_chain[k] - chain[k] for k in pmpi_chain), 1),
         ("hosted tools, over as many times one wrapper",
-         max(hosted[k] - k * wrapper for k in hosted), 1),
+         max(pmpi[k] - k * wrapper for k in pmpi), 1),
         ("each further hosted tool over a native layer",
          rows[setups.OVER_NATIVE]["each_further"]["instructions"], wrapper),
         ("each further hosted tool under a native layer",
@@ -59,18 +59,18 @@ def in_instructions(result: dict) -> list[dict]:
         *over_wrappers(rows),
         ("calling address", result["calling_address"][unit], 45),
     ]
-    if setups.DIALECT in rows:
+    if setups.MPICH in rows:
         wanted += [
-            ("first layer of MPICH's dialect, over raw", over_raw(setups.DIALECT, "1"), 29),
-            ("each further layer of MPICH's dialect", rows[setups.DIALECT]["each_further"][unit],
+            ("first layer of MPICH's dialect, over raw", over_raw(setups.MPICH, "1"), 29),
+            ("each further layer of MPICH's dialect", rows[setups.MPICH]["each_further"][unit],
              8),
             # Native layers cost 23, 2 and 25: 5 more are allowed.
-            ("the same, a tool that is listed once", over_raw(setups.DIALECT_ONCE, "1"), 28),
-            ("the same, each further", rows[setups.DIALECT_ONCE]["each_further"][unit], 7),
+            ("the same, a tool that is listed once", over_raw(setups.MPICH_ONCE, "1"), 28),
+            ("the same, each further", rows[setups.MPICH_ONCE]["each_further"][unit], 7),
             ("a native layer and one of MPICH's dialect, over raw",
-             over_raw(setups.DIALECT_MIXED, "2"), 30),
+             over_raw(setups.MPICH_MIXED, "2"), 30),
             ("a layer of MPICH's dialect and a native one, over raw",
-             over_raw(setups.DIALECT_OVER, "2"), 30)]
+             over_raw(setups.MPICH_OVER, "2"), 30)]
     noise = target("noise of the count", result["noise"], measure.NOISE_LIMIT, unit, "under")
     return [target(*entry, unit) for entry in wanted] + [noise]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all pytest files share: the TAP report that Meson reads, and the way to mpi/support.py.
+"""What all pytest files share: the TAP report that Meson reads, and the way to stack/support.py.
 
 Every test function is one TAP line; what a failing one captured follows it as comments. Outside
 Meson (QMPI_TEST_TAP not set) pytest reports as it always does.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent / "mpi"))
+sys.path.insert(0, str(Path(__file__).parent / "stack"))
 
 # A shell has what it starts behind `&` ignore these, and programs inherit it.
 for number in (signal.SIGINT, signal.SIGQUIT):

@@ -7,7 +7,7 @@
 #define QMPI_DISPATCH_MPICH_CONVENTION_H
 
 #include "dispatch/stubs.h"
-#include "generate/dialect_numbers.h"
+#include "generate/mpich_numbers.h"
 
 #include <stdint.h>
 

@@ -20,7 +20,7 @@ class Source:
     functions: list[Function]  # those that this MPI declares and exports
     declared: set[str]  # names that this mpi.h declares itself
     objects: list[str]  # data of the MPI library: in Open MPI its predefined handles
-    dialect: list[str]  # the numbers of this mpi.h's own QMPI, in their order
+    mpich: list[str]  # the numbers of this mpi.h's own QMPI, in their order
     mpich_number: str  # the type of such a number as a parameter
 
 
@@ -107,9 +107,9 @@ def base_function(function: Function) -> str:
     )
 
 
-def hosted_function(function: Function) -> str:
+def pmpi_tool_function(function: Function) -> str:
     return (
-        f"{attribute(function)}{function.result} hosted_{function.name}"
+        f"{attribute(function)}{function.result} pmpi_tool_{function.name}"
         f"({parameters(function, 'QMPI_Context qmpi_context')})\n"
         "{\n"
         f"{collect(function)}"
@@ -124,7 +124,7 @@ def enter(source: Source, part: int) -> str:
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * The two ends of every chain. enter_X: notes the caller and calls the first layer.\n"
         " * base_X: the last node's function; drops the context and calls PMPI_X.\n"
-        " * And around hosted layers, whose functions have no context. hosted_X: the function of a hosted\n"
+        " * And around hosted layers, whose functions have no context. pmpi_tool_X: the function of a hosted\n"
         " * layer's node; calls the tool's MPI_X. over_X, what a hosted tool calls through a stub, is in\n"
         " * entries.S. */\n"
         '#include "dispatch/arch/frame.h"\n#include "dispatch/stubs.h"\n\n'
@@ -134,14 +134,14 @@ def enter(source: Source, part: int) -> str:
     )
     for function in part_of(source.functions, part):
         text += enter_function(function) + "\n" + base_function(function) + "\n"
-        text += hosted_function(function) + "\n"
+        text += pmpi_tool_function(function) + "\n"
     return text
 
 
 def ends(source: Source) -> str:
     text = f"/* {LICENCE} */\n/* {GENERATED} */\n"
     text += '#include "dispatch/stubs.h"\n\n'
-    kinds = ["enter", "base", "hosted", "over"]
+    kinds = ["enter", "base", "pmpi_tool", "over"]
     for function in source.functions:
         names = ", ".join(f"{kind}_{function.name}" for kind in kinds)
         text += f"extern qmpi_function {names} QMPI_HIDDEN;\n".replace(", ", " QMPI_HIDDEN, ")

@@ -11,7 +11,7 @@ KINDS = ["enter", "into", "through", "terminator"] + [f"fast_{place}" for place 
 def covered(source: Source) -> dict[str, Function]:
     """The functions that have a number in the dialect, by the name of that number."""
     present = {function.constant: function for function in source.functions}
-    return {name: present[name] for name in source.dialect if name in present}
+    return {name: present[name] for name in source.mpich if name in present}
 
 
 def numbers(source: Source) -> str:
@@ -19,7 +19,7 @@ def numbers(source: Source) -> str:
         f"/* {LICENCE} */\n/* {GENERATED} */\n"
         "#ifndef QMPI_DIALECT_NUMBERS_H\n#define QMPI_DIALECT_NUMBERS_H\n\n"
         "/* How many functions mpi.h's own QMPI numbers; 0: it declares none. */\n"
-        f"#define QMPI_MPICH_COUNT {len(source.dialect)}\n\n"
+        f"#define QMPI_MPICH_COUNT {len(source.mpich)}\n\n"
         "/* The type that its calls take a number as. */\n"
         f"#define QMPI_MPICH_NUMBER {source.mpich_number}\n\n"
         "#endif\n"
@@ -148,6 +148,6 @@ def ends(source: Source) -> str:
     known = {constant_name(name) for name in source.numbers}
     present = {function.number for function in source.functions}
     lacking = next(n for n in range(len(source.numbers) + 1) if n not in present)
-    for place, name in enumerate(source.dialect):
+    for place, name in enumerate(source.mpich):
         text += f"    [{place}] = {name if name in known else lacking},\n"
     return text + "    [QMPI_MPICH_COUNT] = -1,\n};\n"

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The sources of the test that calls every entry (tests/gen/every_entry.c).
+"""The sources of the test that calls every entry (tests/generate/every_entry.c).
 
 check: for each function a layer's interceptor that looks at every argument, and a call of MPI_X and
-PMPI_X. dialect_check: the same interceptors as MPICH's dialect has them. echo: the MPI library below them. What an argument must look like follows from its function
-and its place in the parameter list (tests/gen/witness.h), so all three know it without each other.
+PMPI_X. mpich_check: the same interceptors as MPICH's own QMPI has them. echo: the MPI library below
+them. What an argument must look like follows from its function and its place in the parameter list
+(tests/generate/witness.h), so all three know it without each other.
 """
 import re
 
@@ -77,7 +78,7 @@ def call(function: Function) -> str:
 def check(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * For every function an interceptor and a call; see tests/gen/every_entry.c. */\n"
+        " * For every function an interceptor and a call; see tests/generate/every_entry.c. */\n"
         '#include "every_entry.h"\n\n'
         "/* The type that an argument of type T has once it is passed. */\n"
         "#define DECAYED(T) __typeof__(((void)0, *(T *)0))\n\n"
@@ -95,7 +96,7 @@ def check(source: Source) -> str:
     return text
 
 
-def dialect_layer(function: Function) -> str:
+def mpich_layer(function: Function) -> str:
     # mpi.h declares QMPI_X_t for an interceptor: what is registered must be one.
     return (
         f"static QMPI_{function.short}_t cross_{function.short};\n".replace("QMPI_X_", "QMPIX_")
@@ -114,17 +115,17 @@ def dialect_layer(function: Function) -> str:
     )
 
 
-def dialect_check(source: Source) -> str:
+def mpich_check(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * For every function an interceptor of MPICH's dialect; see tests/dialect/cross_entry.c. */\n"
+        " * For every function an interceptor of MPICH's dialect; see tests/mpich/cross_entry.c. */\n"
         '#include "cross_entry.h"\n\n'
     )
     present = {function.constant: function for function in source.functions}
-    covered = [present[name] for name in source.dialect if name in present]
+    covered = [present[name] for name in source.mpich if name in present]
     for function in covered:
         if not function.variadic:
-            text += dialect_layer(function) + "\n"
+            text += mpich_layer(function) + "\n"
     text += "const struct cross_entry cross_entry[] = {\n"
     for function in covered:
         text += f"    {{{function.constant}, (void (*)(void))cross_{function.short}}},\n"
@@ -149,7 +150,7 @@ def echo(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * An MPI library that looks at what it is given and does nothing; the variadic functions\n"
-        " * are in tests/gen/echo_pcontrol.c. */\n"
+        " * are in tests/generate/echo_pcontrol.c. */\n"
         "#pragma GCC visibility push(default)\n"
         "#include <mpi.h>\n"
         "#ifdef OPEN_MPI\n"

@@ -15,11 +15,11 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       description  what each function and its parameters are, and what they mean
       shapes   the kinds of calls that the descriptions tell apart
       handles  weak references to the MPI library's predefined handles
-      dialect_N  MPICH's QMPI dialect: what leads into its layers and on from them, in four parts
-      dialect_ends  the table of these
-      dialect_numbers  how many functions it numbers
+      mpich_N  MPICH's QMPI dialect: what leads into its layers and on from them, in four parts
+      mpich_ends  the table of these
+      mpich_numbers  how many functions it numbers
       check    every entry called with distinctive arguments (tests)
-      dialect_check  the same under layers of MPICH's dialect (tests)
+      mpich_check  the same under layers of MPICH's dialect (tests)
       exists   which functions this MPI has, for tests that are written once for all MPIs
       echo     the MPI library of that test: it answers with what it was given
 """
@@ -45,17 +45,17 @@ EMITTERS = {
     "shapes": emit_observe.shapes,
     "handles": emit_c.handles,
     "static_base": emit_c.static_base,
-    "dialect_ends": emit_mpich.ends,
-    "dialect_numbers": emit_mpich.numbers,
+    "mpich_ends": emit_mpich.ends,
+    "mpich_numbers": emit_mpich.numbers,
     "check": emit_test.check,
-    "dialect_check": emit_test.dialect_check,
+    "mpich_check": emit_test.mpich_check,
     "exists": emit_test.exists,
     "echo": emit_test.echo,
 }
 for part in range(emit_c.PARTS):
     EMITTERS[f"enter_{part}"] = partial(emit_c.enter, part=part)
     EMITTERS[f"observe_{part}"] = partial(emit_observe.observe, part=part)
-    EMITTERS[f"dialect_{part}"] = partial(emit_mpich.functions, part=part)
+    EMITTERS[f"mpich_{part}"] = partial(emit_mpich.functions, part=part)
 
 
 def main() -> None:
@@ -76,7 +76,7 @@ def main() -> None:
         functions=mpi_header.read_functions(tree, numbers, exports),
         declared=mpi_header.read_names(tree),
         objects=mpi_header.read_objects(tree),
-        dialect=mpi_header.read_enumerators(tree, "QMPI_Functions_enum")[:-1],  # MPI_LAST_FUNC_T
+        mpich=mpi_header.read_enumerators(tree, "QMPI_Functions_enum")[:-1],  # MPI_LAST_FUNC_T
         mpich_number=mpi_header.read_parameter_type(tree, "QMPI_Register_function", 1),
     )
     for function in source.functions:

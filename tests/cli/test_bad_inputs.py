@@ -260,7 +260,7 @@ def test_segments_that_would_be_mapped_over_others_are_refused(segment, field, a
 @pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
 def test_a_library_whose_constructor_faults_is_named(tmp_path):
     """Also in the middle of a stack; what stands below it is loaded already."""
-    path = shutil.copy(BUILD / "tests/host/tools/libcrash_constructor.so", tmp_path / "libfaulty.so")
+    path = shutil.copy(BUILD / "tests/pmpi/tools/libcrash_constructor.so", tmp_path / "libfaulty.so")
     for on_error in ("stop", "skip"):
         result = qmpi("check", "-t", f"empty:{path}:count", QMPI_ON_ERROR=on_error)
         assert result.returncode == 2
@@ -270,11 +270,11 @@ def test_a_library_whose_constructor_faults_is_named(tmp_path):
 
 def test_list_says_of_every_file_what_it_is(tmp_path):
     """A folder with something of everything, a folder that is none, and an empty name between them."""
-    files = {"a_pmpi.so": BUILD / "tests/host/tools/libtally.so",
-             "b_silent.so": BUILD / "tests/mpi/tools/silent.so",
-             "c_undefined.so": BUILD / "tests/mpi/tools/undefined.so", "d_plain.so": "/etc/passwd"}
+    files = {"a_pmpi.so": BUILD / "tests/pmpi/tools/libtally.so",
+             "b_silent.so": BUILD / "tests/stack/tools/silent.so",
+             "c_undefined.so": BUILD / "tests/stack/tools/undefined.so", "d_plain.so": "/etc/passwd"}
     if not ASAN:
-        files["e_faulty.so"] = BUILD / "tests/mpi/tools/dies.so"
+        files["e_faulty.so"] = BUILD / "tests/stack/tools/dies.so"
     for name, source in files.items():
         shutil.copy(source, tmp_path / name)
     result = qmpi("list", QMPI_TOOL_PATH=f"{tmp_path}::{tmp_path}/none")

@@ -186,7 +186,7 @@ def test_a_file_that_cannot_be_read(kind, tmp_path):
 
 
 def test_a_privileged_program_ignores_it(config):
-    """As tests/mpi/test_secure.py shows of the other variables; this reads it where they are read."""
+    """As tests/stack/test_secure.py shows of the other variables; this reads it where they are read."""
     if os.geteuid() != 0:
         pytest.skip("only root can give a program another owner")
     if ASAN:
@@ -238,7 +238,7 @@ def test_run_says_where_the_environment_wins_over_the_file(config):
 
 def test_run_preloads_a_tool_of_the_file_that_must_be(config):
     """As it does for a tool that -t lists: here one that also replaces functions outside MPI."""
-    tool_file = BUILD / "tests/host/tools/libfiles.so"
+    tool_file = BUILD / "tests/pmpi/tools/libfiles.so"
     listed = qmpi("run", "-t", tool_file, "--", "sh", "-c", "echo $LD_PRELOAD").stdout
     assert str(tool_file) in listed
     path = config(f"{tool_file}\n")

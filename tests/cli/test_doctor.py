@@ -11,8 +11,8 @@ from cli_support import MPI_NAME, OTHER_MPI, SONAMES, compiler, qmpi
 from support import (ASAN, BUILD, LIBQMPI, MPIEXEC, PROGRAMS, TOOLS, folder_open_to_all, program,
                      tool)
 
-HOSTED = BUILD / "tests" / "host" / "tools"
-REACH = BUILD / "tests" / "reach" / "programs"
+PMPI_TOOLS = BUILD / "tests" / "pmpi" / "tools"
+REDIRECT_PROGRAMS = BUILD / "tests" / "redirect" / "programs"
 MARKS = ("ok", "note", "wrong")
 
 
@@ -55,8 +55,8 @@ def doctor(*arguments, env=None, **more):
     return findings
 
 
-def reach_program(name):
-    path = REACH / name
+def redirect_program(name):
+    path = REDIRECT_PROGRAMS / name
     if not path.exists():
         pytest.skip(f"{name} could not be built here (no compiler, or no library, for it)")
     return path
@@ -193,14 +193,14 @@ def preload(*libraries):
 
 
 def test_a_pmpi_tool_that_is_preloaded_but_not_listed_is_noted():
-    lazy = HOSTED / "liblazy.so"
+    lazy = PMPI_TOOLS / "liblazy.so"
     text = doctor("-t", "count", env=preload(lazy)).one("note", "preloaded PMPI tool that is not in the stack")
     assert str(lazy) in text and "hint: list it" in text
 
 
-@pytest.mark.parametrize("entry", ["lazy", "liblazy.so", str(HOSTED / "liblazy.so")])
+@pytest.mark.parametrize("entry", ["lazy", "liblazy.so", str(PMPI_TOOLS / "liblazy.so")])
 def test_a_pmpi_tool_that_is_preloaded_and_listed_is_well(entry):
-    findings = doctor("-t", f"count:{entry}", env=preload(HOSTED / "liblazy.so"))
+    findings = doctor("-t", f"count:{entry}", env=preload(PMPI_TOOLS / "liblazy.so"))
     assert [text for text in findings.of("ok") if text.startswith("preloaded: ") and "lazy" in text]
     assert findings.of("wrong") == []
     assert len(findings.of("ok", "stack")) == 2
@@ -389,7 +389,7 @@ def test_a_launcher_is_noted():
 
 
 def test_a_static_program_is_wrong():
-    about_program(reach_program("plain_static")).one("wrong", "is statically linked")
+    about_program(redirect_program("plain_static")).one("wrong", "is statically linked")
 
 
 def test_a_program_for_another_c_library_is_wrong(tmp_path):
@@ -408,7 +408,7 @@ def test_a_setuid_program_is_wrong():
 
 
 def test_a_program_without_mpi_is_wrong():
-    about_program(reach_program("plain")).one("wrong", "does not use MPI")
+    about_program(redirect_program("plain")).one("wrong", "does not use MPI")
 
 
 @pytest.mark.skipif(bool(ASAN), reason="programs built with the sanitizer look for functions by name")
@@ -419,7 +419,7 @@ def test_a_program_that_loads_the_mpi_library_by_name_is_well(tmp_path):
 
 
 def test_a_program_that_may_load_an_mpi_library_is_noted():
-    about_program(reach_program("exchange_by_name")).one("note", "if the MPI library is among them")
+    about_program(redirect_program("exchange_by_name")).one("note", "if the MPI library is among them")
 
 
 @pytest.mark.parametrize("name, part", [
@@ -427,7 +427,7 @@ def test_a_program_that_may_load_an_mpi_library_is_noted():
     ("exchange_mpif_h", "mpif.h or the module mpi"), ("exchange_mpi", "mpif.h or the module mpi"),
     ("exchange_f08", "the module mpi_f08")])
 def test_the_language_that_calls_mpi_is_told(name, part):
-    findings = about_program(reach_program(name))
+    findings = about_program(redirect_program(name))
     findings.one("ok", part)
     findings.one("ok", "the program uses the MPI library for which this libqmpi was built")
     assert findings.of("wrong") == []
@@ -435,11 +435,11 @@ def test_the_language_that_calls_mpi_is_told(name, part):
 
 @pytest.mark.parametrize("name", ["linked_qmpi_first", "linked_mpi_first"])
 def test_a_program_that_is_linked_with_libqmpi_is_well(name):
-    about_program(reach_program(name)).one("ok", "the program is linked with libqmpi")
+    about_program(redirect_program(name)).one("ok", "the program is linked with libqmpi")
 
 
 def test_a_program_that_holds_the_mpi_library_and_ours_is_well():
-    about_program(reach_program("exchange_static")).one("ok", "contains the MPI library and libqmpi")
+    about_program(redirect_program("exchange_static")).one("ok", "contains the MPI library and libqmpi")
 
 
 def test_a_program_that_holds_the_mpi_library_alone_is_wrong(tmp_path):

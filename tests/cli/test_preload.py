@@ -127,7 +127,7 @@ def test_a_tool_that_is_not_preloaded_sees_mpi_and_nothing_is_said(tmp_path):
     tool, data = opens(tmp_path), tmp_path / "test-data"
     data.write_text("")
     for option, sees in (("", True), (",@preload=no", False)):
-        result = qmpi("run", "-t", f"{tool}{option}", "--", BUILD / "tests/host/programs/surroundings",
+        result = qmpi("run", "-t", f"{tool}{option}", "--", BUILD / "tests/pmpi/programs/surroundings",
                       f"open={data}", "init", "comm_rank", "finalize")
         assert result.returncode == 0 and result.messages == []
         assert result.trace.count("opens MPI_Comm_rank") == 1

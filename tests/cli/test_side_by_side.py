@@ -220,7 +220,7 @@ def test_both_builds_in_one_prefix_run_programs_of_both(tmp_path):
     install(OTHER_BUILD, tmp_path)
     prefix = install(BUILD, tmp_path)
     env = {**clean_environment(), **OPEN_MPI_SETTINGS, "OMPI_MCA_ess_singleton_isolated": "1"}
-    other_calls = Path(OTHER_BUILD) / "tests/mpi/programs/calls"
+    other_calls = Path(OTHER_BUILD) / "tests/stack/programs/calls"
     for command in ("qmpi", "qmpi-openmpi"):
         for calls, mpi in ((PROGRAMS / "calls", MPI_NAME), (other_calls, OTHER_MPI)):
             result = run_command([prefix / "bin" / command, "run", "-t", "count", calls, "init",

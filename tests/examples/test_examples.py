@@ -7,11 +7,11 @@ from support import BUILD, BUNDLED_TOOLS, SOURCE, run_mpi
 
 EXAMPLES = BUILD / "examples"
 PROGRAMS = BUILD / "tests" / "examples"
-HOSTED = BUILD / "tests" / "host" / "tools"
+PMPI_TOOLS = BUILD / "tests" / "pmpi" / "tools"
 
 
 def run(program, tools, **more):
-    folders = f"{EXAMPLES}:{HOSTED}:{BUNDLED_TOOLS}"
+    folders = f"{EXAMPLES}:{PMPI_TOOLS}:{BUNDLED_TOOLS}"
     return run_mpi(program, tools=tools, env={"QMPI_TOOL_PATH": folders}, **more)
 
 

@@ -6,13 +6,13 @@ from support import BUILD, SOURCE, TOOLS, run_mpi
 
 MPIT_TOOLS = BUILD / "tests" / "mpit" / "tools"
 MPIT_PROGRAMS = BUILD / "tests" / "mpit" / "programs"
-HOST_TOOLS = BUILD / "tests" / "host" / "tools"
+PMPI_TOOLS = BUILD / "tests" / "pmpi" / "tools"
 SOURCES = SOURCE / "tests" / "mpit" / "programs"
 
 
 def run_mpit(name, *args, env=None, **kwargs):
     kwargs.setdefault("ranks", 1)
-    environment = {"QMPI_TOOL_PATH": f"{MPIT_TOOLS}:{HOST_TOOLS}:{TOOLS}"}
+    environment = {"QMPI_TOOL_PATH": f"{MPIT_TOOLS}:{PMPI_TOOLS}:{TOOLS}"}
     environment.update(env or {})
     path = MPIT_PROGRAMS / name
     return run_mpi(path if path.exists() else name, *args, env=environment, **kwargs)

@@ -13,7 +13,7 @@ from support import BUILD, TOOLS, program, run_mpi
 OBSERVE = BUILD / "tests" / "observe"
 OBSERVE_TOOLS = OBSERVE / "tools"
 OBSERVE_PROGRAMS = OBSERVE / "programs"
-HOST_TOOLS = BUILD / "tests" / "host" / "tools"
+PMPI_TOOLS = BUILD / "tests" / "pmpi" / "tools"
 
 # What a line of the program means that leaves the field out.
 DEFAULTS = {
@@ -35,7 +35,7 @@ def observe_program(name) -> Path:
 def run_observed(name, *args, env=None, **kwargs):
     """run_mpi with this folder's tools in the tool path, the hosted ones after them."""
     path = observe_program(name)
-    environment = {"QMPI_TOOL_PATH": f"{OBSERVE_TOOLS}:{HOST_TOOLS}:{TOOLS}", **(env or {})}
+    environment = {"QMPI_TOOL_PATH": f"{OBSERVE_TOOLS}:{PMPI_TOOLS}:{TOOLS}", **(env or {})}
     return run_mpi(path if path.exists() else program(name), *args, env=environment, **kwargs)
 
 

@@ -3,7 +3,7 @@
 call that does not return has no `after`."""
 import pytest
 
-from observe_support import (HOST_TOOLS, OBSERVE_TOOLS, check_rank, observe_program, run_observed,
+from observe_support import (PMPI_TOOLS, OBSERVE_TOOLS, check_rank, observe_program, run_observed,
                              witness)
 from support import ASAN, TOOLS
 from test_valgrind import VALGRIND, errors_of_ours, run_under_valgrind
@@ -14,7 +14,7 @@ from test_valgrind import VALGRIND, errors_of_ours, run_under_valgrind
 @pytest.mark.parametrize("name", ["arguments", "collectives", "in_place"])
 def test_an_observed_run_is_clean(tmp_path, name):
     report = tmp_path / "report.xml"
-    path = f"{OBSERVE_TOOLS}:{HOST_TOOLS}:{TOOLS}"
+    path = f"{OBSERVE_TOOLS}:{PMPI_TOOLS}:{TOOLS}"
     result = run_under_valgrind(report, observe_program(f"observe_{name}"), tmp_path,
                                 tools=f"empty:{witness(tmp_path)}:now",
                                 env={"QMPI_TOOL_PATH": path})

@@ -10,7 +10,7 @@ class Entry:
     text: str = ""        # the entry of QMPI_TOOLS; {n}: the layer's number
     counts: bool = True   # it writes into the ledger
     tells: bool = False   # its output, in RUN/KIND.N, tells how often functions were called
-    hosted: bool = False
+    pmpi: bool = False
     talks: bool = False   # it makes calls of its own by MPI_X, or in its constructor
     signals: bool = True  # its functions may be interrupted by a handler that calls MPI
     jumps: bool = True    # … and left by longjmp
@@ -30,23 +30,23 @@ def observer(_):
     return Entry("storm_observer", "{tools}/storm_observer.so")
 
 
-def dialect(_):
-    return Entry("storm_dialect", "{tools}/storm_dialect.so", signals=False, jumps=False)
+def mpich(_):
+    return Entry("storm_mpich", "{tools}/storm_mpich.so", signals=False, jumps=False)
 
 
-HOSTED = ["all", "half", "few", "few", "asks", "keeps", "depends", "shares", "opens_init", "opens_end",
+PMPI_TOOLS = ["all", "half", "few", "few", "asks", "keeps", "depends", "shares", "opens_init", "opens_end",
           "fortran"]
 
 
 def leave_out(names):
     """From now on no stack has hosted tools of these kinds: to look for one thing beside another."""
-    HOSTED[:] = [name for name in HOSTED if name not in names]
+    PMPI_TOOLS[:] = [name for name in PMPI_TOOLS if name not in names]
 
 
-def hosted(random, name=None):
-    name = name or random.choice(HOSTED)
+def pmpi(random, name=None):
+    name = name or random.choice(PMPI_TOOLS)
     asks = name in ("asks", "keeps")
-    return Entry(f"hosted {name}", f"{{tools}}/storm_{name}.so,env.STORM_LAYER={{n}}", hosted=True,
+    return Entry(f"pmpi {name}", f"{{tools}}/storm_{name}.so,env.STORM_LAYER={{n}}", pmpi=True,
                  talks=name in ("all", "asks"),
                  signals=name != "asks", jumps=not asks, keeps=name == "keeps")
 
@@ -73,12 +73,12 @@ def preloaded(random, entries, linked):
     """A tool that nobody listed: it joins the stack at the top or at the bottom. In front it gets what
     other tools call by MPI_X, too; a preloaded library cannot be behind one that is linked."""
     listed = {entry.kind for entry in entries}
-    names = [name for name in ("few", "half") if f"hosted {name}" not in listed]
+    names = [name for name in ("few", "half") if f"pmpi {name}" not in listed]
     places = [] if any(entry.talks for entry in entries) else ["front"]
     places += [] if linked or any(entry.bottom for entry in entries) else ["behind"]
     if not names or not places:
         return []
-    entry = hosted(random, random.choice(names))
+    entry = pmpi(random, random.choice(names))
     entry.preloaded = random.choice(places)
     return [entry]
 
@@ -90,9 +90,9 @@ def in_order(entries):
 
 
 def random_entry(random, mpi):
-    kinds = [native, native, observer, hosted, hosted, hosted, bundled]
+    kinds = [native, native, observer, pmpi, pmpi, pmpi, bundled]
     if mpi == "mpich":
-        kinds.append(dialect)
+        kinds.append(mpich)
     return random.choice(kinds)(random)
 
 
@@ -101,7 +101,7 @@ def random_stack(random, mpi, wanted=(), linked=False, without=()):
     in `without`."""
     def draw(make):
         entry = make(random)
-        while entry.kind.removeprefix("hosted ") in without:
+        while entry.kind.removeprefix("pmpi ") in without:
             entry = make(random)
         return entry
 

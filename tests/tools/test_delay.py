@@ -9,7 +9,7 @@ from support import BUILD, BUNDLED_TOOLS, OPEN_MPI, needs_sessions, run_mpi
 
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 FAULTS = PROGRAMS / "tools_faults"
-HOSTED = BUILD / "tests" / "tools" / "tools" / "libhow_many.so"
+PMPI_TOOL = BUILD / "tests" / "tools" / "tools" / "libhow_many.so"
 TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'mpi' / 'tools'}"
 
 # Numbers of error classes, which each MPI library chooses.
@@ -88,7 +88,7 @@ def by_step(result):
     return dict(zip(steps[1::2], steps[2::2]))
 
 
-@pytest.mark.parametrize("around", ["{}", "empty:{}:empty", f"{HOSTED}:{{}}:{HOSTED}"])
+@pytest.mark.parametrize("around", ["{}", "empty:{}:empty", f"{PMPI_TOOL}:{{}}:{PMPI_TOOL}"])
 @pytest.mark.parametrize("how", ["return", "own"])
 def test_an_application_sees_what_it_sees_of_a_real_error(tmp_path, real, how, around):
     completing = [step for step in STEPS if step in COMPLETED]

@@ -145,7 +145,7 @@ def test_two_layers_with_one_file_are_refused():
 
 
 @pytest.mark.parametrize("tools", ["log:libtally.so", "libtally.so:log"])
-def test_with_a_hosted_tool(tools):
+def test_with_a_pmpi_tool(tools):
     result = run_log(STEPS, *STEP_NAMES, tools=tools)
     lines = [text for text in result.messages if text.startswith("[0]")]
     assert result.returncode == 0 and sum("MPI_Barrier(" in line for line in lines) == 1

@@ -322,7 +322,7 @@ def test_what_cannot_be_set_is_said_once_and_the_run_stops(setting, message):
 
 def test_the_programs_own_wrappers_cannot_be_switched_off():
     result = run("mpit,at=never,set.qmpi.own.enabled=0",
-                 BUILD / "tests" / "host" / "programs" / "own", "init", "finalize")
+                 BUILD / "tests" / "pmpi" / "programs" / "own", "init", "finalize")
     assert result.returncode == 2
     assert "mpit (layer 2): set.qmpi.own.enabled=0: it is read-only" in result.messages
 

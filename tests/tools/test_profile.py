@@ -382,7 +382,7 @@ def test_two_layers_without_files_print_two_tables_and_leave_two_files(tmp_path)
 
 
 @pytest.mark.parametrize("tools", [f"libtally.so:{JSON}", f"{JSON}:libtally.so"])
-def test_above_and_below_a_hosted_tool(tmp_path, tools):
+def test_above_and_below_a_pmpi_tool(tmp_path, tools):
     result = run_steps("init_threads", "threads=100", "barrier", "finalize", cwd=tmp_path,
                        tools=tools)
     assert result.returncode == 0

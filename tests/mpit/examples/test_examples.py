@@ -35,7 +35,7 @@ def test_a_control_variable_that_is_bound_to_a_communicator_is_read():
     assert result.stdout.splitlines() == ["world 2 self 1"]
 
 
-def test_receives_with_a_long_queue_are_detected_by_the_hosted_tool_of_the_standard():
+def test_receives_with_a_long_queue_are_detected_by_the_pmpi_tool_of_the_standard():
     result = example("messages", tools="long_queues.so:queue_length")
     assert result.trace == [f"receive with {length} unexpected messages" for length in (8, 7, 6)]
 

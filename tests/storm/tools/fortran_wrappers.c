@@ -4,7 +4,7 @@
  * Fortran's own MPI_IN_PLACE is, and the others put C's in its place and call the tool's C
  * wrappers.
  */
-#include "hosted.h"
+#include "pmpi.h"
 
 #if defined(MPICH_VERSION)
 #define COMM(f) MPI_Comm_f2c(f)
@@ -15,7 +15,7 @@
 #define CONVERSION(X, HANDLE, NAME)                                                                \
     static HANDLE NAME(MPI_Fint handle)                                                            \
     {                                                                                              \
-        const struct storm_own_call own = storm_hosted_own_call(STORM_##X##_f2c);                  \
+        const struct storm_own_call own = storm_pmpi_own_call(STORM_##X##_f2c);                    \
         const HANDLE converted = PMPI_##X##_f2c(handle);                                           \
         storm_own_call_end(&own);                                                                  \
         return converted;                                                                          \

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""libqmpi exports every function of the MPI library, under both names, its API, and nothing else."""
+import re
+
+import generate_support as support
+
+# Hosted PMPI tools look up MPI functions with dlsym: what they get is the next layer's. What they
+# open with dlopen becomes part of their layer.
+REPLACED = {"dlopen", "dlsym"}
+
+# These note in which call they were made: the frames of calls that they leave say nothing any more.
+REPLACED |= {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
+
+# And the program looks up with these what action a signal has: it sees no tool's.
+REPLACED |= {"sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}
+
+# What MPICH's own QMPI dialect has beside the calls that it shares with the draft.
+MPICH_CALLS = {"QMPI_Register_function", "QMPI_Get_function", "QMPI_Get_tool_storage",
+           "QMPI_Get_calling_address"}
+
+
+def exported(library):
+    listing = support.run("nm", "-D", "--defined-only", library)
+    names = {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+    return {name for name in names if not name.startswith("__odr_asan.")}  # a sanitizer's own
+
+
+def mpi_functions():
+    """MPI_X for every PMPI_X of the MPI library."""
+    names = exported(support.MPI_LIBRARY)
+    return {name[1:] for name in names if re.match(r"PMPIX?_\w", name)}
+
+
+def declared_api():
+    """Every symbol that the public headers declare as a function or variable of the library."""
+    headers = [support.SOURCE / "include/qmpi" / name for name in ("qmpi.h", "observer.h", "mpit.h")]
+    text = "\n".join(header.read_text(encoding="utf-8") for header in headers)
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    text = re.sub(r"^\s*#.*?(?<!\\)$", "", text, flags=re.S | re.M)
+    functions = set(
+        re.findall(r"^(?:QMPI_API|static inline)\s[^;{(]*?\b(QMPIX?_\w+)\s*\(", text, flags=re.M)
+    )
+    variables = set(re.findall(r"^QMPI_API extern [^;(]*?\b(QMPIX_\w+);", text, flags=re.M))
+    assert functions and variables
+    return functions | variables
+
+
+def dynamic_section():
+    return support.run("readelf", "-dW", support.LIBRARY)
+
+
+def test_every_function_of_the_mpi_library_has_an_entry():
+    missing = mpi_functions() - exported(support.LIBRARY)
+    assert not missing, sorted(missing)
+
+
+def test_there_are_as_many_entries_as_functions_declared_and_exported():
+    if support.MPI_NAME == "mpich":
+        entries = {name for name in exported(support.LIBRARY) if re.match(r"MPIX?_", name)}
+        assert len(entries) == len(mpi_functions()) >= 634
+
+
+def test_every_entry_has_its_way_to_the_base():
+    names = exported(support.LIBRARY)
+    missing = {"P" + name for name in names if re.match(r"MPIX?_", name)} - names
+    assert not missing, sorted(missing)
+
+
+def test_every_call_that_the_header_declares_is_exported():
+    # QMPI_Get_function is an inline function; its symbol has a name of its own, because MPICH's
+    # variant of the call has taken the draft's.
+    api = declared_api() - {"QMPI_Get_function"} | {"QMPIX_Get_function"}
+    missing = api - exported(support.LIBRARY)
+    assert not missing, sorted(missing)
+
+
+def test_the_draft_s_six_calls_are_declared():
+    draft = "Register_tool_name Register_tool_storage Register_tool_function Context_get_storage"
+    draft += " Context_get_calling_address Get_function"
+    assert {"QMPI_" + name for name in draft.split()} <= declared_api()
+
+
+def test_nothing_else_is_exported():
+    functions = mpi_functions()
+    allowed = functions | {"P" + name for name in functions}
+    allowed |= declared_api() | {"QMPIX_Get_function"} | REPLACED
+    allowed |= MPICH_CALLS if support.MPI_NAME == "mpich" else set()
+    others = exported(support.LIBRARY) - allowed
+    assert not others, sorted(others)
+
+
+def test_the_calls_of_mpich_s_variant_are_exported():
+    if support.MPI_NAME == "mpich":
+        assert MPICH_CALLS <= exported(support.LIBRARY)
+
+
+def test_no_mpi_library_is_needed():
+    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic_section())
+    assert needed
+    assert not [name for name in needed if re.match(r"lib(mpi|mpich|pmpi|open-|fabric)", name)]
+
+
+def test_no_mpi_function_is_left_undefined():
+    undefined = support.run("nm", "-D", "--undefined-only", support.LIBRARY)
+    assert not re.findall(r"\bP?MPIX?_\w+", undefined)
+
+
+def test_the_soname_is_that_of_the_abi():
+    suffix = "" if support.MPI_NAME == "mpich" else "-" + support.MPI_NAME
+    soname = re.search(r"\(SONAME\).*\[(.+)\]", dynamic_section()).group(1)
+    assert soname == f"libqmpi{suffix}.so.0"
+
+
+def test_the_stack_need_not_be_executable():
+    stack = re.search(r"GNU_STACK.*", support.run("readelf", "-lW", support.LIBRARY)).group(0)
+    assert "RWE" not in stack
+    assert "TEXTREL" not in dynamic_section()

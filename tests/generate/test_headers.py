@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""The public headers compile by themselves, in C and C++, whatever was included before them."""
+import re
+
+import generate_support as support
+import pytest
+
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-fsyntax-only"]
+STANDARDS = ["c99", "c11", "gnu17", "c++11", "c++17"]
+
+ORDERS = {
+    "alone": "#include <qmpi/qmpi.h>\n",
+    "after_mpi_h": "#include <mpi.h>\n#include <qmpi/qmpi.h>\n",
+    "before_mpi_h": "#include <qmpi/qmpi.h>\n#include <mpi.h>\n",
+    "twice": "#include <qmpi/qmpi.h>\n#include <qmpi/qmpi.h>\n",
+    "mpit": "#include <qmpi/mpit.h>\n",
+    "wrappers_alone": "#include <qmpi/wrappers.h>\n",
+}
+
+# An interceptor of every function, as an X macro makes it and as QMPI_X_t has it.
+EVERY_FUNCTION = """
+#include <qmpi/wrappers.h>
+#define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                      \\
+    static RESULT my_##X PARAMETERS                                         \\
+    {                                                                       \\
+        return QMPIX_NEXT(context, X) ARGUMENTS;                            \\
+    }
+QMPIX_FOR_EACH_FUNCTION(WRAP)
+QMPIX_PCONTROL_READER static int my_Pcontrol(QMPI_Context context, const int level, ...)
+{
+    QMPIX_Pcontrol_words words;
+    QMPIX_PCONTROL_READ(words, level);
+    return QMPIX_NEXT(context, Pcontrol)(QMPIX_NEXT_CONTEXT(context), level,
+                                         QMPIX_PCONTROL_PASS(words));
+}
+static QMPI_Pcontrol_t *const typed_Pcontrol = my_Pcontrol;
+#define TYPED(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) static QMPI_##X##_t *const typed_##X = my_##X;
+QMPIX_FOR_EACH_FUNCTION(TYPED)
+void init(int tool_id);
+void init(int tool_id)
+{
+#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                  \\
+    QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))typed_##X);
+    QMPIX_FOR_EACH_FUNCTION(REGISTER)
+    QMPI_Register_tool_function(tool_id, MPI_PCONTROL_T, (void (*)(void))typed_Pcontrol);
+}
+"""
+
+EVERY_CALL = """
+#include <qmpi/qmpi.h>
+static int next_send(QMPI_Context c, const void *buf, int count, MPI_Datatype datatype, int dest,
+                     int tag, MPI_Comm comm)
+{
+    return QMPIX_NEXT(c, Send)(QMPIX_NEXT_CONTEXT(c), buf, count, datatype, dest, tag, comm);
+}
+static void start(int tool_id)
+{
+    void *storage = 0, *caller = 0;
+    void (*function)(void) = 0;
+    QMPI_Context context = 0, next = 0;
+    enum QMPI_Functions_enum fn = MPI_SEND_T;
+    QMPI_Send_t *send = next_send;
+    int number = 0;
+    (void)QMPI_Register_tool_storage(tool_id, storage);
+    (void)QMPI_Register_tool_function(tool_id, fn, (void (*)(void))send);
+    (void)QMPI_Context_get_storage(context, tool_id, &storage);
+    (void)QMPI_Context_get_calling_address(context, tool_id, &caller);
+    (void)QMPI_Get_function(tool_id, fn, &function, &next);
+    (void)QMPIX_Context_get_tool_id(context, &number);
+    (void)QMPIX_Function_id("MPI_Send", &fn);
+}
+int announce(void);
+int announce(void)
+{
+    return QMPI_Register_tool_name("tool", start);
+}
+"""
+
+
+def compile_as(standard, source, folder):
+    cxx = standard.startswith(("c++", "gnu++"))
+    if cxx and not support.CXX:
+        pytest.skip("no C++ compiler")
+    file = folder / ("use.cc" if cxx else "use.c")
+    file.write_text(source, encoding="utf-8")
+    includes = [f"-I{path}" for path in support.PUBLIC_HEADERS] + [f"-isystem{support.MPI_INCLUDE}"]
+    support.run(
+        *(support.CXX if cxx else support.CC), f"-std={standard}", *STRICT, *includes, file
+    )
+
+
+@pytest.mark.parametrize("standard", STANDARDS)
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_header_compiles(order, standard, tmp_path):
+    compile_as(standard, ORDERS[order] + "int used;\n", tmp_path)
+
+
+@pytest.mark.parametrize("standard", STANDARDS)
+def test_every_interceptor_type_is_that_of_its_wrapper(standard, tmp_path):
+    compile_as(standard, EVERY_FUNCTION, tmp_path)
+
+
+@pytest.mark.parametrize("standard", STANDARDS)
+@pytest.mark.parametrize("order", ["after_mpi_h", "before_mpi_h"])
+def test_the_draft_s_calls_mean_ours(order, standard, tmp_path):
+    compile_as(standard, ORDERS[order] + EVERY_CALL, tmp_path)
+
+
+def test_an_interceptor_of_another_type_is_refused(tmp_path):
+    wrong = "#include <qmpi/qmpi.h>\nstatic int f(QMPI_Context c, double d);\n"
+    wrong += "QMPI_Send_t *const wrong = f;\n"
+    with pytest.raises(AssertionError, match="incompatible"):
+        compile_as("c11", wrong, tmp_path)
+
+
+def test_an_interceptor_type_is_mpi_s_signature_with_a_context_in_front(tmp_path):
+    """Against mpi.h itself: dropping the context must give the type of PMPI_X."""
+    text = (support.GENERATED / "functions.h").read_text(encoding="utf-8")
+    types = re.findall(
+        r"^typedef (.+?) QMPI_(\w+)_t\(QMPI_Context context(?:, )?(.*)\);$", text, flags=re.M
+    )
+    assert len(types) >= (437 if support.MPI_NAME == "openmpi" else 600)
+    # Open MPI's mpi.h shows removed functions on demand only.
+    source = "#define OMPI_OMIT_MPI1_COMPAT_DECLS 0\n#include <qmpi/qmpi.h>\n"
+    source += '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
+    for result, short, parameters in types:
+        name = f"PMPIX_{short[2:]}" if short.startswith("X_") else f"PMPI_{short}"
+        source += f"{result} (*const as_{short})({parameters or 'void'}) = {name};\n"
+    compile_as("c11", source, tmp_path)

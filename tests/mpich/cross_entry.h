@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the generated interceptors of MPICH's dialect (mpich_check.c) and their tool. */
+#ifndef QMPI_TEST_CROSS_ENTRY_H
+#define QMPI_TEST_CROSS_ENTRY_H
+
+#include "witness.h"
+
+#include <mpi.h>
+
+struct cross_entry {
+    enum QMPI_Functions_enum number;
+    void (*layer)(void);
+};
+extern const struct cross_entry cross_entry[];
+extern const int cross_entry_count;
+
+/* How an interceptor goes on. */
+struct cross_next {
+    void (*function)(void);
+    int tool_id;
+};
+
+/* Tells the witness that a layer's interceptor of `name` was called. */
+struct cross_next cross_arrive(int tool_id, enum QMPI_Functions_enum number, const char *name);
+
+/* MPI_Pcontrol's, written by hand: it is variadic. */
+int cross_Pcontrol(QMPI_Context context, int tool_id, const int level, ...);
+
+/* Intercepts natively what the dialect has no number for, and, for a while, everything else. */
+void cross_register_native(int tool_id);
+
+#endif

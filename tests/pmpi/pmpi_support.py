@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Runs programs under hosted PMPI tools, and knows what a stack of tests/pmpi's tools must note."""
+import re
+import subprocess
+from pathlib import Path
+
+from support import BUILD, LIBQMPI, QMPI, TOOLS, clean_environment, program, run_command, run_mpi
+
+PMPI = BUILD / "tests" / "pmpi"
+PMPI_TOOLS = PMPI / "tools"
+PMPI_PROGRAMS = PMPI / "programs"
+
+# What tests/stack's program `calls` does in most of these tests, and the functions that this calls.
+STEPS = {"init": "MPI_Init", "comm_rank": "MPI_Comm_rank", "comm_size": "MPI_Comm_size",
+         "barrier": "MPI_Barrier", "wtime": "MPI_Wtime", "finalize": "MPI_Finalize"}
+RUN = list(STEPS)
+NATIVE = {"alpha", "beta"}
+
+
+def pmpi_tool(name) -> Path:
+    return PMPI_TOOLS / f"lib{name}.so"
+
+
+def pmpi_program(name) -> Path:
+    return PMPI_PROGRAMS / name
+
+
+def run_pmpi(name, *args, env=None, **kwargs):
+    """run_mpi with these tests' tools in the tool path; one rank where not said otherwise."""
+    kwargs.setdefault("ranks", 1)
+    environment = {"QMPI_TOOL_PATH": f"{PMPI_TOOLS}:{TOOLS}"}
+    environment.update(env or {})
+    return run_mpi(name, *args, env=environment, **kwargs)
+
+
+def succeed(*args, **kwargs):
+    result = run_pmpi(*args, **kwargs)
+    assert result.returncode == 0
+    return result
+
+
+def qmpi(*arguments, env=None, **more):
+    environment = clean_environment()
+    environment["QMPI_TOOL_PATH"] = f"{PMPI_TOOLS}:{TOOLS}"
+    environment.update({key: str(value) for key, value in (env or {}).items()})
+    return run_command([QMPI, *arguments], environment, **more)
+
+
+def expected_calls(stack, steps=RUN):
+    """The notes of a run of `steps`: the layers in order at each call, hosted ones with their own
+    count of calls. The layers are those of bound.c, and NATIVE ones by trace.c."""
+    notes = []
+    for number, step in enumerate(steps, 1):
+        notes.append(f"app {step}")
+        for tool_id, name in enumerate(stack, 1):
+            notes.append(f"{name} {tool_id} {STEPS[step]}" if name in NATIVE
+                         else f"{name} {STEPS[step]} {number}")
+    return notes
+
+
+def check_stack(stack, result, steps=RUN):
+    """Every layer saw every call once and in order, and the program got its answers."""
+    assert result.calls == expected_calls(stack, steps)
+    assert result.stdout == run_mpi("calls", *steps, ranks=1, preload=()).stdout
+    assert result.messages == []
+
+
+def run_stack(*stack, steps=RUN, **kwargs):
+    result = succeed("calls", *steps, tools=":".join(stack), **kwargs)
+    check_stack(stack, result, steps)
+    return result
+
+
+def one_message(result, expected):
+    """A refusal is one message with a hint, and nothing else is said."""
+    heads = [line for line in result.messages if not line.startswith(" ")]
+    assert len(heads) == 1, result.messages
+    assert expected in "\n".join(result.messages)
+    assert len([line for line in result.messages if re.match(" *hint: .", line)]) == 1
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("trace: ")]
+    assert all(line.startswith("qmpi: ") for line in lines), lines
+
+
+def readelf(option, path):
+    return subprocess.run(["readelf", "-W", option, path], check=True, capture_output=True,
+                          text=True, env={**clean_environment(), "LC_ALL": "C"}).stdout

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Every way in which a PMPI tool comes by its next function, alone and in stacks."""
+import pytest
+
+from pmpi_support import RUN, check_stack, pmpi_tool, readelf, run_stack, succeed
+from support import LIBQMPI, MPI_SONAME
+
+CALL, TABLE, DATA = "R_X86_64_JUMP_SLOT", "R_X86_64_GLOB_DAT", "R_X86_64_64"
+
+# How the tools refer to PMPI_Comm_rank, and whether they are bound when they are loaded.
+REFERENCES = {
+    "lazy": (CALL, False), "now": (CALL, True), "writable": (CALL, False),
+    "noplt": (TABLE, True), "noplt_lazy": (TABLE, False),
+    "address": (TABLE, False), "address_now": (TABLE, True),
+    "table": (DATA, False), "constant": (DATA, False), "constant_now": (DATA, True),
+    "sysv": (CALL, False), "symbolic": (CALL, False), "unlinked": (CALL, False),
+}
+# Those that look it up by name. early_…: in a constructor.
+BY_NAME = ["next_pmpi", "next_mpi", "default_pmpi", "library_pmpi", "library_mpi", "own_pmpi",
+           "early_next_pmpi", "early_next_mpi", "early_default_pmpi", "early_library_pmpi",
+           "early_library_mpi", "early_own_pmpi", "defines_pmpi", "early_defines_pmpi"]
+# Further linkers, where the build found them.
+LINKERS = [name for name in ("gold", "gold_now", "lld", "lld_now", "packed")
+           if pmpi_tool(name).exists()]
+WAYS = [*REFERENCES, *BY_NAME, *LINKERS]
+
+way = pytest.mark.parametrize("name", WAYS)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_the_tool_is_bound_as_its_name_says(name):
+    kind, now = REFERENCES[name]
+    references = [line.split()[2] for line in readelf("-r", pmpi_tool(name)).splitlines()
+                  if "PMPI_Comm_rank" in line]
+    assert references == [kind]
+    assert ("BIND_NOW" in readelf("-d", pmpi_tool(name))) == now
+    assert ("GNU_RELRO" in readelf("-l", pmpi_tool(name))) == (name != "writable")
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_tool_that_looks_up_names_refers_to_no_pmpi_function(name):
+    assert "PMPI_" not in readelf("-r", pmpi_tool(name))
+
+
+@way
+def test_alone(name):
+    result = run_stack(name)
+    assert f"exit {name} counted {len(RUN)} helper 0" in result.trace
+
+
+@way
+def test_below_a_native_layer(name):
+    run_stack("alpha", name)
+
+
+@way
+def test_above_a_native_layer(name):
+    run_stack(name, "alpha")
+
+
+@way
+def test_among_pmpi_and_native_layers(name):
+    run_stack("noplt", name, "alpha", "lazy")
+
+
+@way
+def test_between_pmpi_layers(name):
+    run_stack("lazy" if name != "lazy" else "now", name, "table" if name != "table" else "now")
+
+
+@way
+def test_twice_with_separate_counts(name):
+    other = "now" if name != "now" else "lazy"
+    result = run_stack(name, other, name)
+    assert result.trace.count(f"load {name}") == 2
+    assert result.trace.count(f"exit {name} counted {len(RUN)} helper 0") == 2
+
+
+@way
+def test_twice_among_native_layers(name):
+    run_stack(name, "alpha", name, "beta", name)
+
+
+@way
+def test_when_everything_is_bound_at_once(name):
+    run_stack(name, "alpha", name, env={"LD_BIND_NOW": "1"})
+
+
+@way
+def test_in_each_of_two_ranks(name):
+    result = succeed("calls", *RUN, tools=f"{name}:alpha:{name}", ranks=2)
+    assert result.calls.count("alpha 2 MPI_Comm_rank") == 2
+    assert result.calls.count(f"{name} MPI_Comm_rank 2") == 4
+
+
+# ---- Memory --------------------------------------------------------------------------------------
+
+
+def pages(result, name):
+    start = f"exit {name} pages: "
+    return [line[len(start):] for line in result.trace if line.startswith(start)]
+
+
+@way
+def test_page_protection_is_what_the_loader_left(name):
+    """As without libqmpi, above and below a native layer, which takes stubs, and in a copy."""
+    plain = pages(succeed("calls", *RUN, preload=[pmpi_tool(name)]), name)
+    assert len(plain) == 1 and plain[0].endswith("writable code no")
+    result = succeed("calls", *RUN, tools=f"{name}:alpha:{name}")
+    assert pages(result, name) == plain * 2
+
+
+def test_the_protection_shown_differs_with_how_a_tool_is_linked():
+    for name, expected in (("now", "constant r--p, table r--p, data rw-p"),
+                           ("lazy", "constant r--p, table rw-p, data rw-p"),
+                           ("writable", "constant rw-p, table rw-p, data rw-p")):
+        result = succeed("calls", *RUN, tools=name)
+        assert pages(result, name) == [expected + ", writable code no"]
+
+
+def test_what_a_tool_has_made_writable_stays_so():
+    """It may write there again, without another look."""
+    for preload in ([LIBQMPI], [LIBQMPI, pmpi_tool("opened")]):
+        for tools in ("opened:alpha:opened", "alpha:opened"):
+            result = succeed("calls", *RUN, tools=tools, preload=preload)
+            assert len(pages(result, "opened")) == tools.count("opened")
+            assert all("table rw-p" in line for line in pages(result, "opened"))
+
+
+# ---- Nothing in between --------------------------------------------------------------------------
+
+
+def target_address(result, name):
+    start = f"exit {name} leads to "
+    return [line[len(start):] for line in result.trace if line.startswith(start)]
+
+
+TELLING = ["table", "constant", "constant_now", *BY_NAME]
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_the_last_pmpi_layer_leads_straight_to_the_mpi_library(name):
+    assert target_address(succeed("calls", *RUN, tools=f"alpha:{name}"), name) == [MPI_SONAME]
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_a_pmpi_layer_leads_straight_to_the_pmpi_layer_below(name):
+    assert target_address(succeed("calls", *RUN, tools=f"alpha:{name}:now"), name) == ["libnow.so"]
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_a_layer_that_does_not_wrap_a_function_is_passed_over(name):
+    """`tally` wraps MPI_Comm_rank, but neither MPI_Comm_size nor MPI_Barrier: they arrive below."""
+    result = succeed("calls", *RUN, tools=f"{name}:tally:now")
+    assert target_address(result, name) == ["libtally.so"]
+    notes = [line for line in result.calls if line.startswith((name, "now "))]
+    assert notes == [note for n, function in enumerate(
+        ("Init", "Comm_rank", "Comm_size", "Barrier", "Wtime", "Finalize"), 1)
+        for note in (f"{name} MPI_{function} {n}", f"now MPI_{function} {n}")]
+
+
+# ---- Preloaded and listed ------------------------------------------------------------------------
+
+
+@way
+@pytest.mark.parametrize("place", ["behind", "in front"])
+def test_preloaded_and_listed_above_others(name, place):
+    preload = [LIBQMPI, pmpi_tool(name)] if place == "behind" else [pmpi_tool(name), LIBQMPI]
+    stack = (name, "alpha", "lazy" if name != "lazy" else "now")
+    result = succeed("calls", *RUN, tools=":".join(stack), preload=preload)
+    check_stack(stack, result)
+    assert result.trace.count(f"load {name}") == 1
+
+
+@way
+def test_preloaded_and_listed_below_others(name):
+    result = succeed("calls", *RUN, tools=f"alpha:{name}:beta", preload=[LIBQMPI, pmpi_tool(name)])
+    check_stack(("alpha", name, "beta"), result)
+    assert result.trace.count(f"load {name}") == 1
+
+
+@way
+def test_preloaded_and_listed_twice(name):
+    result = succeed("calls", *RUN, tools=f"{name}:alpha:{name}", preload=[LIBQMPI, pmpi_tool(name)])
+    check_stack((name, "alpha", name), result)
+    assert result.trace.count(f"load {name}") == 2

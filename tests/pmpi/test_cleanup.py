@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""The temporary folder of copies: who removes it, what is never removed, and what the program may
+do or lack meanwhile."""
+import fcntl
+import os
+import platform
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pmpi_support import PMPI_TOOLS, pmpi_program, pmpi_tool, run_pmpi, succeed
+from support import (ASAN, LIBQMPI, OPEN_MPI, TOOLS, clean_environment, folder_open_to_all,
+                     program)
+
+SURROUNDINGS = pmpi_program("surroundings")
+TWICE = "now:alpha:now"
+
+
+def wait_until(is_so, seconds=60):
+    """What another process does comes a moment later. Returns what `is_so` said last."""
+    end = time.monotonic() + seconds
+    while not (answer := is_so()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return answer
+
+
+def entries(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def descriptors_of(process):
+    return {path.name: os.readlink(path) for path in (process / "fd").iterdir()}
+
+
+def cleanup_of(folder):
+    """The process that waits to remove a folder, once it has been started."""
+    return wait_until(lambda: find_cleanup(folder))
+
+
+def find_cleanup(folder):
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            arguments = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"qmpi-cleanup" in arguments[0] and os.fsencode(folder) in arguments:
+            return process
+    return None
+
+
+def has_ended(process):
+    try:
+        return "State:\tZ" in (process / "status").read_text()
+    except OSError:
+        return True
+
+
+def kill_cleanup_of(folder):
+    process = cleanup_of(folder)
+    os.kill(int(process.name), signal.SIGKILL)
+    assert wait_until(lambda: has_ended(process))
+
+
+@contextmanager
+def running(folder):
+    """A program with copies in `folder`, waiting; it and its copies' folder."""
+    environment = clean_environment() | {
+        "QMPI_TOOLS": TWICE, "QMPI_TOOL_PATH": f"{PMPI_TOOLS}:{TOOLS}", "TMPDIR": str(folder),
+        "LD_PRELOAD": ":".join([ASAN] * bool(ASAN) + [str(LIBQMPI)])}
+    if OPEN_MPI:
+        environment |= {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_pmix": "isolated"}
+    before = set(entries(folder))
+    process = subprocess.Popen([SURROUNDINGS, "initialized", "list=/", "read"], env=environment,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline().startswith("initialized: ")
+        (made,) = set(entries(folder)) - before
+        yield process, folder / made
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def run_to_its_kill(folder):
+    """A run with copies that is killed: its clean-up has done all its work when they are gone."""
+    before = set(entries(folder))
+    result = run_pmpi(SURROUNDINGS, "initialized", "kill", tools=TWICE, env={"TMPDIR": folder})
+    assert result.returncode == -signal.SIGKILL
+    assert result.trace.count("load now") == 2
+    mine = set(entries(folder)) - before
+    assert wait_until(lambda: not mine & set(entries(folder)))
+
+
+# ---- What is removed, and what is not ------------------------------------------------------------
+
+
+def test_a_newline_in_the_name_of_the_folder_leads_to_no_other(tmp_path):
+    other = tmp_path / "folder"
+    other.mkdir()
+    (other / "kept").write_text("")
+    folder = tmp_path / "folder\nsecond"
+    folder.mkdir()
+    for end, status in (("finalize", 0), ("kill", -signal.SIGKILL)):
+        result = run_pmpi(SURROUNDINGS, "init", f"list={folder}", end, tools=TWICE,
+                            env={"TMPDIR": folder})
+        assert result.returncode == status
+        assert "list: 1" in result.stdout
+        assert wait_until(lambda: entries(folder) == [])
+        assert entries(other) == ["kept"]
+
+
+def test_a_relative_folder_is_not_taken(tmp_path):
+    (tmp_path / "here").mkdir()
+    result = succeed(SURROUNDINGS, "init", "list=here", "finalize", tools=TWICE, cwd=tmp_path,
+                     env={"TMPDIR": "here"})
+    assert "list: 0" in result.stdout
+    assert result.messages == []
+
+
+@pytest.mark.parametrize("end", ["finalize", "kill"])
+def test_a_folder_that_came_in_the_place_of_ours_stays(end, tmp_path):
+    result = run_pmpi(SURROUNDINGS, "init", f"replace={tmp_path}", end, tools=TWICE,
+                        env={"TMPDIR": tmp_path})
+    assert "replace: 0 0" in result.stdout
+    (moved,) = [path for path in tmp_path.iterdir() if path.name.startswith("moved-")]
+    made = tmp_path / moved.name.removeprefix("moved-")
+    assert wait_until(lambda: not find_cleanup(made))
+    assert entries(made) == ["kept"]
+
+
+def test_what_was_killed_together_with_its_clean_up_goes_with_the_next_run(tmp_path):
+    with running(tmp_path) as (process, folder):
+        kill_cleanup_of(folder)
+        process.kill()
+        process.wait()
+    assert entries(tmp_path) == [folder.name]
+    run_to_its_kill(tmp_path)
+    assert entries(tmp_path) == []
+
+
+def test_what_is_still_used_stays_when_others_come_and_go(tmp_path):
+    with running(tmp_path) as (process, folder):
+        run_to_its_kill(tmp_path)
+        assert entries(tmp_path) == [folder.name]
+        kill_cleanup_of(folder)
+        run_to_its_kill(tmp_path)
+        assert entries(tmp_path) == [folder.name]
+        process.communicate("\n")
+        assert process.returncode == 0
+        assert entries(tmp_path) == []
+
+
+def left_behind(root, name, mode=0o700, inode=None, machine=platform.node()):
+    """A folder as a process that was killed leaves it."""
+    folder = root / name
+    (folder / "1").mkdir(parents=True)
+    folder.chmod(mode)
+    (folder / "1" / "libtool.so").write_text("")
+    (folder / "lock").write_text(f"{machine} {inode or folder.stat().st_ino}\n")
+    return folder
+
+
+def test_a_folder_that_is_not_surely_garbage_of_ours_stays(tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    root = tmp_path / "root"
+    root.mkdir()
+    left_behind(root, "qmpi-gone00")
+    (root / "qmpi-link00").symlink_to(left_behind(elsewhere, "qmpi-target"))
+    left_behind(root, "qmpi-other0", machine="another")
+    left_behind(root, "qmpi-moved0", inode=1)
+    left_behind(root, "qmpi-open00", mode=0o755)
+    left_behind(root, "other-0000")
+    for name, lock in (("qmpi-plain0", None), ("qmpi-fifo00", os.mkfifo),
+                       ("qmpi-dangle", lambda path: path.symlink_to("lock2"))):
+        (left_behind(root, name) / "lock").unlink()
+        if lock:
+            lock(root / name / "lock")
+    held = left_behind(root, "qmpi-held00")
+    before = entries(root)
+    with open(held / "lock", "r+b") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run_to_its_kill(root)
+        assert entries(root) == [name for name in before if name != "qmpi-gone00"]
+        assert all(entries(path) for path in root.iterdir())
+    run_to_its_kill(root)
+    assert held.name not in entries(root)
+    assert entries(elsewhere / "qmpi-target") == ["1", "lock"]
+
+
+def test_a_link_among_the_copies_is_not_followed(tmp_path):
+    root, other = tmp_path / "root", tmp_path / "other"
+    root.mkdir()
+    other.mkdir()
+    (other / "kept").write_text("")
+    folder = left_behind(root, "qmpi-links0")
+    (folder / "link").symlink_to(other)
+    run_to_its_kill(root)
+    assert entries(root) == []
+    assert entries(other) == ["kept"]
+
+
+# ---- The program does not notice ----------------------------------------------------------------
+
+
+def test_the_program_is_not_told_of_a_child(tmp_path):
+    result = succeed(SURROUNDINGS, "children", "initialized", "children", "fork", "children",
+                     tools=TWICE, env={"TMPDIR": tmp_path})
+    assert [line for line in result.stdout.splitlines() if line.startswith("children")] == [
+        "children: 0", "children: 0", "children: 1"]
+
+
+def test_a_program_that_closes_all_descriptors_keeps_its_copies(tmp_path):
+    with running(tmp_path) as (_, folder):
+        run_to_its_kill(tmp_path)
+        assert entries(folder) == ["1", "lock"]
+    result = run_pmpi(SURROUNDINGS, "initialized", "close", f"list={tmp_path}", "leave",
+                        tools=TWICE, env={"TMPDIR": tmp_path})
+    assert result.returncode == 0
+    assert "list: 1" in result.stdout
+    assert wait_until(lambda: entries(tmp_path) == [])
+
+
+def test_the_clean_up_process_has_nothing_of_the_programs(tmp_path):
+    with running(tmp_path) as (process, folder):
+        cleanup = cleanup_of(folder)
+        # The last thing that it does before it waits is to close what it has swept.
+        assert wait_until(lambda: os.readlink(cleanup / "cwd") == "/"
+                          and len(descriptors_of(cleanup)) == 3)
+        own = descriptors_of(cleanup)
+        assert own["1"] == str(folder / "lock") and own["2"] == "/dev/null"
+        pid = int(cleanup.name)
+        assert os.getsid(pid) == os.getpgid(pid) == pid
+        assert (cleanup / "environ").read_bytes() == b""
+        maps = (cleanup / "maps").read_text()
+        assert "libqmpi" not in maps and "libnow" not in maps
+        # What a launcher or a batch system sends to all.
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            os.kill(pid, number)
+        process.kill()
+        process.wait()
+        assert wait_until(lambda: entries(tmp_path) == [])
+
+
+# ---- The clean-up cannot be started, or is gone -------------------------------------------------
+
+def test_few_descriptors_do_not_end_the_run(tmp_path):
+    for number in (8, 7, 6, 5):
+        result = run_pmpi(SURROUNDINGS, "initialized", "initialized", tools=TWICE,
+                            env={"TMPDIR": tmp_path},
+                            wrapper=["sh", "-c", f'ulimit -n {number}; exec "$@"', "sh"])
+        if number == 8:
+            assert result.returncode == 0
+        assert result.returncode in (0, 2), "no signal: it runs, or says what it cannot open"
+        assert wait_until(lambda: entries(tmp_path) == [])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run as a user of no other process")
+@pytest.mark.parametrize("processes", [1, 2])
+def test_no_room_for_another_process_does_not_end_the_run(processes, tmp_path):
+    user = str(1_000_000 + os.getpid())
+    with folder_open_to_all(program("calls"), pmpi_tool("now"), pmpi_tool("lazy")) as folder:
+        (folder / "tmp").mkdir()
+        (folder / "tmp").chmod(0o1777)
+        result = run_pmpi(folder / "calls", "initialized", "initialized", tools="now:lazy:now",
+                            preload=[folder / f"{LIBQMPI.name}.0"],
+                            env={"TMPDIR": folder / "tmp", "QMPI_TOOL_PATH": folder},
+                            wrapper=["setpriv", f"--reuid={user}", "--clear-groups", "prlimit",
+                                     f"--nproc={processes}"])
+        assert result.returncode == 0
+        assert result.trace.count("load now") == 2
+        assert entries(folder / "tmp") == []
+
+
+def test_no_clean_up_program_beside_the_library_does_not_end_the_run(tmp_path):
+    with folder_open_to_all() as folder:
+        result = succeed(SURROUNDINGS, "init", f"list={tmp_path}", "finalize", tools="now:lazy:now",
+                         preload=[folder / f"{LIBQMPI.name}.0"], env={"TMPDIR": tmp_path})
+        assert "list: 1" in result.stdout
+        assert result.messages == []
+        assert entries(tmp_path) == []
+
+
+def test_a_clean_up_that_is_gone_does_not_end_the_run(tmp_path):
+    with running(tmp_path) as (process, folder):
+        kill_cleanup_of(folder)
+        process.communicate("\n")
+        assert process.returncode == 0
+        assert entries(tmp_path) == []

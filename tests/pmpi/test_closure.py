@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: MIT
+"""Whose a library is: a hosted tool's are those that it needs or opens, and no others."""
+import subprocess
+
+import pytest
+
+from pmpi_support import PMPI_TOOLS, RUN, pmpi_program, pmpi_tool, qmpi, run_pmpi, succeed
+from support import ASAN, LIBQMPI
+
+PLUGINS, CROSSING = pmpi_program("plugins"), pmpi_program("crossing")
+CALLS = 100
+
+
+def library(name):
+    return PMPI_TOOLS / f"lib{name}.so"
+
+
+def count(result, note):
+    return sum(line.startswith(note) for line in result.trace)
+
+
+def ranks_seen(result, *tool_ids):
+    """How many calls of MPI_Comm_rank the native layers noted."""
+    return [count(result, f"alpha {tool_id} MPI_Comm_rank") for tool_id in tool_ids]
+
+
+# ---- What the program opens is the program's -----------------------------------------------------
+
+
+@pytest.mark.parametrize("plugin", ["plugin_pmpicaller", "pmpicaller"])
+@pytest.mark.parametrize("when", ["early", "starting", "turn", "late"])
+def test_a_plugin_of_the_programs_is_the_programs_whenever_it_is_opened(when, plugin):
+    tools = "alpha:opens,env.TEST_TURN=1:alpha:opens"
+    result = succeed(PLUGINS, when, library(plugin), CALLS, tools=tools)
+    assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 1]
+    assert count(result, "opens MPI_Comm_rank") == 2 * (CALLS + 1)
+    assert result.stdout == "rank 0\n"
+
+
+@pytest.mark.parametrize("when", ["early", "starting", "late"])
+@pytest.mark.parametrize("own", ["pmpicaller", "plugin_pmpicaller"])
+def test_a_tools_library_that_the_program_uses_later_is_the_tools_and_the_programs(when, own):
+    """Each has one: the tool's calls come to the tool and the layers below, the program's to all."""
+    result = succeed(PLUGINS, when, library(own), CALLS,
+                     tools="alpha:needs_pmpicaller,env.TEST_TURN=1:alpha")
+    assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 3]
+    assert count(result, "needs_pmpicaller MPI_Comm_rank") == CALLS + 3
+
+
+@pytest.mark.parametrize("stack", ["alpha:opens:alpha", "alpha:opens:alpha:needs_pmpicaller"])
+def test_a_library_that_is_opened_while_a_tool_is_loaded_is_not_the_tools(stack):
+    """Also where a tool becomes a layer between the question whose the caller is and its answer."""
+    result = succeed(CROSSING, "open", library("plugin_pmpicaller"), tools=stack, timeout=30)
+    assert result.stdout == "crossed\n"
+    assert ranks_seen(result, 1, 3) == [5, 5]
+
+
+def test_a_first_call_that_is_made_while_a_tool_is_loaded_goes_through_all_layers():
+    result = succeed(CROSSING, "call", tools="alpha:opens:alpha", timeout=30)
+    assert result.stdout == "crossed\n"
+    assert [count(result, f"alpha {layer} MPI_Initialized") for layer in (1, 3)] == [1, 1]
+
+
+def test_a_constructor_that_calls_mpi_while_another_thread_loads_a_tool_does_not_wait():
+    """It keeps the loader from that thread: its call goes past the tools, and a message says so."""
+    result = succeed(CROSSING, "construct", library("constructs"), timeout=30,
+                     tools="alpha:needs_pmpicaller,env.TEST_TURN=1:alpha")
+    assert result.stdout == "crossed\n"
+    assert [count(result, f"alpha {layer} MPI_Initialized") for layer in (1, 3)] == [0, 0]
+    assert ranks_seen(result, 1, 3) == [5, 5]
+    assert [line for line in result.messages if "constructor" in line] == [
+        "a library's constructor calls MPI while another thread is loading the tools: "
+        "its calls bypass them"]
+
+
+# ---- What the tool opens is the tool's -----------------------------------------------------------
+
+
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer's dlopen stands before ours")
+@pytest.mark.parametrize("opens", [None, "later"])
+@pytest.mark.parametrize("own, seen_by_itself", [("pmpicaller", 2), ("pmpicaller_pmpi", 0)])
+def test_a_library_that_a_tool_opens_leads_to_the_layer_below(opens, own, seen_by_itself):
+    result = succeed(PLUGINS, "late", library("plugin_pmpicaller"), CALLS, tools="alpha:opens:alpha",
+                     env={"TEST_OWN": library(own), "TEST_OPENS": opens})
+    assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 3]
+    assert count(result, "opens MPI_Comm_rank") == CALLS + 1 + seen_by_itself
+    assert count(result, "opens a library") == 1
+
+
+@pytest.mark.parametrize("opens", [None, "later"])
+@pytest.mark.parametrize("own", ["pmpicounter", "pmpicaller"])
+def test_a_library_that_a_tool_closes_stays(opens, own):
+    """What the program opens next lies where that would have been; exit handlers run at exit."""
+    result = succeed(PLUGINS, "late", library("plugin_pmpicaller"), CALLS, tools="alpha:opens:alpha",
+                     env={"TEST_OWN": library(own), "TEST_OPENS": opens, "TEST_CLOSES": 1})
+    assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 1]
+    assert count(result, "opens MPI_Comm_rank") == CALLS + 1
+    assert [line for line in result.trace if "counter" in line] == (
+        ["counter at exit 1"] if own == "pmpicounter" else [])
+    assert result.stdout == "rank 0\n"
+
+
+def test_a_tool_finds_what_it_opens_by_its_own_run_path(tmp_path):
+    own = compile_library(tmp_path / "own", "libfound.so", "int next_number(void) { return 7; }")
+    tool = compile_library(
+        tmp_path, "libfinds.so",
+        '#include <dlfcn.h>\n#include <stdio.h>\n'
+        'int MPI_Barrier(long c);\nint PMPI_Barrier(long c);\n'
+        'int MPI_Barrier(long c) { void *own = dlopen("libfound.so", RTLD_LAZY);\n'
+        'fprintf(stderr, "trace: found %d\\n", own ? ((int (*)(void))dlsym(own, "next_number"))()'
+        ' : 0);\nreturn PMPI_Barrier(c); }', "-Wl,-rpath,$ORIGIN/own")
+    assert own.exists()
+    result = succeed("calls", *RUN, tools=f"{tool}:alpha:{tool}")
+    assert result.trace.count("found 7") == 2
+
+
+# ---- The same tool twice -------------------------------------------------------------------------
+
+
+def compile_library(folder, name, code, *arguments):
+    folder.mkdir(exist_ok=True)
+    source = folder / f"{name}.c"
+    source.write_text(code)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / name, source, f"-L{folder}",
+                    "-Wl,--no-as-needed", *arguments], check=True)
+    return folder / name
+
+
+def numbers(result, name):
+    start = f"{name} MPI_Comm_rank "
+    return [line[len(start):] for line in result.trace if line.startswith(start)]
+
+
+@pytest.mark.parametrize("stack", [
+    ("needs_counter", "needs_counter"), ("needs_counter", "alpha", "needs_counter"),
+    ("needs_counter", "needs_counter", "alpha", "needs_counter")])
+@pytest.mark.parametrize("preloaded", [False, True])
+def test_each_layer_of_a_tool_has_the_state_in_its_libraries_for_itself(stack, preloaded):
+    preload = [LIBQMPI, pmpi_tool("needs_counter")] if preloaded else [LIBQMPI]
+    result = succeed("calls", "init", "comm_rank", "comm_rank", "finalize", tools=":".join(stack),
+                     preload=preload)
+    layers = stack.count("needs_counter")
+    assert numbers(result, "needs_counter") == [*["1"] * layers, *["2"] * layers]
+    assert result.trace.count("counter at exit 2") == layers
+
+
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer's dlopen stands before ours")
+@pytest.mark.parametrize("opens", [None, "later"])
+def test_each_layer_of_a_tool_has_the_state_in_what_it_opens_for_itself(opens):
+    result = succeed("calls", "init", "comm_rank", "finalize", tools="opens:alpha:opens:opens",
+                     env={"TEST_OWN": library("pmpicounter"), "TEST_OPENS": opens})
+    assert numbers(result, "opens") == ["2"] * 3
+    assert result.trace.count("counter at exit 2") == 3
+
+
+COUNTER = "int next_number(void);\nint next_number(void) { static int n; return ++n; }\n"
+COUNTS = ("#include <stdio.h>\nint next_number(void);\n"
+          "int MPI_Barrier(long c);\nint PMPI_Barrier(long c);\n"
+          "int MPI_Barrier(long c) { fprintf(stderr, \"trace: own %d\\n\", next_number());\n"
+          "return PMPI_Barrier(c); }\n")
+VERSIONS = "COUNTER_1 { global: next_number; local: *; };\n"
+SUFFIX = "-Wl,--defsym=so.1=0"  # the linker keeps one text of this name and of what ends in it
+
+
+@pytest.mark.parametrize("name, arguments, tools_arguments", [
+    ("libpart.so", (), ()),
+    ("a.so", ("-Wl,-soname,a.so",), ()),
+    ("libpart.so.1", ("-Wl,-soname,libpart.so.1", SUFFIX), (SUFFIX,)),
+    ("libpart.so.1", ("-Wl,-soname,libpart.so.1", "-Wl,--version-script=versions"), ()),
+    ("libpart.so.1", ("-Wl,-soname,libpart.so.1", "-fuse-ld=gold"), ("-fuse-ld=gold",)),
+], ids=["no soname", "short", "shared text", "versions", "gold"])
+def test_a_tools_library_can_be_had_twice_whatever_its_name(name, arguments, tools_arguments,
+                                                           tmp_path):
+    (tmp_path / "versions").write_text(VERSIONS)
+    arguments = [each.replace("=versions", f"={tmp_path}/versions") for each in arguments]
+    compile_library(tmp_path, name, COUNTER, *arguments)
+    tool = compile_library(tmp_path, "libown.so", COUNTS, f"-l:{name}", "-Wl,-rpath,$ORIGIN",
+                           *tools_arguments)
+    result = succeed("calls", "init", "barrier", "finalize", tools=f"{tool}:alpha:{tool}")
+    assert [line for line in result.trace if line.startswith("own")] == ["own 1", "own 1"]
+    assert result.messages == []
+
+
+def test_libraries_that_need_each_other_can_be_had_twice(tmp_path):
+    left = "int right(void);\nint left(void);\nint left(void) { return right(); }\n"
+    compile_library(tmp_path, "libleft.so", left)
+    compile_library(tmp_path, "libright.so", COUNTER + "int left(void);\nint right(void);\n"
+                    "int right(void) { return left != 0 ? next_number() : 0; }\n", "-l:libleft.so",
+                    "-Wl,-rpath,$ORIGIN")
+    compile_library(tmp_path, "libleft.so", left, "-l:libright.so", "-Wl,-rpath,$ORIGIN")
+    tool = compile_library(tmp_path, "libown.so", COUNTS.replace("next_number", "left"),
+                           "-l:libleft.so", "-Wl,-rpath,$ORIGIN")
+    result = succeed("calls", "init", "barrier", "barrier", "finalize", tools=f"{tool}:{tool}")
+    assert [line for line in result.trace if line.startswith("own")] == ["own 1"] * 2 + ["own 2"] * 2
+
+
+@pytest.mark.skipif(not pmpi_tool("cpp").exists(), reason="no C++ compiler")
+def test_run_time_libraries_are_one_for_the_process(tmp_path):
+    result = succeed(pmpi_program("surroundings"), "init", "maps", "finalize", tools="cpp:alpha:cpp",
+                     env={"TMPDIR": tmp_path})
+    names = {line.split()[-1] for line in result.stdout.splitlines() if line.startswith("map: ")}
+    assert sum("libstdc++" in name for name in names) == 1
+    assert sum("libcpp.so" in name for name in names) == 2
+
+
+# ---- What layers share ---------------------------------------------------------------------------
+
+
+def test_check_says_what_two_layers_share():
+    result = qmpi("check", "-t", "needs_counter:needs_counter_too:needs_counter:needs_counter")
+    assert [line.strip() for line in result.stdout.splitlines() if "shares " in line] == [
+        "shares      libpmpicounter.so with layer 4 (needs_counter)"]
+
+
+def test_doctor_says_what_two_layers_share():
+    result = qmpi("doctor", env={"QMPI_TOOLS": "needs_counter:needs_counter_too"})
+    assert "shares libpmpicounter.so with layer 2 (needs_counter_too)" in result.stdout
+
+
+@pytest.mark.parametrize("stack", ["needs_counter:alpha:needs_counter", "helped:helped_too", "now"])
+def test_check_does_not_speak_of_sharing_where_there_is_none(stack):
+    assert "shares" not in qmpi("check", "-t", stack).stdout
+
+
+def test_layers_that_share_work_side_by_side():
+    result = run_pmpi("calls", "init", "comm_rank", "finalize",
+                        tools="needs_counter:needs_counter_too")
+    assert result.returncode == 0
+    assert numbers(result, "needs_counter") == ["1"]
+    assert numbers(result, "needs_counter_too") == ["2"]

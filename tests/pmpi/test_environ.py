@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+"""A hosted tool that reads environ itself finds the variables of its layer there, and each once."""
+from pmpi_support import run_pmpi
+
+
+def test_environ_is_the_layers_own():
+    tools = "environment,env.SHOWN=upper,env.HIDDEN=:environment:environment,env.SHOWN=lower"
+    result = run_pmpi("calls", "init", "finalize", tools=tools, ranks=1,
+                        env={"SHOWN": "outer", "HIDDEN": "there", "PLAIN": "same"})
+    assert result.returncode == 0
+    assert [line for line in result.trace if line.startswith("environment: ")] == [
+        f"environment: {name} is {value}, {value}, {value}"
+        for shown, hidden in (("upper", ""), ("outer", "there"), ("lower", "there"))
+        for name, value in (("SHOWN", shown), ("HIDDEN", hidden), ("PLAIN", "same"))]

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""What PMPI tools do beside wrapping, as layers: call MPI themselves, start early, finish late,
+take variable arguments, run in threads."""
+import pytest
+
+from pmpi_support import pmpi_program, pmpi_tool, succeed
+from support import LIBQMPI
+
+
+def notes_of(result, *names):
+    return [line for line in result.trace if line.startswith(tuple(f"{name} " for name in names))]
+
+
+def between(calls, first, last):
+    begin = calls.index(first) + 1
+    return calls[begin:calls.index(last, begin)]
+
+
+# ---- Tools that call MPI themselves --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["self_call", "self_table", "self_default", "self_handle"])
+def test_a_tools_own_mpi_call_means_itself_or_the_next_layer(name):
+    steps = ["init", "barrier", "finalize"]
+    for stack in ((name,), ("alpha", name), ("alpha", name, "beta"), ("now", name, "lazy"),
+                  (name, "alpha", name)):
+        result = succeed("calls", *steps, tools=":".join(stack))
+        expected = []
+        def add(function, start):
+            for tool_id, layer in enumerate(stack[start:], start + 1):
+                if layer in ("alpha", "beta"):
+                    expected.append(f"{layer} {tool_id} {function}")
+                elif layer in ("now", "lazy"):
+                    expected.append(f"{layer} {function}")
+                elif function in ("MPI_Barrier", "MPI_Comm_rank"):
+                    expected.append(f"{layer} {function}")
+                    if function == "MPI_Barrier":
+                        add("MPI_Comm_rank", tool_id - 1)
+                        add("MPI_Comm_size", tool_id)
+                        expected.append(f"{layer} is rank 0 of 1")
+        add("MPI_Barrier", 0)
+        calls = between(result.calls, "app barrier", "app finalize")
+        counted = [" ".join(line.split()[:2]) if line.startswith(("now ", "lazy ")) else line
+                   for line in calls]
+        assert counted == expected, stack
+
+
+def test_the_tool_information_interface_from_a_tool():
+    for stack in (("information",), ("alpha", "information", "beta"), ("information", "alpha"),
+                  ("information", "now", "information")):
+        result = succeed("calls", "init", "finalize", tools=":".join(stack))
+        assert result.calls.count("information finds control variables: yes") == \
+            stack.count("information")
+        for tool_id, layer in enumerate(stack, 1):
+            if layer in ("alpha", "beta"):
+                below = tool_id > stack.index("information") + 1
+                for function, count in (("init_thread", 1), ("cvar_get_num", 2), ("finalize", 1)):
+                    note = f"{layer} {tool_id} MPI_T_{function}"
+                    assert result.calls.count(note) == count * below
+
+
+def test_the_programs_own_calls_of_the_tool_information_interface_reach_a_pmpi_layer():
+    result = succeed("calls", "init", "t_init_thread", "t_finalize", "finalize",
+                     tools="alpha:information:beta")
+    assert between(result.calls, "app t_init_thread", "app t_finalize") == [
+        "alpha 1 MPI_T_init_thread", "information MPI_T_init_thread", "beta 3 MPI_T_init_thread"]
+
+
+# ---- Early and late ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preload", [[], ["early"], ["early_wraps"]], ids=["no", "plain", "wraps"])
+@pytest.mark.parametrize("name", ["early", "early_wraps"])
+def test_mpi_calls_of_a_constructor_reach_the_layers_below_only(name, preload):
+    """Also where the tool is preloaded, and its constructor runs before there is a stack."""
+    if preload not in ([], [name]):
+        pytest.skip("the other tool")
+    itself = [f"{name} MPI_Initialized"] * (name == "early_wraps")
+    libraries = [LIBQMPI, *[pmpi_tool(each) for each in preload]]
+    for stack in ((name,), ("alpha", name), ("alpha", name, "beta"), ("now", name, "now")):
+        result = succeed("calls", "init", "comm_rank", "finalize", tools=":".join(stack),
+                         preload=libraries)
+        beta = "beta" in stack
+        below = ["beta 3 MPI_Initialized"] * beta
+        calls = [line for line in result.trace if not line.startswith(("load ", "init "))]
+        begin = calls.index(f"{name} constructor begins") + 1
+        end = calls.index(f"{name} constructor ends: 0 0 0")
+        assert [line for line in calls[begin:end] if not line.startswith("app ")] == [
+            *below, f"{name} by MPI", *itself, *below, *["beta 3 MPI_Finalized"] * beta], stack
+        assert result.trace.count(f"{name} constructor begins") == 1
+        assert result.calls.count(f"{name} MPI_Comm_rank") == 1
+
+
+@pytest.mark.parametrize("tools", ["threaded", "alpha:threaded:beta", "threaded:alpha:threaded"])
+def test_a_constructor_may_wait_for_a_thread_that_calls_mpi(tools):
+    result = succeed("calls", "init", "comm_rank", "finalize", tools=tools)
+    assert result.trace.count("threaded thread: 0 0") == tools.count("threaded")
+    assert result.calls.count("threaded MPI_Comm_rank") == tools.count("threaded")
+
+
+@pytest.mark.parametrize("stack", [
+    ("{}",), ("alpha", "{}"), ("{}", "alpha"), ("{}", "now", "{}"), ("now", "{}", "alpha", "{}")])
+@pytest.mark.parametrize("name", ["in_atexit", "in_destructor"])
+def test_a_tool_may_finish_after_main(name, stack):
+    stack = [layer.format(name) for layer in stack]
+    result = succeed("calls", "init", "comm_rank", "finalize", tools=":".join(stack))
+    assert result.calls.count(f"{name} at the end: 3 calls, finalized 1") == stack.count(name)
+    assert result.calls.index(f"{name} at the end: 3 calls, finalized 1") > \
+        result.calls.index("app finalize")
+    if stack[-1] == "alpha":
+        assert f"alpha {len(stack)} MPI_Finalized" in result.trace
+
+
+@pytest.mark.parametrize("stack", [
+    ("finalizes",), ("alpha", "finalizes"), ("finalizes", "alpha"), ("now", "finalizes", "table"),
+    ("alpha", "finalizes", "beta", "now")])
+def test_a_tool_may_finalize_mpi_in_atexit(stack):
+    """As IPM does: the layers below see MPI_Finalize then, those above as the program calls it."""
+    result = succeed("calls", "init", "comm_rank", "finalize", tools=":".join(stack))
+    notes = notes_of(result, "finalizes")
+    assert notes == ["finalizes MPI_Finalize", "finalizes at the end: 3 calls, finalized 0",
+                     "finalizes finalizes 0", "finalizes has finalized 1"]
+    at = result.trace.index("finalizes finalizes 0")
+    for tool_id, layer in enumerate(stack, 1):
+        if layer == "finalizes":
+            continue
+        finalize = [n for n, line in enumerate(result.trace)
+                    if line.startswith(f"{layer} ") and "MPI_Finalize" in line.split()]
+        assert len(finalize) == 1
+        assert (finalize[0] > at) == (tool_id > stack.index("finalizes") + 1)
+
+
+def test_a_tool_may_finalize_in_atexit_on_each_of_two_ranks():
+    result = succeed("calls", "init", "comm_rank", "finalize", tools="finalizes:alpha", ranks=2)
+    assert result.trace.count("finalizes has finalized 1") == 2
+
+
+# ---- Arguments -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stack", [
+    ("pcontrol",), ("native_pcontrol", "pcontrol"), ("pcontrol", "native_pcontrol"),
+    ("pcontrol", "pcontrol"), ("pcontrol", "native_pcontrol", "pcontrol", "native_pcontrol"),
+    ("native_pcontrol", "pcontrol", "native_pcontrol")])
+def test_pcontrol_keeps_its_words_and_doubles(stack):
+    result = succeed(pmpi_program("surroundings"), "init", "pcontrol", "finalize",
+                     tools=":".join(stack))
+    assert between(result.calls, "app pcontrol", "app finalize") == [
+        f"{layer} MPI_Pcontrol 5 phase 2.5 4200000000000000 -1.25" for layer in stack]
+
+
+# ---- Callers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stack", [
+    ("now", "caller"), ("caller", "now"), ("now", "lazy", "caller"),
+    ("now", "caller", "lazy", "caller"), ("alpha", "now", "caller", "now")])
+def test_a_native_layer_knows_the_caller_wherever_pmpi_layers_stand(stack):
+    result = succeed("callers", tools=":".join(stack))
+    for function, caller in (("MPI_Init_thread", "caller_of_init"),
+                             ("MPI_Comm_rank", "caller_of_rank"),
+                             ("MPI_Finalize", "caller_of_finalize")):
+        notes = [line for line in result.trace if f" {function} from" in line]
+        assert notes == [f"caller {tool_id} {function} from {caller}"
+                         for tool_id, layer in enumerate(stack, 1) if layer == "caller"]
+
+
+@pytest.mark.parametrize("stack", [("tally", "caller"), ("tally", "caller", "tally", "caller")])
+def test_four_threads_each_have_their_own_caller_below_pmpi_layers(stack):
+    result = succeed("callers", "threads", tools=":".join(stack))
+    for tool_id in [n for n, layer in enumerate(stack, 1) if layer == "caller"]:
+        assert f"caller {tool_id} right 20000 wrong 0" in result.trace
+
+
+# ---- Threads and sanitizers ----------------------------------------------------------------------
+
+COUNTED = "counted 1 40000 40000"
+
+
+@pytest.mark.parametrize("stack", [
+    ("tally",), ("tally", "counter"), ("counter", "tally"), ("tally", "tally", "counter", "tally"),
+    ("tally", "counter", "tally", "counter")])
+@pytest.mark.parametrize("now", [None, "1"], ids=["lazily", "at once"])
+def test_counts_of_four_threads_are_exact(stack, now):
+    result = succeed("threads", "count", 10000, tools=":".join(stack), env={"LD_BIND_NOW": now})
+    assert result.stdout == "done\n"
+    assert notes_of(result, "tally") == [f"tally {COUNTED}"] * stack.count("tally")
+    for tool_id in [n for n, layer in enumerate(stack, 1) if layer == "counter"]:
+        for function in ("MPI_Comm_rank", "MPI_Iprobe"):
+            assert f"counter {tool_id} {function} 40000" in result.trace
+
+
+def test_a_first_call_of_four_threads_at_once_starts_pmpi_layers_once():
+    for _ in range(20):
+        result = succeed("threads", "race", tools="tally:alpha:tally")
+        assert result.stdout == "done\n"
+        assert notes_of(result, "tally") == ["tally counted 1 0 0"] * 2
+        assert result.calls.count("alpha 2 MPI_Initialized") == 4

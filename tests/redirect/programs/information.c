@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Users of MPI_T without MPI_Init: libredirectwatcher.so from its constructor to its destructor,
+ * two threads of the program, and its main. They take turns, and the library stays a user all the
+ * time: MPICH 4.0.2 survives neither two first users at once nor a second first user.
+ */
+#include <mpi.h>
+
+#include <pthread.h>
+#include <stdio.h>
+
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+static void *use(void *data)
+{
+    int provided, count = 0;
+    pthread_mutex_lock(&turn);
+    MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
+    MPI_T_cvar_get_num(&count);
+    MPI_T_finalize();
+    pthread_mutex_unlock(&turn);
+    if (count == 0)
+        fprintf(stderr, "no control variables\n");
+    return data;
+}
+
+void watcher_link(void);
+
+int main(void)
+{
+    watcher_link();
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, use, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    use(NULL);
+    return 0;
+}

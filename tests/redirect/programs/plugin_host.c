@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program that knows no MPI (LINKED: has called it before). It loads a plugin that does, and
+ * calls it: plugin_host PLUGIN HOW ARGUMENT, where HOW is local, global or deep. As Fortran
+ * procedures are called without arguments, they take ARGUMENT from REDIRECT_FOLDER. A library that
+ * REDIRECT_FIRST names is loaded before the plugin.
+ */
+#define _GNU_SOURCE
+#ifdef LINKED
+#include <mpi.h>
+#endif
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int mode_of(const char *how)
+{
+    return !strcmp(how, "global") ? RTLD_GLOBAL : !strcmp(how, "deep") ? RTLD_DEEPBIND : RTLD_LOCAL;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4)
+        return 96;
+#ifdef LINKED
+    int flag;
+    MPI_Initialized(&flag);
+#else
+    if (dlsym(RTLD_DEFAULT, "PMPI_Get_library_version") && !getenv("LD_PRELOAD")) {
+        fprintf(stderr, "the program that shall have no MPI has one\n");
+        return 94;
+    }
+#endif
+    if (getenv("REDIRECT_FIRST") && !dlopen(getenv("REDIRECT_FIRST"), RTLD_NOW | RTLD_LOCAL)) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 93;
+    }
+    setenv("REDIRECT_FOLDER", argv[3], 1);
+    void *plugin = dlopen(argv[1], RTLD_NOW | mode_of(argv[2]));
+    int (*exchange)(int, char **) =
+        plugin ? (int (*)(int, char **))(uintptr_t)dlsym(plugin, "exchange") : NULL;
+    if (!exchange) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 95;
+    }
+    char *arguments[] = {argv[0], argv[3], NULL};
+    return exchange(2, arguments);
+}

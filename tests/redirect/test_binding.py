@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Fortran programs: who called, what the binding does for itself, and tools that have Fortran
+wrappers of their own."""
+import pytest
+
+from redirect_support import REDIRECT_TOOLS, counted, needs, reach, redirect_program
+from support import FORTRAN_LIBRARIES, LIBQMPI
+
+BINDINGS = ["mpif_h", "mpi", "f08"]
+every_binding = pytest.mark.parametrize("binding", BINDINGS)
+STACKS = {"1 layer": ("site", [1]), "3 layers": ("site:site:site", [1, 2, 3]),
+          "above and below a hosted layer": ("site:tally:site", [1, 3])}
+every_stack = pytest.mark.parametrize("tools, layers", STACKS.values(), ids=STACKS)
+
+SITES = {"Barrier": "site_of_barrier_", "Send": "site_of_send_", "Comm_set_name": "site_of_name_",
+         "Cart_create": "site_of_grid_", "Cart_sub": "site_of_grid_",
+         "Alltoallw": "site_of_alltoallw_", "Wtime": "site_of_time_",
+         "Init": "site_of_init_", "Finalize": "site_of_finalize_"}
+
+
+# ---- The caller ----------------------------------------------------------------------------------
+
+
+def sites(binding, tools, tmp_path, **more):
+    result = reach(f"sites_{binding}", tools=tools, ranks=1,
+                   env={"REDIRECT_TALLY": tmp_path / "tally"}, **more)
+    assert result.returncode == 0
+    assert result.messages == []
+    return [line for line in result.trace if line.startswith("site ")]
+
+
+@every_binding
+@every_stack
+def test_the_caller_is_the_fortran_procedure(binding, tools, layers, tmp_path):
+    notes = sites(binding, tools, tmp_path)
+    for function, procedure in SITES.items():
+        assert [note for note in notes if f" {function} from" in note] == [
+            f"site {tool_id} {function} from sites_{binding} {procedure}" for tool_id in layers]
+    assert len(notes) == len(SITES) * len(layers)
+
+
+@every_binding
+def test_the_caller_is_the_fortran_procedure_when_all_is_bound_at_once(binding, tmp_path):
+    notes = [f"site 1 {function} from sites_{binding} {procedure}"
+             for function, procedure in SITES.items()]
+    result = reach(f"sites_{binding}", tools="site", ranks=1, env={"LD_BIND_NOW": "1"})
+    assert sorted(line for line in result.trace if line.startswith("site ")) == sorted(notes)
+
+
+# ---- What the binding calls for its own needs ----------------------------------------------------
+
+
+def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):
+    """By mpi_f08 the binding makes a datatype of it, which is its own affair."""
+    result = reach("section", tools="count,output=calls.json", cwd=tmp_path)
+    assert result.stdout == "got 1 5 9 1 2 5 6\n"
+    assert counted(tmp_path / "calls.json") == {
+        "MPI_Init": (2, 1, 1), "MPI_Comm_rank": (2, 1, 1), "MPI_Send": (2, 0, 2),
+        "MPI_Recv": (2, 0, 2), "MPI_Finalize": (2, 1, 1)}
+
+
+# ---- Bindings that come and go -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tools", [None, "site", "site:tally:site"])
+def test_a_program_may_unload_the_binding_and_load_it_again(tools):
+    """Layers that ask for the caller make us look into it, also while it is closed."""
+    binding = FORTRAN_LIBRARIES["mpif_h"]
+    result = reach("reload", 3, ranks=1, tools=tools,
+                   env={"REDIRECT_BINDING": binding, "REDIRECT_TALLY": "/nowhere"})
+    assert result.returncode == 0
+    assert len(result.stdout.splitlines()) == 3
+    assert len(result.trace) == 3 * (tools or "").count("site")
+
+
+# ---- Tools with Fortran wrappers -----------------------------------------------------------------
+
+WRAPPERS = REDIRECT_TOOLS / "libwrappers.so"
+PLACES = {"not preloaded": (LIBQMPI,), "preloaded behind": (LIBQMPI, WRAPPERS)}
+every_place = pytest.mark.parametrize("preload", PLACES.values(), ids=PLACES)
+
+
+def barriers(binding, tools, preload, tmp_path):
+    result = reach(f"sites_{binding}", tools=tools, ranks=1, preload=preload, cwd=tmp_path)
+    assert result.returncode == 0
+    assert result.messages == []
+    return [line for line in result.trace if "arrier" in line]
+
+
+@every_binding
+@every_place
+def test_a_tool_with_fortran_wrappers_keeps_its_place_below_others(binding, preload, tmp_path):
+    notes = barriers(binding, "count,output=calls.json:libwrappers.so", preload, tmp_path)
+    calls = counted(tmp_path / "calls.json")
+    assert calls["MPI_Barrier"] == (1, 1, 1)
+    assert {f"MPI_{name}" for name in SITES} <= set(calls)
+    assert len(notes) == 1, "once, by one of its wrappers"
+
+
+@every_binding
+@every_place
+def test_a_native_layer_above_fortran_wrappers_knows_the_caller(binding, preload, tmp_path):
+    notes = barriers(binding, "site:libwrappers.so", preload, tmp_path)
+    assert notes[0] == f"site 1 Barrier from sites_{binding} site_of_barrier_"
+    assert len(notes) == 2
+
+
+@every_binding
+@every_place
+def test_fortran_wrappers_on_top_are_called_by_the_program(binding, preload, tmp_path):
+    """mpi_f08 has procedures of other names, which this tool does not wrap."""
+    notes = barriers(binding, "libwrappers.so:count,output=calls.json", preload, tmp_path)
+    assert notes == [f"wrappers MPI_Barrier from {FORTRAN_LIBRARIES['mpif_h']}" if binding == "f08"
+                     else f"wrappers mpi_barrier_ from sites_{binding}"]
+    assert counted(tmp_path / "calls.json")["MPI_Barrier"] == (1, 1, 1)
+
+
+@every_binding
+@every_place
+def test_fortran_wrappers_between_layers_run_once_and_pass_on(binding, preload, tmp_path):
+    notes = barriers(binding, "count,output=%t.json:libwrappers.so:count,output=%t.json", preload,
+                     tmp_path)
+    assert len(notes) == 1
+    for name in ("1.json", "3.json"):
+        assert counted(tmp_path / name)["MPI_Barrier"] == (1, 1, 1)
+        assert {f"MPI_{name}" for name in SITES} <= set(counted(tmp_path / name))

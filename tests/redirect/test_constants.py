@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""Fortran's constants of which the address counts, under a tool that has wrappers for Fortran: these
+know the addresses once the tool's own wrapper for initialisation in Fortran was called."""
+import pytest
+
+from redirect_support import REDIRECT_PROGRAMS, REDIRECT_TOOLS, counted, reach, redirect_program
+from support import LIBQMPI, OPEN_MPI
+
+TOOL = REDIRECT_TOOLS / "libconstants.so"
+OTHER = REDIRECT_PROGRAMS / "libredirectreplaced.so"
+if not TOOL.exists():
+    pytest.skip("no Fortran compiler", allow_module_level=True)
+
+PLACES = {"not preloaded": (LIBQMPI,), "preloaded behind": (LIBQMPI, TOOL),
+          "preloaded in front": (TOOL, LIBQMPI)}
+every_place = pytest.mark.parametrize("preload", PLACES.values(), ids=PLACES)
+every_place_below = pytest.mark.parametrize("preload", list(PLACES.values())[:2],
+                                            ids=list(PLACES)[:2])
+every_binding = pytest.mark.parametrize("binding", ["mpif_h", "mpi", "f08"])
+every_old_binding = pytest.mark.parametrize("binding", ["mpif_h", "mpi"])
+every_beginning = pytest.mark.parametrize("beginning", ["init", "thread", "initialized init",
+                                                        "initialized thread"])
+
+RESULTS = ["in place 3.0", "received 42 43"]
+NUMBERS = [("Allreduce", "IN_PLACE"), ("Recv", "STATUS_IGNORE"), ("Send", "BOTTOM"),
+           ("Waitall", "STATUSES_IGNORE"),
+           ("Dist_graph_create_adjacent", "UNWEIGHTED UNWEIGHTED"),
+           ("Dist_graph_create_adjacent", "WEIGHTS_EMPTY WEIGHTS_EMPTY")]
+STEPS = {"init": [("Init",)], "thread": [("Init_thread",)], "initialized": [("Initialized",)],
+         "init_in_c": [("Init",)], "numbers": NUMBERS,
+         "spawn": [("Comm_spawn", "ARGV_NULL"), ("Comm_spawn", "ERRCODES_IGNORE"),
+                   ("Comm_spawn_multiple", "ARGVS_NULL"),
+                   ("Comm_spawn_multiple", "ERRCODES_IGNORE")]}
+
+
+def in_fortran(steps):
+    """What the tool notes of these steps where its wrappers for Fortran are called."""
+    return [" ".join(("constants", f"mpi_{name.lower()}_", *constants))
+            for step in steps.split() for name, *constants in STEPS[step]]
+
+
+def in_c(steps):
+    """And where those for C are. Open MPI's binding has statuses of its own for MPI_Waitall."""
+    return [" ".join(("constants", f"MPI_{name}", *constants)).replace(
+                "STATUSES_IGNORE", "none" if OPEN_MPI else "STATUSES_IGNORE")
+            for step in steps.split() for name, *constants in STEPS[step]]
+
+
+def run(binding, steps, tools, preload, tmp_path):
+    """The notes of the tools; the results must be right."""
+    result = reach(f"constants_{binding}", *steps.split(), "finalize", ranks=1, tools=tools,
+                   preload=preload, cwd=tmp_path)
+    assert result.returncode == 0
+    assert result.messages == []
+    printed = result.stdout.splitlines()
+    assert [line for line in printed if not line.startswith("initialized")] == (
+        RESULTS * steps.split().count("numbers"))
+    return result.calls
+
+
+# ---- Where the tool stands -----------------------------------------------------------------------
+
+
+@every_old_binding
+def test_the_tool_is_one_that_works_without_us(binding, tmp_path):
+    notes = run(binding, "initialized init numbers", None, (TOOL,), tmp_path)
+    assert notes == in_fortran("initialized init numbers")
+
+
+@every_place
+@every_beginning
+@every_old_binding
+def test_on_top_its_wrappers_are_called_from_initialisation_on(binding, beginning, preload,
+                                                               tmp_path):
+    """A call before that comes through the C wrappers."""
+    notes = run(binding, f"{beginning} numbers", "libconstants.so:count,output=calls.json", preload,
+                tmp_path)
+    *before, init = beginning.split()
+    assert notes == in_c(" ".join(before)) + in_fortran(f"{init} numbers")
+    calls = counted(tmp_path / "calls.json")
+    for step in beginning.split():
+        assert calls[f"MPI_{STEPS[step][0][0]}"] == (1, 1, 1)
+
+
+@every_place
+@pytest.mark.parametrize("beginning", ["init", "initialized thread"])
+def test_mpi_f08_has_other_procedures(beginning, preload, tmp_path):
+    notes = run("f08", f"{beginning} numbers", "libconstants.so", preload, tmp_path)
+    assert notes == in_c(f"{beginning} numbers")
+
+
+@every_place_below
+@every_binding
+@pytest.mark.parametrize("tools", ["count,output=%t.json:libconstants.so",
+                                   "count,output=%t.json:libconstants.so:count,output=%t.json",
+                                   "libwrappers.so:count,output=%t.json:libconstants.so"])
+def test_below_others_only_its_c_wrappers_are_called(tools, binding, preload, tmp_path):
+    notes = run(binding, "initialized init numbers", tools, preload, tmp_path)
+    assert notes == in_c("initialized init numbers")
+    for path in tmp_path.glob("*.json"):
+        calls = counted(path)
+        for name in ("Init", "Initialized", "Allreduce", "Waitall", "Finalize"):
+            assert calls[f"MPI_{name}"] == (1, 1, 1)
+
+
+@every_place_below
+@every_old_binding
+def test_of_two_layers_of_it_the_lower_is_called_in_c(binding, preload, tmp_path):
+    """Each has its own copy of what it learnt, and both learn the program's addresses."""
+    notes = run(binding, "init numbers", "libconstants.so:libconstants.so", preload, tmp_path)
+    assert [note for note in notes if " mpi_" in note] == in_fortran("init numbers")
+    lower = [note for note in notes if " MPI_" in note]
+    assert [note.split()[1] for note in lower] == [
+        note.split()[1] for note in in_c("init numbers")]
+    assert "none" not in " ".join(lower)
+
+
+@pytest.mark.parametrize("preload, tools, names", [
+    (PLACES["preloaded behind"], None, in_fortran), (PLACES["preloaded in front"], None, in_fortran),
+    (PLACES["preloaded in front"], "count,output=/dev/null", in_fortran),
+    (PLACES["preloaded behind"], "count,output=/dev/null", in_c)])
+def test_preloaded_and_not_listed_it_stands_where_the_loader_finds_it(preload, tools, names,
+                                                                      tmp_path):
+    assert run("mpif_h", "init numbers", tools, preload, tmp_path) == names("init numbers")
+
+
+# ---- Its wrapper for initialisation is not called ------------------------------------------------
+
+
+@every_place
+@every_old_binding
+def test_where_c_initialises_mpi_its_c_wrappers_are_called(binding, preload, tmp_path):
+    notes = run(binding, "init_in_c numbers", "libconstants.so", preload, tmp_path)
+    assert notes == in_c("init_in_c numbers")
+
+
+@every_old_binding
+def test_where_it_has_none_of_that_name_its_c_wrappers_are_called(binding, tmp_path):
+    tool = "libconstants_of_init.so"
+    assert run(binding, "thread numbers", tool, (LIBQMPI,), tmp_path) == in_c("thread numbers")
+    assert run(binding, "init numbers", tool, (LIBQMPI,), tmp_path) == in_fortran("init numbers")
+
+
+# ---- Layers that are switched off and on ---------------------------------------------------------
+
+
+@every_place_below
+@pytest.mark.parametrize("tools, steps, expected", [
+    # The tool, after it was initialised: its wrappers again, as before.
+    ("libconstants.so:count,output=/dev/null", "init numbers off numbers on numbers",
+     in_fortran("init numbers numbers")),
+    # MPI is initialised while it is off.
+    ("libconstants.so:count,output=/dev/null", "initialized off init numbers on numbers",
+     in_c("initialized numbers")),
+    # It comes to stand on top before that, and after.
+    ("empty:libconstants.so", "initialized off init numbers on numbers",
+     in_c("initialized") + in_fortran("init numbers") + in_c("numbers")),
+    ("empty:libconstants.so", "init numbers off numbers on numbers",
+     in_c("init numbers numbers numbers")),
+    ("libwrappers.so:libconstants.so", "init numbers off numbers on numbers",
+     in_c("init numbers numbers numbers")),
+])
+@every_old_binding
+def test_a_switch_leads_into_its_wrappers_only_if_it_was_initialised(binding, tools, steps,
+                                                                     expected, preload, tmp_path):
+    assert run(binding, steps, tools, preload, tmp_path) == expected
+
+
+# ---- Wrappers for Fortran that are no tool's -----------------------------------------------------
+
+
+@pytest.mark.parametrize("tools, preload", [
+    ("libconstants.so", (LIBQMPI, OTHER)), ("libconstants.so", (OTHER, LIBQMPI, TOOL)),
+    ("count,output=/dev/null:libconstants.so", (OTHER, LIBQMPI, TOOL))])
+@every_old_binding
+def test_a_library_that_replaces_procedures_of_fortran_alone_keeps_them(binding, tools, preload,
+                                                                        tmp_path):
+    notes = run(binding, "init numbers", tools, preload, tmp_path)
+    assert [note for note in notes if "replaced" in note] == ["replaced mpi_allreduce_"]
+    assert [note for note in notes if "llreduce" in note][1:] == ["constants MPI_Allreduce IN_PLACE"]
+
+
+# ---- Spawning ------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not OPEN_MPI, reason="this MPI spawns no processes")
+@pytest.mark.parametrize("tools, binding, names", [
+    ("libconstants.so", "mpif_h", in_fortran), ("libconstants.so", "mpi", in_fortran),
+    ("libconstants.so", "f08", in_c), ("count,output=/dev/null:libconstants.so", "mpif_h", in_c)])
+def test_constants_of_spawning(tools, binding, names):
+    """Two ranks spawn one process each time."""
+    result = reach(f"constants_{binding}", "init", "spawn", "finalize", tools=tools)
+    assert result.returncode == 0
+    assert result.stdout.splitlines() == 2 * 2 * ["spawned 1"]
+    assert result.calls == 2 * names("init spawn")

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""dlsym leads a program's look-ups of MPI functions to the stack, and means for everybody else what
+it always does."""
+import json
+import re
+
+import pytest
+
+from redirect_support import REDIRECT_PROGRAMS, mpi_soname, reach
+from support import ASAN, LIBQMPI
+
+HANDLES = ["default", "next", "self", "mpi"]
+OWN = REDIRECT_PROGRAMS / "libredirectown.so"
+MALLOC = REDIRECT_PROGRAMS / "libredirectmalloc.so"
+
+
+def lookups(*steps, tools=None, preload=(LIBQMPI,), env=None, **more):
+    result = reach("lookups", *steps, ranks=1, tools=tools, preload=preload,
+                   env={"REDIRECT_OWN": OWN, **(env or {})}, **more)
+    assert result.returncode == 0
+    assert result.messages == []
+    return result.stdout.splitlines()
+
+
+# ---- MPI's functions -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("handle", HANDLES + ["middle"])
+def test_what_dlsym_gives_for_an_mpi_function_passes_through_the_stack(handle, tmp_path):
+    lines = lookups("init", f"call={handle}", "finalize", tools="count,output=calls.json",
+                    cwd=tmp_path)
+    assert lines == [f"call {handle}: 0, 0"]
+    functions = json.loads((tmp_path / "calls.json").read_text())["functions"]
+    seen = functions.get("MPI_Comm_rank", {}).get("calls", 0)
+    # `middle` stands behind libqmpi: what comes next after it is the MPI library, and no more.
+    assert seen == (0 if handle == "middle" else 1)
+
+
+@pytest.mark.parametrize("handle", ["default", "self", "mpi"])
+def test_before_the_first_mpi_call_it_does_too(handle):
+    for tools in (None, "empty"):
+        assert lookups(f"where={handle}=MPI_Send", tools=tools) == [
+            f"{handle} MPI_Send: {LIBQMPI.name}"]
+
+
+@pytest.mark.parametrize("name", ["PMPI_Send", "PMPI_Wtime", "PMPI_T_init_thread"])
+def test_pmpi_asked_of_the_mpi_library_is_the_librarys(name):
+    for steps in ((), ("init",)):
+        assert lookups(*steps, f"where=mpi={name}", *(["finalize"] if steps else []),
+                       tools="empty") == [f"mpi {name}: {mpi_soname()}"]
+
+
+def test_the_handle_of_another_library_gives_its_own_function():
+    assert lookups("where=own=MPI_Comm_rank", "call=own", tools="count") == [
+        "own MPI_Comm_rank: libredirectown.so", "call own: 0, 4711"]
+
+
+@pytest.mark.parametrize("handle", HANDLES + ["own", "middle"])
+@pytest.mark.parametrize("name", ["MPI_None", "MPI_", "MPI", "PMPI_None", "MPI_Send_", "none"])
+def test_a_missing_name_is_null_with_an_error_told_once(handle, name):
+    assert lookups(f"error={handle}={name}", tools="empty") == [
+        f"{handle} {name}: NULL, error, once"]
+
+
+@pytest.mark.parametrize("handle", HANDLES)
+@pytest.mark.parametrize("name", ["MPI_Send", "PMPI_Send", "malloc"])
+def test_a_name_that_is_found_leaves_no_error(handle, name):
+    assert lookups(f"error={handle}={name}") == [f"{handle} {name}: found, no error, once"]
+
+
+def test_a_name_that_only_libqmpi_has_is_missing_in_the_mpi_library():
+    """MPI_Status_c2f08 and its like are declared, but MPICH has no such function."""
+    plain = lookups("error=mpi=MPI_Status_c2f08", preload=())
+    assert lookups("error=mpi=MPI_Status_c2f08", tools="empty") == plain
+
+
+@pytest.mark.parametrize("tools", [None, "alpha,functions=Get_version", "tally:count,output=%p"])
+def test_a_program_may_unload_the_mpi_library_and_load_it_again(tools, tmp_path):
+    result = reach("reload", 3, ranks=1, tools=tools, cwd=tmp_path)
+    assert result.returncode == 0
+    assert len(set(result.stdout.splitlines())) == 1 and len(result.stdout.splitlines()) == 3
+    if tools and "alpha" in tools:
+        assert result.calls == ["alpha 1 MPI_Get_version"] * 3
+
+
+# ---- Everybody else ------------------------------------------------------------------------------
+
+NAMES = ["malloc", "dlclose", "printf", "PMPI_Comm_rank", "middle_next", "stdout"]
+
+
+@pytest.mark.parametrize("handle", ["next", "self", "default", "middle", "mpi", "own"])
+def test_names_lie_where_they_do_without_us(handle):
+    """PMPI by the loader's order is ours where we stand before the MPI library: it is the base."""
+    steps = [f"where={handle}={name}" for name in NAMES]
+    plain = lookups(*steps, preload=())
+    with_us = [line.replace(LIBQMPI.name, mpi_soname()) for line in lookups(*steps, tools="empty")]
+    if ASAN:  # preloaded, it goes by another name
+        plain, with_us = ([re.sub(r"libasan\.so.*", "libasan.so", line) for line in lines]
+                          for lines in (plain, with_us))
+    assert with_us == plain
+
+
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer has a malloc of its own")
+@pytest.mark.parametrize("env", [{}, {"LD_BIND_NOW": "1"}], ids=["lazy", "bound at once"])
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_a_malloc_wrapper_finds_the_next_malloc(place, env):
+    preload = (MALLOC, LIBQMPI) if place == "before" else (LIBQMPI, MALLOC)
+    result = reach("exchange_c", "/nowhere", tools="count:tally:count", ranks=1, preload=preload,
+                   env={"REDIRECT_TALLY": "/nowhere", **env})
+    assert [line for line in result.trace if line.startswith("malloc")] == [
+        "malloc called, next in libc.so.6"]
+
+
+def test_a_program_without_mpi_looks_up_as_ever():
+    lines = [line for preload in ((), (LIBQMPI,))
+             for line in [reach("plugin_host", OWN, "local", "x", ranks=1, preload=preload)]]
+    for result in lines:
+        assert result.returncode == 95
+        assert "undefined symbol: exchange" in result.stderr
+    assert lines[0].stderr == lines[1].stderr

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""One exchange, written in every language and bound to MPI in every way: the same calls are seen,
+once each, by native layers and by a hosted one between them."""
+import sys
+
+import pytest
+
+from redirect_support import (EXCHANGE, GOT, counted, in_each_rank, needs, outside_asan, reach,
+                           redirect_program, tallied)
+from support import ASAN, FORTRAN_LIBRARIES, LIBQMPI, MPI_LIBRARY, OPEN_MPI
+
+# A tool brings libqmpi.so along into a program that holds libqmpi.a, where it does nothing.
+TWO_COPIES = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:detect_odr_violation=0"}
+
+# NAME: (program, arguments before the folder, environment, libraries to preload)
+PRELOADED = (LIBQMPI,)
+WAYS = {
+    "C": ("exchange_c", (), {}, PRELOADED),
+    "C, bound at once": ("exchange_c", (), {"LD_BIND_NOW": "1"}, PRELOADED),
+    "C++": ("exchange_cpp", (), {}, PRELOADED),
+    "mpif.h": ("exchange_mpif_h", (), {}, PRELOADED),
+    "use mpi": ("exchange_mpi", (), {}, PRELOADED),
+    "use mpi_f08": ("exchange_f08", (), {}, PRELOADED),
+    "use mpi_f08, bound at once": ("exchange_f08", (), {"LD_BIND_NOW": "1"}, PRELOADED),
+    "dlsym, local handle": ("exchange_by_name", (), {"REDIRECT_WAY": "local"}, PRELOADED),
+    "dlsym, global handle": ("exchange_by_name", (), {"REDIRECT_WAY": "global"}, PRELOADED),
+    "dlsym, RTLD_DEFAULT": ("exchange_by_name", (), {"REDIRECT_WAY": "default"}, PRELOADED),
+    "plugin in C": ("plugin_host", ("plugin_c", "local"), {}, PRELOADED),
+    "plugin in C, global": ("plugin_host", ("plugin_c", "global"), {}, PRELOADED),
+    "plugin by mpif.h": ("plugin_host", ("plugin_mpif_h", "local"), {}, PRELOADED),
+    "plugin by mpi_f08": ("plugin_host", ("plugin_f08", "local"), {}, PRELOADED),
+    "linked, libqmpi first": ("linked_qmpi_first", (), {}, ()),
+    "linked, MPI first": ("linked_mpi_first", (), {}, ()),
+    "linked, MPI first, bound at once": ("linked_mpi_first", (), {"LD_BIND_NOW": "1"}, ()),
+    "linked and preloaded": ("linked_mpi_first", (), {}, PRELOADED),
+    "mpi_f08, linked, libqmpi first": ("linked_f08_qmpi_first", (), {}, ()),
+    "mpi_f08, linked, MPI first": ("linked_f08_mpi_first", (), {}, ()),
+    "static": ("exchange_static", (), TWO_COPIES, ()),
+}
+
+every_way = pytest.mark.parametrize("way", WAYS)
+
+
+def exchange(way, folder, tools, **more):
+    name, arguments, env, preload = way if isinstance(way, tuple) else WAYS[way]
+    arguments = [redirect_program(f"{argument}.so") if argument.startswith("plugin") else argument
+                 for argument in arguments]
+    if ASAN and "mpi_first" in name and not preload:
+        pytest.skip("tools are loaded by RTLD_DEEPBIND there, which the sanitizer refuses")
+    files = folder / "files"
+    files.mkdir()
+    result = reach(name, *arguments, files, tools=tools, preload=preload, cwd=folder,
+                   env={"REDIRECT_TALLY": folder / "tally", **env}, **more)
+    assert result.returncode == 0
+    assert sorted(result.stdout.splitlines()) == GOT
+    assert result.messages == []
+    assert [len((files / f"file.{rank}").read_bytes()) for rank in (0, 1)] == [12, 12]
+    return result
+
+
+def exchanged(way):
+    """Open MPI's C++ bindings ask for more, in code that is the program's."""
+    more = {"MPI_Cartdim_get": 2, "MPI_Comm_test_inter": 1, "MPI_Initialized": 5,
+            "MPI_Topo_test": 2}
+    return {**EXCHANGE, **(more if OPEN_MPI and way == "C++" else {})}
+
+
+@every_way
+def test_each_call_is_counted_once(way, tmp_path):
+    exchange(way, tmp_path, "count,output=calls.json")
+    assert counted(tmp_path / "calls.json") == in_each_rank(exchanged(way))
+
+
+@every_way
+def test_a_pmpi_tool_between_native_layers_sees_the_same_calls(way, tmp_path):
+    exchange(way, tmp_path, "count,output=%t.json:tally:count,output=%t.json")
+    assert counted(tmp_path / "1.json") == in_each_rank(exchanged(way))
+    assert counted(tmp_path / "3.json") == in_each_rank(exchanged(way))
+    tally = tallied(tmp_path)
+    assert len(tally) > 10
+    assert tally == {name: 2 * exchanged(way)[name] for name in tally}
+
+
+@every_way
+def test_two_pmpi_layers_alone_see_the_same_calls(way, tmp_path):
+    exchange(way, tmp_path, "tally:tally")
+    tally = tallied(tmp_path)
+    assert len(tally) > 10
+    assert tally == {name: 2 * 2 * exchanged(way)[name] for name in tally}
+
+
+@every_way
+def test_without_tools_the_program_is_undisturbed(way, tmp_path):
+    exchange(way, tmp_path, None)
+
+
+@pytest.mark.parametrize("env", [{}, {"LD_BIND_NOW": "1"}], ids=["lazily", "at once"])
+@pytest.mark.parametrize("how", ["local", "global", "deep"])
+@pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
+def test_a_plugin_that_is_opened_after_the_first_call_is_seen_too(order, how, env, tmp_path):
+    """The loader binds it when nobody looks: to the MPI library, where that comes before us."""
+    if how == "deep" and (order == "qmpi_first" or ASAN):
+        pytest.skip("a known limit, or refused by the sanitizer")
+    exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path,
+             "count,output=%t.json:tally:count,output=%t.json")
+    calls = {**EXCHANGE, "MPI_Initialized": 1}
+    assert counted(tmp_path / "1.json") == in_each_rank(calls)
+    assert counted(tmp_path / "3.json") == in_each_rank(calls)
+    tally = tallied(tmp_path)
+    assert tally == {name: 2 * calls[name] for name in tally}
+
+
+@pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
+def test_a_plugin_is_seen_where_another_one_has_brought_libqmpi(order, tmp_path):
+    if ASAN and order == "mpi_first":
+        pytest.skip("tools are loaded by RTLD_DEEPBIND there, which the sanitizer refuses")
+    exchange(("plugin_host", ("plugin_c", "local"),
+              {"REDIRECT_FIRST": redirect_program(f"brings_{order}.so")}, ()), tmp_path,
+             "count,output=calls.json:tally")
+    assert counted(tmp_path / "calls.json") == in_each_rank(EXCHANGE)
+
+
+@pytest.mark.parametrize("way", ["C", "linked, libqmpi first", "static"])
+def test_the_caller_below_a_pmpi_layer_is_the_program(way, tmp_path):
+    result = exchange(way, tmp_path, "libwrappers.so:site")
+    notes = [line for line in result.trace if line.startswith("site 2 Barrier")]
+    assert len(notes) == 2 * EXCHANGE["MPI_Barrier"]
+    assert all(f" from {WAYS[way][0]} " in note for note in notes)
+
+
+def test_the_programs_reach_mpi_in_the_way_that_they_stand_for():
+    """Else all of the above would show little."""
+    assert not any("mpi" in name for name in needs(redirect_program("exchange_by_name")))
+    assert not any("mpi" in name for name in needs(redirect_program("plugin_host")))
+    assert any(MPI_LIBRARY in name for name in needs(redirect_program("plugin_c.so")))
+    for program, first, second in (("linked_qmpi_first", LIBQMPI.name, MPI_LIBRARY),
+                                   ("linked_mpi_first", MPI_LIBRARY, LIBQMPI.name),
+                                   ("linked_f08_qmpi_first", LIBQMPI.name, FORTRAN_LIBRARIES["f08"].removesuffix(".40").removesuffix(".12")),
+                                   ("linked_f08_mpi_first", MPI_LIBRARY, LIBQMPI.name)):
+        names = [name.partition(".so")[0] + ".so" for name in needs(redirect_program(program))]
+        assert names.index(first) < names.index(second), program
+
+
+def test_the_static_program_needs_neither_library():
+    names = needs(redirect_program("exchange_static"))
+    assert not any("libmpi" in name or "libqmpi" in name for name in names)
+
+
+# Bound when it was linked: these conversions of the binding cannot be told from the program's.
+CONVERSIONS = {"MPI_File_f2c", "MPI_File_c2f"}
+
+
+def test_a_static_program_by_mpif_h_is_seen_but_for_conversions_of_files(tmp_path):
+    exchange(("exchange_static_mpif_h", (), TWO_COPIES, ()), tmp_path,
+             "count,output=%t.json:tally:count,output=%t.json")
+    for name in ("1.json", "3.json"):
+        calls = {function: numbers for function, numbers in counted(tmp_path / name).items()
+                 if function not in CONVERSIONS}
+        assert calls == in_each_rank(EXCHANGE)
+
+
+PYTHON = """
+import ctypes, os, sys
+mpi = ctypes.CDLL(os.environ["REDIRECT_MPI"])
+rank = ctypes.c_int(-1)
+world = (ctypes.byref(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_world"))
+         if hasattr(mpi, "ompi_mpi_comm_world") else 0x44000000)
+assert mpi.MPI_Init(None, None) == 0
+assert mpi.MPI_Comm_rank(world, ctypes.byref(rank)) == 0
+assert mpi["MPI_Barrier"](world) == 0
+assert mpi.PMPI_Barrier(world) == 0
+assert mpi.MPI_Finalize() == 0
+sys.stdout.write(f"rank {rank.value}\\n")
+"""
+
+
+@outside_asan("the interpreter is not the sanitizers' business")
+def test_python_that_finds_mpi_by_ctypes_is_seen(tmp_path):
+    result = reach(sys.executable, "-c", PYTHON, tools="count,output=calls.json", cwd=tmp_path)
+    assert result.returncode == 0
+    assert sorted(result.stdout.splitlines()) == ["rank 0", "rank 1"]
+    assert counted(tmp_path / "calls.json") == in_each_rank(
+        {name: 1 for name in ("MPI_Init", "MPI_Comm_rank", "MPI_Barrier", "MPI_Finalize")})

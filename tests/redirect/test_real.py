@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Real programs, as Debian packages them: their results do not change, and their calls are seen."""
+import re
+
+import pytest
+
+from redirect_support import counted, installed, reach, tallied
+from support import MPI_NAME, OPEN_MPI
+
+STACKS = {"native": "count,output=%t.json",
+          "native, hosted, native": "count,output=%t.json:tally:count,output=%t.json"}
+every_stack = pytest.mark.parametrize("tools", STACKS.values(), ids=STACKS)
+
+LU = """'ScaLAPACK, LU factorization input file'
+'MPI Machine'
+'LU.out'             output file name (if any)
+6                    device out
+2                    number of problems sizes
+5 13                 values of M
+5 13                 values of N
+1                    number of NB's
+4                    values of NB
+1                    number of NRHS's
+3                    values of NRHS
+1                    Number of NBRHS's
+3                    values of NBRHS
+1                    number of process grids (ordered pairs of P & Q)
+2                    values of P
+1                    values of Q
+1.0                  threshold
+T                    (T or F) Test Cond. Est. and Iter. Ref. Routines
+"""
+
+
+def without_times(text):
+    """The report's lines; in those of results the times and the speeds are left out."""
+    lines = []
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] in (["WALL"], ["CPU"]):
+            # TIME M N NB NRHS NBRHS P Q, LU and solve time, MFLOPS, then the verdict.
+            line = " ".join([word for word in words if not re.fullmatch(r"\d*\.\d+", word)])
+        lines.append(line)
+    return lines
+
+
+@every_stack
+def test_scalapacks_lu_factorization_has_the_same_results(tools, tmp_path):
+    program = installed(f"/usr/lib/*/scalapack/{MPI_NAME}-tests/xdlu")
+    (tmp_path / "LU.dat").write_text(LU)
+    run = {"cwd": tmp_path, "timeout": 120, "env": {"REDIRECT_TALLY": tmp_path / "tally"}}
+    plain = reach(program, preload=(), **run)
+    stacked = reach(program, tools=tools, **run)
+    assert plain.returncode == stacked.returncode == 0
+    assert "tests completed and passed residual checks" in plain.stdout
+    assert without_times(stacked.stdout) == without_times(plain.stdout)
+    assert stacked.messages == []
+    upper = counted(tmp_path / "1.json")
+    assert upper["MPI_Comm_rank"][1] > 0 and upper["MPI_Type_commit"][1] > 0
+    if "tally" in tools:
+        assert counted(tmp_path / "3.json") == upper
+        tally = tallied(tmp_path)
+        assert sum(tally.values()) > 100
+        assert tally == {name: upper.get(name, (0,))[0] for name in tally}
+
+
+@every_stack
+def test_netpipe_finishes_and_its_messages_are_seen(tools, tmp_path):
+    program = installed("NPopenmpi" if OPEN_MPI else "NPmpich2")
+    result = reach(program, "-u", "64", "-n", "10", "-o", tmp_path / "np.out", tools=tools,
+                   cwd=tmp_path, timeout=120, env={"REDIRECT_TALLY": tmp_path / "tally"})
+    assert result.returncode == 0
+    sizes = [int(line.split()[0]) for line in (tmp_path / "np.out").read_text().splitlines()]
+    assert sizes[0] == 1 and 64 in sizes
+    upper = counted(tmp_path / "1.json")
+    assert upper["MPI_Send"][0] >= 10 * len(sizes)
+    assert upper["MPI_Send"][0] == upper["MPI_Recv"][0]
+    if "tally" in tools:
+        assert counted(tmp_path / "3.json") == upper
+        tally = tallied(tmp_path)
+        assert tally == {name: upper.get(name, (0,))[0] for name in tally}

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""Runs an MPI program under a stack of tools, the way a user would, and reads what came out."""
+import atexit
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from job import Job, Rank
+from processors import processors
+
+BUILD = Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
+SOURCE = Path(os.environ.get("QMPI_SOURCE_ROOT", Path(__file__).parents[2])).resolve()
+MPI_NAME = os.environ.get("QMPI_TEST_MPI", "mpich")
+OPEN_MPI = MPI_NAME == "openmpi"
+LIBQMPI = BUILD / "src" / ("libqmpi-openmpi.so" if OPEN_MPI else "libqmpi.so")
+MPI_LIBRARY = "libmpi.so" if OPEN_MPI else "libmpich.so"
+MPI_SONAME = "libmpi.so.40" if OPEN_MPI else "libmpich.so.12"
+QMPI = BUILD / "src" / "cli" / ("qmpi-openmpi" if OPEN_MPI else "qmpi")
+BUNDLED_TOOLS = BUILD / "tools"
+PROGRAMS = BUILD / "tests" / "stack" / "programs"
+TOOLS = BUILD / "tests" / "stack" / "tools"
+ASAN = os.environ.get("QMPI_TEST_ASAN", "")
+MPIEXEC = shutil.which("mpiexec." + MPI_NAME) or "mpiexec"
+RUN_RANK = PROGRAMS / "run_rank"
+MPICC = shutil.which("mpicc." + MPI_NAME) or "mpicc"
+
+MPI_VERSION = 3 if OPEN_MPI else 4
+needs_sessions = pytest.mark.skipif(MPI_VERSION < 4, reason="this MPI has no sessions")
+# The library that holds the procedures of each Fortran binding.
+FORTRAN_LIBRARIES = ({"f08": "libmpi_usempif08.so.40", "mpi": "libmpi_mpifh.so.40",
+                      "mpif_h": "libmpi_mpifh.so.40"} if OPEN_MPI else
+                     dict.fromkeys(("f08", "mpi", "mpif_h"), "libmpichfort.so.12"))
+# A control variable of the MPI library that is an int and may be written, and a pattern
+# that no other one's name matches.
+LIBRARY_CVAR, LIBRARY_CVAR_GLOB = (
+    ("coll_tuned_bcast_algorithm_segmentsize", "coll_tuned_bcast_algorithm_s*") if OPEN_MPI else
+    ("MPIR_CVAR_BCAST_MIN_PROCS", "MPIR_CVAR_BCAST_M*"))
+TOOLS_FOLDER = "qmpi-openmpi" if OPEN_MPI else "qmpi"
+
+
+def own_tmpdir() -> str:
+    """Jobs of one user share a folder there, which one makes while another that ends removes it: this
+    process has its own, whatever a test makes of TMPDIR, and one that any user may use."""
+    folder = tempfile.mkdtemp(prefix="qmpi-test-")
+    os.chmod(folder, 0o1777)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+# Open MPI: may be started by root, and with more ranks than processors; ranks that wait give way;
+# and it begins faster without looking for networks.
+OPEN_MPI_SETTINGS = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_orte_tmpdir_base": own_tmpdir() if OPEN_MPI else tempfile.gettempdir(),
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "self,vader,tcp",  # tcp to processes that were spawned
+    "OMPI_MCA_osc": "^ucx",
+}
+
+# Words by which the sanitizers begin a report.
+SANITIZER_REPORT = re.compile(r"AddressSanitizer|runtime error:|UndefinedBehaviorSanitizer")
+
+
+@dataclass
+class Result:
+    """Of a command; or of a job's ranks, one after the other, and apart what the launcher itself said."""
+    returncode: int
+    stdout: str
+    stderr: str
+    launcher: str = ""
+    ranks: list[Rank] = field(default_factory=list)
+
+    @property
+    def trace(self) -> list[str]:
+        """What the test tools and programs noted, in order, without the mark."""
+        mark = "trace: "
+        return [line[len(mark):] for line in self.stderr.splitlines() if line.startswith(mark)]
+
+    @property
+    def calls(self) -> list[str]:
+        """The trace without what tools note when they are loaded and initialised."""
+        return [line for line in self.trace if not re.match(r"(load|init|exit) ", line)]
+
+    @property
+    def messages(self) -> list[str]:
+        """The library's own lines on stderr, without the prefix."""
+        mark = "qmpi: "
+        return [line[len(mark):] for line in self.stderr.splitlines() if line.startswith(mark)]
+
+
+def program(name: str) -> Path:
+    return PROGRAMS / name
+
+
+def tool(name: str) -> Path:
+    return TOOLS / f"{name}.so"
+
+
+def clean_environment() -> dict[str, str]:
+    """This environment without anything that could steer the library or the sanitizers."""
+    unwanted = re.compile(r"(QMPI_(?!TEST|BUILD|SOURCE)|LD_|PMI|OMPI_|ASAN_|UBSAN_|LSAN_)")
+    kept = {key: value for key, value in os.environ.items() if not unwanted.match(key)}
+    kept["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"
+    kept |= OPEN_MPI_SETTINGS if OPEN_MPI else {}
+    kept["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
+    return kept
+
+
+def launch(ranks, **variables) -> list[str]:
+    """The launcher in front of a program; the variables are set for the ranks only."""
+    command = [MPIEXEC, "-n", str(ranks)]
+    for name, value in variables.items():
+        command += ["-x", f"{name}={value}"] if OPEN_MPI else ["-genv", name, str(value)]
+    return command
+
+
+@contextmanager
+def folder_open_to_all(*files):
+    """A folder of copies that any user may read, with libqmpi among them; the build folder and
+    pytest's own may lie where only its owner comes."""
+    with tempfile.TemporaryDirectory(prefix="qmpi-test-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for path in (LIBQMPI.resolve(), *files):
+            (folder / path.name).write_bytes(path.read_bytes())
+            (folder / path.name).chmod(0o755)
+        (folder / f"{LIBQMPI.name}.0").symlink_to(LIBQMPI.resolve().name)
+        yield folder
+
+
+def without_launcher(stderr) -> str:
+    """What processes wrote: Open MPI's launcher remarks on each that fails, between two rules."""
+    rule = "-" * 74 + "\n"
+    return re.sub(f"{rule}.*?{rule}", "", stderr, flags=re.S) if OPEN_MPI else stderr
+
+
+def check_sanitizers(text):
+    assert not SANITIZER_REPORT.search(text), "a sanitizer found something"
+
+
+def run_command(command, env, timeout=120, cwd=None) -> Result:
+    """Runs `command` in a process group of its own, and ends all of it when time is up. It has one
+    processor, or those of all ranks where it is a launcher."""
+    command = [str(part) for part in command]
+    ranks = command[command.index("-n") + 1] if MPIEXEC in command and "-n" in command else ""
+    with processors(int(ranks) if ranks.isdecimal() else 1):
+        returncode, stdout, stderr = communicate(command, env, timeout, cwd)
+    result = Result(returncode, stdout, without_launcher(stderr))
+    print(f"$ {' '.join(command)[:2000]}\n-> {result.returncode}\n{stdout[:8000]}")
+    print(f"stderr:\n{stderr[:8000]}")
+    check_sanitizers(stdout + stderr)
+    return result
+
+
+def communicate(command, env, timeout, cwd):
+    """What `command` ended with and wrote."""
+    process = subprocess.Popen(
+        command,
+        env=env,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        stdout, stderr = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+        raise AssertionError(
+            f"not done after {timeout} s: {command}\nstdout:\n{stdout}\nstderr:\n{stderr}"
+        ) from None
+    except BaseException:  # this process is ended itself
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    return process.returncode, stdout, stderr
+
+
+# By which the MPI library tells, in a rank or through the launcher, what MPI_Abort was called with.
+ABORTED = re.compile(r"(?:^Abort\(|^with errorcode )(-?\d+)", re.MULTILINE)
+
+
+def status_of(ranks, launcher, launcher_status):
+    """What a job was aborted with, else how the first rank ended that did not end well. Open MPI says
+    nothing of fatal errors, and may kill all ranks then: so that its launcher's status is all there is."""
+    for text in (*(rank.stderr for rank in ranks), launcher):
+        if found := ABORTED.search(text):
+            return int(found[1]) & 0xff
+    bad = sorted((rank.returncode for rank in ranks if rank.returncode and not rank.killed),
+                 key=lambda status: status < 0)
+    return launcher_status if OPEN_MPI and bad and bad[0] == -signal.SIGTERM else bad[0] if bad else 0
+
+
+def run_job(command, env, *, ranks, ends=None, variables=None, timeout=120, cwd=None) -> Result:
+    """Runs `command` in each rank of a job; `ends` are those that end by themselves (None: all), after
+    which the others are killed; `variables` are set for the ranks only."""
+    variables = variables or {}
+    launcher = launch(ranks)
+    if OPEN_MPI:  # which then gives them to spawned processes too
+        launcher, variables = launch(ranks, **variables), {}
+    for _ in range(3):
+        with Job(RUN_RANK, launcher, command, ranks=ranks, ends=ends, variables=variables, env=env,
+                 cwd=cwd) as job:
+            done = job.wait(timeout)
+            said = job.launcher_output.decode(errors="replace")
+            print(f"$ {job.describe()}")
+        # Open MPI's crashes, also without us, when several processes report errors at once: in a thread
+        # of PMIx, in orte_rml_oob_send_buffer_nb.
+        if not (OPEN_MPI and job.launcher_died):
+            break
+    result = Result(status_of(done, said, job.process.returncode),
+                    *("".join(getattr(rank, name) for rank in done) for name in ("stdout", "stderr")),
+                    said, done)
+    check_sanitizers(result.stdout + result.stderr + said)
+    return result
+
+
+def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), timeout=120, cwd=None,
+            wrapper=(), ends=None) -> Result:
+    """Runs a program of the build folder (or a path) as an MPI job.
+
+    ranks    1: started directly, without a launcher; else by mpiexec
+    tools    the value of QMPI_TOOLS; None: not set
+    env      further variables; a value None unsets
+    preload  the libraries of LD_PRELOAD, for the ranks only; (): none
+    wrapper  a command in front of the program, such as valgrind
+    ends     the ranks that end by themselves, where not all do: the others are killed then
+    """
+    environment = clean_environment()
+    environment["QMPI_TOOL_PATH"] = str(TOOLS)
+    if tools is not None:
+        environment["QMPI_TOOLS"] = tools
+    for key, value in (env or {}).items():
+        if value is None:
+            environment.pop(key, None)
+        else:
+            environment[key] = str(value)
+    path = program(name) if "/" not in str(name) else Path(name)
+    command = [*wrapper, path, *args]
+    libraries = ":".join(map(str, ([ASAN] if ASAN and preload else []) + list(preload)))
+    if ranks > 1:
+        return run_job(command, environment, ranks=ranks, ends=ends, timeout=timeout, cwd=cwd,
+                       variables={"LD_PRELOAD": libraries} if libraries else {})
+    if OPEN_MPI:  # no helper process, which LD_PRELOAD would reach too
+        environment.setdefault("OMPI_MCA_ess_singleton_isolated", "1")
+        # What it then takes; by itself too late where MPI_T was initialised before MPI. Its
+        # launcher does not survive that.
+        if not any("mpiexec" in str(part) for part in command):
+            environment.setdefault("OMPI_MCA_pmix", "isolated")
+    if libraries:
+        environment["LD_PRELOAD"] = libraries
+    return run_command(command, environment, timeout, cwd)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""A child that was forked while another thread was in qmpi does not wait for that thread."""
+import pytest
+
+from support import ASAN, run_mpi
+
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="the sanitizer's malloc stays locked in a child")
+
+
+@pytest.mark.parametrize("tools", ["counter:counter", "pmpi_quiet:counter",
+                                   "counter:pmpi_quiet", "pmpi_quiet:pmpi_tally:counter"])
+def test_a_child_switches_layers_while_its_parent_was_switching_one(tools):
+    result = run_mpi("forks", ranks=1, tools=tools, timeout=120)
+    assert (result.returncode, result.stdout) == (0, "50 of 50 children\n")
+
+
+def test_a_child_initializes_mpi_t_while_a_tool_of_its_parent_was_publishing():
+    result = run_mpi("forks_mpit", ranks=1, tools="waiting", timeout=120)
+    assert (result.returncode, result.stdout) == (0, "the child initialized MPI_T\n")
