@@ -118,14 +118,14 @@ def in_turn(one: str, other: str, count: int) -> list[str]:
 def clean_environment(extra: dict[str, str]) -> dict[str, str]:
     """This process's environment without what would change a measurement."""
     dropped = ("QMPI_", "LD_", "PMI_", "PMI2_", "PMIX_", "HYDRA_", "MPIR_", "MPICH_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    return {**kept, **extra}
+    passed = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return {**passed, **extra}
 
 
 def rows(build: Build) -> list[Row]:
     """The table, from the top; raw MPI first."""
-    def stacks(name: str, above: tuple = (), below: tuple = ()) -> dict[int, dict[str, str]]:
-        return {k: build.with_stack(*above, *numbered(name, k), *below) for k in HEIGHTS}
+    def stacks(name: str, above: tuple = (), lower: tuple = ()) -> dict[int, dict[str, str]]:
+        return {k: build.with_stack(*above, *numbered(name, k), *lower) for k in HEIGHTS}
 
     mpich = [
         Row(MPICH, "qmpi, layers of MPICH's dialect", stacks("mpich_cached")),
@@ -152,7 +152,7 @@ def rows(build: Build) -> list[Row]:
         Row(PMPI_CHAIN, "qmpi, hosted PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
         Row(PMPI, "qmpi, hosted PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
         Row(OVER_NATIVE, "qmpi, the same over a native layer",
-            stacks("pmpi_wrapper", below=("pass1",))),
+            stacks("pmpi_wrapper", lower=("pass1",))),
         Row(UNDER_NATIVE, "qmpi, the same under a native layer",
             stacks("pmpi_wrapper", above=("pass1",))),
     ]

@@ -7,7 +7,7 @@
 #include <qmpi/qmpi.h>
 #include <stdio.h>
 
-static void describe(int tool_id, int own_id)
+static void describe(int tool_id, int this_id)
 {
     const char *name = "", *library = "", *binding = "";
     const QMPIX_Tool_info *info = NULL;
@@ -16,7 +16,7 @@ static void describe(int tool_id, int own_id)
     QMPIX_Tool_get_binding(tool_id, &binding);
     QMPIX_Tool_get_info(tool_id, &info);
     fprintf(stderr, "who: layer %d is %s%s: %s\n", tool_id, name,
-            tool_id == own_id ? " (this tool)" : "",
+            tool_id == this_id ? " (this tool)" : "",
             info && info->description ? info->description : "no description");
     fprintf(stderr, "who:   from %s, %s\n", library, binding);
 }
@@ -37,17 +37,17 @@ static void draw_chain(int count, const char *function, enum QMPI_Functions_enum
 
 static void tell(QMPI_Context c)
 {
-    int count = 0, own_id = 0, rank = 0;
+    int count = 0, this_id = 0, rank = 0;
     const char *function = NULL;
     enum QMPI_Functions_enum number;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank)
         return;
-    QMPIX_Context_get_tool_id(c, &own_id);
+    QMPIX_Context_get_tool_id(c, &this_id);
     QMPIX_Tool_count(&count);
     for (int tool_id = 1; tool_id <= count; tool_id++)
-        describe(tool_id, own_id);
-    QMPIX_Tool_get_option(own_id, "function", &function);
+        describe(tool_id, this_id);
+    QMPIX_Tool_get_option(this_id, "function", &function);
     if (QMPIX_Function_id(function, &number) == MPI_SUCCESS)
         draw_chain(count, function, number);
 }

@@ -92,11 +92,11 @@ def markdown_of(text):
         lines = paragraph.splitlines()
         if any(re.match(r" {2,}|\s*- ", line) for line in lines):
             # A sentence may lead to the list without a blank line between.
-            lead = []
+            opening = []
             while lines and not re.match(r" {2,}|\s*- ", lines[0]):
-                lead.append(lines.pop(0))
-            if lead:
-                result.append(escape(" ".join(lead)))
+                opening.append(lines.pop(0))
+            if opening:
+                result.append(escape(" ".join(opening)))
             result.append(textwrap.indent(textwrap.dedent("\n".join(lines)), "    "))
         else:
             result.append(escape(" ".join(line.strip() for line in lines)))

@@ -277,19 +277,20 @@ struct sigaction;
  * Examines or changes the action of a signal, like sigaction of <signal.h>, for tools that report
  * when a signal terminates the process.
  *
- *   number  the signal
- *   action  the new action; NULL: no change
- *   old     set to the current action, also if another tool set it; NULL: not needed
- *   own     not 0: hide the new action from the program; 0: restore an action that was found
+ *   number       the signal
+ *   action       the new action; NULL: no change
+ *   old          set to the current action, also if another tool set it; NULL: not needed
+ *   tool_action  not 0: hide the new action from the program; 0: restore an action that was found
  *
  * The program does not see a hidden handler: its sigaction, signal and similar functions return the
  * previous action. If the program sets this action again, the handler of the tool is restored. Any
  * other action that the program sets replaces the handler.
  *
- * With `own` 0, it may be called in a signal handler. MPI_ERR_ARG: sigaction of the system fails.
+ * With `tool_action` 0, it may be called in a signal handler. MPI_ERR_ARG: sigaction of the system
+ * fails.
  */
 QMPI_API int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct sigaction *old,
-                                  int own);
+                                  int tool_action);
 
 /*
  * Registers a callback that is called whenever any layer is switched off or on. It gets the tool_id

@@ -206,7 +206,7 @@ qmpi_function *qmpi_chain_plain(QMPI_Context node)
 
 /* A PMPI tool on top is called by the program itself: tools that walk the stack see its call
  * site. */
-qmpi_function *qmpi_chain_way(int number)
+qmpi_function *qmpi_chain_target(int number)
 {
     const QMPI_Context head = qmpi_heads[number];
     qmpi_function *plain = qmpi_chain_plain(head);
@@ -219,7 +219,7 @@ qmpi_function *qmpi_chain_way(int number)
 
 static void set_slot(int number)
 {
-    __atomic_store_n(&qmpi_slots[number], qmpi_chain_way(number), __ATOMIC_RELEASE);
+    __atomic_store_n(&qmpi_slots[number], qmpi_chain_target(number), __ATOMIC_RELEASE);
 }
 
 static QMPI_Context first_native(QMPI_Context node)

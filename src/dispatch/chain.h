@@ -48,7 +48,7 @@ QMPI_Context qmpi_chain_next(int tool_id, int number);
 void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node);
 
 /* Returns the target of MPI_X in the current chains. */
-qmpi_function *qmpi_chain_way(int number);
+qmpi_function *qmpi_chain_target(int number);
 
 /*
  * Returns the function of `node` if it has the signature of MPI_X: that of the MPI library or of a

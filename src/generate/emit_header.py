@@ -15,10 +15,10 @@ def header(source: Source) -> str:
         lines += ["#include <mpi-ext.h> /* Open MPI's MPIX functions */", ""]
         lines += ["/* Of MPI_Errhandler_create, which mpi.h no longer shows. */"]
         lines += ["typedef void(MPI_Handler_function)(MPI_Comm *, int *, ...);", ""]
-    own = ["QMPI_Context", "QMPI_Functions_enum", "QMPI_Get_function", "MPI_LAST_FUNC"]
-    own += [constant_name(name) for name in source.numbers]
-    own += [f"QMPI_{function.short}_t" for function in source.functions]
-    clashes = [name for name in own if name in source.declared]
+    declared = ["QMPI_Context", "QMPI_Functions_enum", "QMPI_Get_function", "MPI_LAST_FUNC"]
+    declared += [constant_name(name) for name in source.numbers]
+    declared += [f"QMPI_{function.short}_t" for function in source.functions]
+    clashes = [name for name in declared if name in source.declared]
     if clashes:
         lines.append("/* This mpi.h declares an older draft of QMPI; its names stay its own. */")
         lines += [f"#define {name} qmpix_{name}" for name in clashes]

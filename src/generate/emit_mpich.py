@@ -4,8 +4,8 @@ from emit_c import GENERATED, LICENCE, Source, arguments, attribute, collect, pa
 from mpi_header import Function, constant_name
 
 CONTEXT = "struct qmpi_mpich_context"
-NEAR = 2  # as QMPI_CHAIN_FAST in chain.h
-KINDS = ["enter", "into", "through", "terminator"] + [f"fast_{place}" for place in range(NEAR)]
+FAST = 2  # as QMPI_CHAIN_FAST in chain.h
+KINDS = ["enter", "into", "through", "terminator"] + [f"fast_{place}" for place in range(FAST)]
 
 
 def covered(source: Source) -> dict[str, Function]:
@@ -17,7 +17,7 @@ def covered(source: Source) -> dict[str, Function]:
 def numbers(source: Source) -> str:
     return (
         f"/* {LICENCE} */\n/* {GENERATED} */\n"
-        "#ifndef QMPI_DIALECT_NUMBERS_H\n#define QMPI_DIALECT_NUMBERS_H\n\n"
+        "#ifndef QMPI_MPICH_NUMBERS_H\n#define QMPI_DIALECT_NUMBERS_H\n\n"
         "/* How many functions mpi.h's own QMPI numbers; 0: it declares none. */\n"
         f"#define QMPI_MPICH_COUNT {len(source.mpich)}\n\n"
         "/* The type that its calls take a number as. */\n"
@@ -118,11 +118,11 @@ def functions(source: Source, part: int) -> str:
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
         '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n\n'
     )
-    text += f'_Static_assert(QMPI_CHAIN_FAST == {NEAR}, "other places than generated");\n\n'
+    text += f'_Static_assert(QMPI_CHAIN_FAST == {FAST}, "other places than generated");\n\n'
     for function in part_of(list(covered(source).values()), part):
         text += enter_function(function) + "\n" + into_function(function) + "\n"
         text += through_function(function) + "\n" + base_function(function) + "\n"
-        text += "".join(fast_function(function, place) + "\n" for place in range(NEAR))
+        text += "".join(fast_function(function, place) + "\n" for place in range(FAST))
     return text
 
 
@@ -136,12 +136,12 @@ def ends(source: Source) -> str:
     text += "\nconst struct qmpi_mpich_terminators qmpi_mpich_terminators[QMPI_FUNCTION_COUNT] = {\n"
     for function in found.values():
         name = function.name
-        near = ", ".join(f"mpich_fast_{place}_{name}" for place in range(NEAR))
+        fast = ", ".join(f"mpich_fast_{place}_{name}" for place in range(FAST))
         text += (
             f"    [{function.constant}] = {{mpich_enter_{name}, "
             f"mpich_into_{name},\n"
             f"        mpich_through_{name}, mpich_terminator_{name},\n"
-            f"        {{{near}}}}},\n"
+            f"        {{{fast}}}}},\n"
         )
     text += "    [QMPI_FUNCTION_COUNT - 1] = {.base = NULL},\n" if not found else ""
     text += "};\n\nconst short qmpi_mpich_numbers[QMPI_MPICH_COUNT + 1] = {\n"

@@ -33,12 +33,12 @@ def describe(parameter: Parameter) -> tuple[str, int, int, int, str]:
     base = re.match(r"(?:const )?(\w+)", text)[1]
     if "_function" in base:
         return "FUNCTION", 0, 0, 0, "sizeof(void *)"
-    rows = re.search(r"\[(\d+)\]$", text)
+    dimension = re.search(r"\[(\d+)\]$", text)
     pointers = text.count("*") + len(re.findall(r"\[\]", text))
     kind = KINDS.get(base, "OTHER")
     size = "0" if base == "void" or (kind == "OTHER" and pointers) else f"sizeof({base}"
     if size != "0":
-        size += f"[{rows[1]}])" if rows else ")"
+        size += f"[{dimension[1]}])" if dimension else ")"
     return kind, pointers, int("[]" in text), int(text.startswith("const") and pointers > 0), size
 
 
@@ -177,21 +177,21 @@ def description(source: Source) -> str:
     lists: dict[tuple, int] = {}
     packed, functions, meanings = [], [], []
     for function in source.functions:
-        rows = []
+        entries = []
         for parameter in parameters_of(function):
             kind, indirection, is_array, is_const, size = describe(parameter)
-            rows.append(
+            entries.append(
                 f"    {{{pool.place(parameter.name)}, {pool.place(parameter.type)}, "
                 f"QMPIX_KIND_{kind}, {indirection}, {is_array}, {is_const}, {size}}},"
             )
-        key = tuple(rows)
+        key = tuple(entries)
         if key not in lists:
             lists[key] = len(packed)
-            packed += rows
+            packed += entries
         result = KINDS.get(function.result, "OTHER")
         functions.append(
             f"    [{function.constant}] = {{QMPIX_GROUP_{group_of(function.name)}, "
-            f"QMPIX_KIND_{result}, {lists[key]}, {len(rows)}}},"
+            f"QMPIX_KIND_{result}, {lists[key]}, {len(entries)}}},"
         )
         meaning = meaning_of(function)
         roles = "".join(f", .{role} = {place + 1}" for role, place in meaning.roles.items())

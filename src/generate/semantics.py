@@ -9,26 +9,26 @@ from dataclasses import dataclass, field
 
 from mpi_header import Function
 
-OWN = ("buf|ibuf", "count", "datatype|type")
+BUFFER = ("buf|ibuf", "count", "datatype|type")
 SENT = ("sendbuf", "sendcount|sendcounts", "sendtype|sendtypes")
 RECEIVED = ("recvbuf", "recvcount|recvcounts", "recvtype|recvtypes")
 REDUCED = {"send": ("sendbuf", "count", "datatype"), "receive": ("recvbuf", "count", "datatype")}
 SCATTERED = ("recvbuf", "recvcount|recvcounts", "datatype")
-ORIGIN = ("origin_addr", "origin_count", "origin_datatype")
+ORIGIN_BUFFER = ("origin_addr", "origin_count", "origin_datatype")
 ONE = ("origin_addr", "", "datatype")
 
 # Shape: the parameters of its buffers (address, count, datatype) and of its peers.
 SHAPES = {
-    "SEND": {"send": OWN, "destination": "dest", "send_tag": "tag"},
-    "RECEIVE": {"receive": OWN, "source": "source|dest", "receive_tag": "tag"},
-    "MATCHED_RECEIVE": {"receive": OWN},
+    "SEND": {"send": BUFFER, "destination": "dest", "send_tag": "tag"},
+    "RECEIVE": {"receive": BUFFER, "source": "source|dest", "receive_tag": "tag"},
+    "MATCHED_RECEIVE": {"receive": BUFFER},
     "MATCHED_PROBE": {"source": "source", "receive_tag": "tag"},
     "SENDRECV": {
         "send": SENT, "receive": RECEIVED, "destination": "dest", "send_tag": "sendtag",
         "source": "source", "receive_tag": "recvtag",
     },
     "SENDRECV_REPLACE": {
-        "send": OWN, "receive": OWN, "destination": "dest", "send_tag": "sendtag",
+        "send": BUFFER, "receive": BUFFER, "destination": "dest", "send_tag": "sendtag",
         "source": "source", "receive_tag": "recvtag",
     },
     "BCAST": {"send": ("buffer", "count", "datatype")},
@@ -43,18 +43,18 @@ SHAPES = {
     "SCAN": REDUCED,
     "EXSCAN": REDUCED,
     "REDUCE_SCATTER": {"send": ("sendbuf",) + SCATTERED[1:], "receive": SCATTERED},
-    "PUT": {"send": ORIGIN, "destination": "target_rank"},
-    "GET": {"receive": ORIGIN, "source": "target_rank"},
+    "PUT": {"send": ORIGIN_BUFFER, "destination": "target_rank"},
+    "GET": {"receive": ORIGIN_BUFFER, "source": "target_rank"},
     "FETCH": {
-        "send": ORIGIN, "receive": ("result_addr", "result_count", "result_datatype"),
+        "send": ORIGIN_BUFFER, "receive": ("result_addr", "result_count", "result_datatype"),
         "destination": "target_rank", "source": "target_rank",
     },
     "FETCH_ONE": {
         "send": ONE, "receive": ("result_addr", "", "datatype"),
         "destination": "target_rank", "source": "target_rank",
     },
-    "READ": {"receive": OWN},
-    "WRITE": {"send": OWN},
+    "READ": {"receive": BUFFER},
+    "WRITE": {"send": BUFFER},
     "START": {},
     "COMPLETE": {},
 }

@@ -47,7 +47,7 @@ static bool fill(struct qmpi_mpit_variable *variable, const char *name, const ch
 }
 
 /* Who writes or resets, where the class lets anybody. */
-static bool has_way_back(const struct qmpi_mpit_variable *variable)
+static bool has_inverse(const struct qmpi_mpit_variable *variable)
 {
     const bool present = variable->style == QMPI_MPIT_PRESENT;
     const bool generic = variable->var_class == MPI_T_PVAR_CLASS_GENERIC;
@@ -103,7 +103,7 @@ int QMPIX_Pvar_create(int tool_id, const QMPIX_Pvar *pvar, int *index)
     set_defaults(variable);
     if (!fill(variable, pvar->name, pvar->category) ||
         !qmpi_mpit_class_allows(variable->var_class, variable->type, &variable->style) ||
-        !has_way_back(variable)) {
+        !has_inverse(variable)) {
         free(variable);
         return MPI_ERR_ARG;
     }

@@ -14,14 +14,14 @@
 /* Recursive: a publisher may use MPI_T itself. */
 QMPI_LOCK_RECURSIVE(lock);
 static void (*publishers[QMPI_LAYERS_MAX + 1])(int tool_id); /* NULL: none, or it has published */
-static atomic_bool demanded;
+static atomic_bool used;
 
 int QMPIX_Register_publisher(int tool_id, void (*publish)(int tool_id))
 {
     if (!qmpi_layer_get(tool_id) || !publish)
         return MPI_ERR_ARG;
     pthread_mutex_lock(&lock);
-    const bool deferred = atomic_load(&demanded);
+    const bool deferred = atomic_load(&used);
     if (!deferred)
         publishers[tool_id] = publish;
     pthread_mutex_unlock(&lock);
@@ -49,12 +49,12 @@ static void publish_all(void)
 
 void qmpi_mpit_lazy_start(void)
 {
-    if (atomic_load_explicit(&demanded, memory_order_acquire))
+    if (atomic_load_explicit(&used, memory_order_acquire))
         return;
     pthread_mutex_lock(&lock);
     publish_all();
     /* While layers are still being initialized others may yet register. */
     if (qmpi_chain_is_open())
-        atomic_store_explicit(&demanded, true, memory_order_release);
+        atomic_store_explicit(&used, true, memory_order_release);
     pthread_mutex_unlock(&lock);
 }

@@ -45,7 +45,7 @@ static struct helper helpers[HELPERS] = {
     [FREE] = {.number = MPI_TYPE_FREE_T},
 };
 
-static qmpi_function *way_of(const struct helper *helper, const void *caller)
+static qmpi_function *helper_target(const struct helper *helper, const void *caller)
 {
     const struct range *binding_range = __atomic_load_n(&helper->binding_range, __ATOMIC_ACQUIRE);
     for (; binding_range; binding_range = binding_range->next) {
@@ -56,20 +56,22 @@ static qmpi_function *way_of(const struct helper *helper, const void *caller)
 }
 
 /* Stands in for helper H of the signature int (…): asks who calls, and calls on. */
-#define WAY(H, FUNCTION, PARAMETERS, ARGUMENTS)                                                    \
+#define HELPER(H, FUNCTION, PARAMETERS, ARGUMENTS)                                                 \
     static int FUNCTION PARAMETERS                                                                 \
     {                                                                                              \
-        return ((int(*) PARAMETERS)way_of(&helpers[H], __builtin_return_address(0)))ARGUMENTS;     \
+        return (                                                                                   \
+            (int(*) PARAMETERS)helper_target(&helpers[H], __builtin_return_address(0)))ARGUMENTS;  \
     }
-WAY(COMM_SIZE, comm_size, (MPI_Comm comm, int *size), (comm, size))
-WAY(CARTDIM_GET, cartdim_get, (MPI_Comm comm, int *count), (comm, count))
-WAY(NEIGHBORS_COUNT, neighbors_count, (MPI_Comm comm, int *in, int *out, int *weighted),
-    (comm, in, out, weighted))
-WAY(CONTIGUOUS, contiguous, (int count, MPI_Datatype from, MPI_Datatype *to), (count, from, to))
-WAY(HVECTOR, hvector, (int count, int length, MPI_Aint stride, MPI_Datatype from, MPI_Datatype *to),
-    (count, length, stride, from, to))
-WAY(COMMIT, commit, (MPI_Datatype * type), (type))
-WAY(FREE, free_type, (MPI_Datatype * type), (type))
+HELPER(COMM_SIZE, comm_size, (MPI_Comm comm, int *size), (comm, size))
+HELPER(CARTDIM_GET, cartdim_get, (MPI_Comm comm, int *count), (comm, count))
+HELPER(NEIGHBORS_COUNT, neighbors_count, (MPI_Comm comm, int *in, int *out, int *weighted),
+       (comm, in, out, weighted))
+HELPER(CONTIGUOUS, contiguous, (int count, MPI_Datatype from, MPI_Datatype *to), (count, from, to))
+HELPER(HVECTOR, hvector,
+       (int count, int length, MPI_Aint stride, MPI_Datatype from, MPI_Datatype *to),
+       (count, length, stride, from, to))
+HELPER(COMMIT, commit, (MPI_Datatype * type), (type))
+HELPER(FREE, free_type, (MPI_Datatype * type), (type))
 
 static qmpi_function *const helper_targets[HELPERS] = {
     [COMM_SIZE] = (qmpi_function *)comm_size,

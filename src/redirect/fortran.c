@@ -19,11 +19,11 @@
 #include <string.h>
 
 /* mpi_f08 has constants of its own, which another procedure initializes. */
-enum dependencies { PLAIN, F08, FAMILIES };
+enum module { PLAIN, F08, MODULES };
 
 static const struct {
     const char *name;
-    enum dependencies dependencies;
+    enum module module;
 } inits[] = {
 #define INIT(NUMBER, NAME, GROUP) [NUMBER] = {NAME, GROUP},
     QMPI_FORTRAN_INITS(INIT)
@@ -39,10 +39,10 @@ static void (*build_stack)(void); /* if nobody has */
 
 /* The PMPI tool on top of the stack, if it has Fortran wrappers. Under the lock. */
 static const struct qmpi_group *top;
-static bool has_init[FAMILIES]; /* one for initialization */
+static bool has_init[MODULES]; /* one for initialization */
 
 /* [tool_id]: the program has gone through its wrapper for initialization. Under the lock. */
-static bool began[QMPI_LAYERS_MAX + 1][FAMILIES];
+static bool began[QMPI_LAYERS_MAX + 1][MODULES];
 
 static int find_init(const char *name)
 {
@@ -54,11 +54,11 @@ static int find_init(const char *name)
 }
 
 /* Whether the wrappers of the tool on top have what they may need. */
-static bool is_ready(enum dependencies dependencies)
+static bool is_ready(enum module module)
 {
-    const enum dependencies other = dependencies == PLAIN ? F08 : PLAIN;
+    const enum module other = module == PLAIN ? F08 : PLAIN;
     const bool *done = began[top->layer->tool_id];
-    return done[dependencies] || (!has_init[dependencies] && (done[other] || !has_init[other]));
+    return done[module] || (!has_init[module] && (done[other] || !has_init[other]));
 }
 
 /* The binding's procedure of this name, if references of an object to it are ours to lead. */
@@ -151,10 +151,10 @@ void qmpi_fortran_set_callers(const struct qmpi_group *group,
     pthread_mutex_lock(&lock);
     const bool led = top || qmpi_preloaded_count();
     top = group && qmpi_fortran_has_wrappers(group) ? group : NULL;
-    for (int dependencies = PLAIN; dependencies < FAMILIES; dependencies++)
-        has_init[dependencies] = false;
+    for (int module = PLAIN; module < MODULES; module++)
+        has_init[module] = false;
     for (int i = 0; top && i < INITS; i++)
-        has_init[inits[i].dependencies] |= qmpi_group_find(top, inits[i].name) != NULL;
+        has_init[inits[i].module] |= qmpi_group_find(top, inits[i].name) != NULL;
     if (top || led)
         set_callers(callers);
     pthread_mutex_unlock(&lock);
@@ -169,7 +169,7 @@ qmpi_function *qmpi_fortran_first(int number, const void *caller)
     pthread_mutex_lock(&lock);
     void *wrapper = top ? qmpi_group_find(top, name) : NULL;
     if (wrapper) {
-        began[top->layer->tool_id][inits[number].dependencies] = true;
+        began[top->layer->tool_id][inits[number].module] = true;
         set_callers(&callers);
     }
     pthread_mutex_unlock(&lock);

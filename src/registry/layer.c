@@ -124,7 +124,7 @@ char *qmpi_layer_init(struct qmpi_layer *layer)
 void qmpi_layer_leave_out(struct qmpi_layer *layer)
 {
     memset(layer->functions, 0, QMPI_FUNCTION_COUNT * sizeof *layer->functions);
-    layer->crossing = layer->observing = NULL;
+    layer->mpich_functions = layer->observing = NULL;
     layer->group = NULL;
     storage[layer->tool_id] = NULL;
 }
@@ -149,10 +149,11 @@ int qmpi_layer_intercept(int tool_id, int number, qmpi_function *fp, bool mpich)
         return MPI_ERR_OTHER;
     layer->mpich |= mpich;
     layer->functions[number] = mpich ? NULL : fp;
-    if (mpich && !layer->crossing)
-        layer->crossing = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *layer->crossing);
-    if (layer->crossing)
-        layer->crossing[number] = mpich ? fp : NULL;
+    if (mpich && !layer->mpich_functions)
+        layer->mpich_functions =
+            qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *layer->mpich_functions);
+    if (layer->mpich_functions)
+        layer->mpich_functions[number] = mpich ? fp : NULL;
     return MPI_SUCCESS;
 }
 
@@ -251,7 +252,7 @@ int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag)
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer || (unsigned)fn >= QMPI_FUNCTION_COUNT || !flag)
         return MPI_ERR_ARG;
-    *flag = layer->functions[fn] || (layer->crossing && layer->crossing[fn]) ||
+    *flag = layer->functions[fn] || (layer->mpich_functions && layer->mpich_functions[fn]) ||
             (layer->observing && layer->observing[fn]);
     return MPI_SUCCESS;
 }

@@ -30,7 +30,7 @@ struct qmpi_layer {
     bool mpich;               /* it has made a call that exists only in MPICH's variant */
     /* By function number. */
     qmpi_function **functions; /* its interceptors */
-    qmpi_function **crossing;  /* those for MPICH's variant instead; NULL: none */
+    qmpi_function **mpich_functions;  /* those for MPICH's variant instead; NULL: none */
     qmpi_function **observing; /* those of its observer, above the others; NULL: none */
 };
 

@@ -85,7 +85,7 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     }
     qmpi_chain_add(layer->tool_id,
                    &(struct qmpi_interceptors){.functions = layer->functions,
-                                               .mpich = layer->crossing,
+                                               .mpich = layer->mpich_functions,
                                                .observing = layer->observing,
                                                .observer = &qmpi_observers[layer->tool_id],
                                                .pmpi_tool = pmpi_tool});
@@ -214,20 +214,20 @@ static qmpi_function *go_without_stack(int number)
 }
 
 /* While the stack is built, a constructor or an init of ours calls MPI: the layers so far. */
-static qmpi_function *way_so_far(int number, const void *caller, bool pmpi)
+static qmpi_function *target_so_far(int number, const void *caller, bool pmpi)
 {
     qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, pmpi);
     if (pmpi_tool)
         return pmpi_tool;
     if (!qmpi_heads[number])
         return qmpi_bases[number];
-    return pmpi ? qmpi_pmpi_targets[number] : qmpi_chain_way(number);
+    return pmpi ? qmpi_pmpi_targets[number] : qmpi_chain_target(number);
 }
 
 qmpi_function *qmpi_start_call(int number, const void *caller)
 {
     if (starting)
-        return way_so_far(number, caller, false);
+        return target_so_far(number, caller, false);
     if (abandoned)
         return go_without_stack(number);
     if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
@@ -248,7 +248,7 @@ qmpi_function *qmpi_start_base(int number, const void *caller)
 {
     qmpi_base_find();
     if (starting)
-        return way_so_far(number, caller, true);
+        return target_so_far(number, caller, true);
     if (abandoned)
         return qmpi_bases[number];
     /* A PMPI tool that the program reaches before us passes on the program's first MPI call. */

@@ -19,7 +19,7 @@ def qmpi(*arguments, env=None, launcher=(), **more):
     return run_command([*launcher, QMPI, *arguments], environment, **more)
 
 
-def own_messages(result):
+def qmpi_messages(result):
     """Our messages without what tools of the tests note."""
     return [line for line in result.messages if not line.startswith("trace: ")]
 

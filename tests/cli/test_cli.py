@@ -29,9 +29,9 @@ def test_an_unknown_command_or_option_is_an_error_of_use():
 
 
 def test_run_sets_the_variables_and_becomes_the_program():
-    show = "echo $QMPI_TOOLS $QMPI_TOOL_PATH $QMPI_ON_ERROR $QMPI_DEBUG; exit 7"
+    script = "echo $QMPI_TOOLS $QMPI_TOOL_PATH $QMPI_ON_ERROR $QMPI_DEBUG; exit 7"
     result = qmpi("run", "-t", "count:empty", "--tool-path=/a:/b", "--on-error=skip", "--debug=load",
-                  "--", "sh", "-c", show)
+                  "--", "sh", "-c", script)
     assert result.returncode == 7
     assert result.stdout == "count:empty /a:/b skip load\n"
 

@@ -497,27 +497,27 @@ def test_a_library_that_is_missing_is_wrong(tmp_path):
     (20, "libown.so.1: file too short"),
     (4000, "the dynamic loader cannot load ")])  # which does not survive it
 def test_a_library_that_is_cut_is_wrong(size, said, tmp_path):
-    own = build(tmp_path, "libown.so.1", "char own[100000] = {1};\n", "-shared", "-fPIC",
+    library = build(tmp_path, "libown.so.1", "char own[100000] = {1};\n", "-shared", "-fPIC",
                 "-nostdlib", "-Wl,-soname,libown.so.1")
     path = linked(tmp_path, library(tmp_path), "libown.so.1")
-    own.write_bytes(own.read_bytes()[:size])
+    library.write_bytes(library.read_bytes()[:size])
     findings = about_program(path)
     findings.one("wrong", said)
     assert len(findings.of("wrong")) == 1
 
 
 def test_a_library_without_the_version_that_is_needed_is_wrong(tmp_path):
-    def build_own(version):
+    def build_version(version):
         (tmp_path / "versions").write_text(version + " { global: own; };\n")
         build(tmp_path, "libown.so.1", "int own(void) { return 1; }\n", "-shared", "-fPIC",
               "-Wl,-soname,libown.so.1", f"-Wl,--version-script={tmp_path / 'versions'}")
-    build_own("NEW")
+    build_version("NEW")
     build(tmp_path, "libother.so.1", "int own(void);\nint other(void) { return own(); }\n",
           "-shared", "-fPIC", f"-L{tmp_path}", "-l:libown.so.1", "-Wl,-soname,libother.so.1",
           f"-Wl,-rpath,{tmp_path}")
     path = linked(tmp_path, library(tmp_path), "libother.so.1")
     assert not about_program(path).of("wrong")
-    build_own("OLD")
+    build_version("OLD")
     findings = about_program(path)
     text = findings.one("wrong", "version `NEW' not found (required by ")
     assert "libown.so.1" in text and "hint: install the required version" in text

@@ -141,10 +141,10 @@ def test_it_can_be_built_against_the_build_folder(tmp_path):
 # ---- The one that is kept ------------------------------------------------------------------------
 
 
-kept = pytest.mark.skipif(MPI_NAME != "mpich", reason="the one that is kept is MPICH's")
+mpich_only = pytest.mark.skipif(MPI_NAME != "mpich", reason="the one that is kept is MPICH's")
 
 
-@kept
+@mpich_only
 def test_the_tool_in_subprojects_is_what_the_command_writes(tmp_path):
     """So the templates can be read, and what changes in them, as they come out."""
     qmpi("new", "volume", cwd=tmp_path)
@@ -155,7 +155,7 @@ def test_the_tool_in_subprojects_is_what_the_command_writes(tmp_path):
         assert (ours / path.name).read_text() == path.read_text(), path.name
 
 
-@kept
+@mpich_only
 @outside
 def test_the_tool_in_subprojects_builds_and_runs_outside_our_tree(prefix, tmp_path):
     folder = tmp_path / "elsewhere"

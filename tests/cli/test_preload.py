@@ -175,13 +175,13 @@ def test_a_tool_does_not_see_the_options_that_are_not_its_own():
 
 # ---- Tools that cannot be loaded later ------------------------------------------------------------
 
-LATE = {"nodlopen": (["-Wl,-z,nodlopen"], "is linked with -z nodlopen"),
+FLAGS = {"nodlopen": (["-Wl,-z,nodlopen"], "is linked with -z nodlopen"),
         "storage": (["-DSTORAGE=8192"], "has large static thread-local storage")}
 
 
-@pytest.mark.parametrize("kind", LATE)
+@pytest.mark.parametrize("kind", FLAGS)
 def test_a_tool_that_cannot_be_loaded_later_is_preloaded_and_works(kind, tmp_path):
-    flags, said = LATE[kind]
+    flags, said = FLAGS[kind]
     tool = build(tmp_path, kind, *flags)
     result = qmpi("run", "-t", f"count:{tool}:empty", "--", *RUN)
     assert result.returncode == 0
@@ -193,7 +193,7 @@ def test_a_tool_that_cannot_be_loaded_later_is_preloaded_and_works(kind, tmp_pat
     assert looked.returncode == 0 and f"`qmpi run` preloads it: it {said}" in looked.stdout
 
 
-@pytest.mark.parametrize("flags, said", LATE.values(), ids=LATE)
+@pytest.mark.parametrize("flags, said", FLAGS.values(), ids=FLAGS)
 def test_a_native_tool_that_cannot_be_loaded_later_is_preloaded_and_works(flags, said, tmp_path):
     source = NATIVE_TOOL + "#ifdef STORAGE\n__thread char storage[STORAGE] __attribute__((tls_model(" \
         '"initial-exec")));\nchar *use(void);\nchar *use(void) { return storage; }\n#endif\n'
@@ -203,9 +203,9 @@ def test_a_native_tool_that_cannot_be_loaded_later_is_preloaded_and_works(flags,
     assert f"  preloaded   it {said}" in qmpi("check", "-t", tool).stdout
 
 
-@pytest.mark.parametrize("kind", LATE)
+@pytest.mark.parametrize("kind", FLAGS)
 def test_without_qmpi_run_the_message_gives_a_hint(kind, tmp_path):
-    flags, said = LATE[kind]
+    flags, said = FLAGS[kind]
     tool = build(tmp_path, kind, *flags)
     result = run_mpi("calls", "init", "finalize", tools=str(tool), ranks=1)
     assert result.returncode == 2

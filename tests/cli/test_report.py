@@ -58,9 +58,9 @@ def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
     def objects(value, path=()):
         if isinstance(value, dict):
             yield path
-        for key, below in (value.items() if isinstance(value, dict) else
+        for key, part in (value.items() if isinstance(value, dict) else
                            list(enumerate(value))[:1] if isinstance(value, list) else ()):
-            yield from objects(below, (*path, key))
+            yield from objects(part, (*path, key))
 
     optional = {"wait", "function", "file", "line"}
     seen = 0

@@ -74,11 +74,11 @@ def preloaded(prefix, *arguments, **more):
     return Path(result.stdout.splitlines()[0]).name.partition(".so")[0], result
 
 
-OWN, OTHER = f"libqmpi{SUFFIXES[MPI_NAME]}", f"libqmpi{SUFFIXES[OTHER_MPI]}"
+THIS, OTHER = f"libqmpi{SUFFIXES[MPI_NAME]}", f"libqmpi{SUFFIXES[OTHER_MPI]}"
 
 
 def test_a_program_of_this_mpi_gets_this_build(prefix, tmp_path):
-    assert preloaded(prefix, program(tmp_path, MPI_NAME))[0] == OWN
+    assert preloaded(prefix, program(tmp_path, MPI_NAME))[0] == THIS
 
 
 def test_a_program_of_the_other_mpi_gets_the_other_build(prefix, tmp_path):
@@ -100,16 +100,16 @@ def test_the_doctor_knows_the_other_build(prefix, tmp_path):
 
 def test_a_program_without_mpi_gets_this_build_and_runs(prefix, tmp_path):
     name, result = preloaded(prefix, program(tmp_path))
-    assert (name, result.stderr) == (OWN, "")
+    assert (name, result.stderr) == (THIS, "")
 
 
 def test_a_script_gets_this_build_or_the_one_that_is_named(prefix, tmp_path):
     script = tmp_path / "script"
     script.write_text('#!/bin/sh\necho "$LD_PRELOAD"\n')
     script.chmod(0o755)
-    assert preloaded(prefix, script)[0] == OWN
+    assert preloaded(prefix, script)[0] == THIS
     assert preloaded(prefix, f"--mpi={OTHER_MPI}", script)[0] == OTHER
-    assert preloaded(prefix, f"--mpi={MPI_NAME}", script)[0] == OWN
+    assert preloaded(prefix, f"--mpi={MPI_NAME}", script)[0] == THIS
 
 
 # What each launcher leaves in the environment, by which this process's MPI shows.
@@ -131,14 +131,14 @@ def test_a_program_that_does_not_say_gets_the_build_of_its_launcher(prefix, tmp_
     script.write_text('#!/bin/sh\necho "$LD_PRELOAD"\n')
     script.chmod(0o755)
     for path in (script, program(tmp_path)):
-        assert launched(prefix, [MPI_NAME], path) == OWN
+        assert launched(prefix, [MPI_NAME], path) == THIS
         assert launched(prefix, [OTHER_MPI], path) == OTHER
-        assert launched(prefix, [MPI_NAME, OTHER_MPI], path) == OWN  # who knows which one is nearer?
-        assert launched(prefix, [OTHER_MPI], f"--mpi={MPI_NAME}", path) == OWN
+        assert launched(prefix, [MPI_NAME, OTHER_MPI], path) == THIS  # who knows which one is nearer?
+        assert launched(prefix, [OTHER_MPI], f"--mpi={MPI_NAME}", path) == THIS
 
 
 def test_a_program_that_says_gets_its_build_under_any_launcher(prefix, tmp_path):
-    assert launched(prefix, [OTHER_MPI], program(tmp_path, MPI_NAME)) == OWN
+    assert launched(prefix, [OTHER_MPI], program(tmp_path, MPI_NAME)) == THIS
     assert launched(prefix, [MPI_NAME], program(tmp_path, OTHER_MPI)) == OTHER
 
 
@@ -162,7 +162,7 @@ def test_what_a_launcher_starts_gets_the_build_of_that_launcher(prefix, mpi, fil
 
 def test_what_is_named_wins_over_what_the_program_shows(prefix, tmp_path):
     path = program(tmp_path, OTHER_MPI)
-    assert preloaded(prefix, f"--mpi={MPI_NAME}", path)[0] == OWN
+    assert preloaded(prefix, f"--mpi={MPI_NAME}", path)[0] == THIS
 
 
 def test_a_build_that_is_named_but_not_there_is_said(tmp_path):

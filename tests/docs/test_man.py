@@ -135,8 +135,8 @@ def test_a_tools_page_has_the_options_that_it_announces(tool):
     """Keys stand as `key=…` in the page's list; `set.*` as `set.NAME=…`."""
     terms = re.findall(r"(?m)^(`.*)\n: ", ALL[f"qmpi-{tool}.7"][1])
     keys = re.findall(r"`([\w.-]+)=", " ".join(terms))
-    families = [name.removesuffix("*") for name in TOOLS[tool] if name.endswith("*")]
-    keys = {next((f"{f}*" for f in families if key.startswith(f)), key) for key in keys}
+    patterns = [name.removesuffix("*") for name in TOOLS[tool] if name.endswith("*")]
+    keys = {next((f"{f}*" for f in patterns if key.startswith(f)), key) for key in keys}
     assert keys == set(TOOLS[tool])
 
 

@@ -96,8 +96,8 @@ def test_squeeze_sends_less_and_shows_it_to_the_layers_below_only():
     given, sent = map(int, re.search(
         r"squeeze \(layer 2\): (\d+) bytes to broadcast, (\d+) sent", result.stderr).groups())
     assert 0 < sent < given
-    above, below = (int(text) for text in re.findall(r"MPI_Bcast +(\d+) ", result.stderr))
-    assert above < below
+    upper, lower = (int(text) for text in re.findall(r"MPI_Bcast +(\d+) ", result.stderr))
+    assert upper < lower
 
 
 def test_squeeze_refuses_what_is_no_number():

@@ -22,7 +22,7 @@ static void require(int good, const char *what)
     abort();
 }
 
-static void check_span(const struct duration *duration)
+static void check_duration(const struct duration *duration)
 {
     require(duration->law <= DURATION_EXPONENTIAL, "an unknown law");
     require(duration->least <= duration->most, "a span that ends before it begins");
@@ -54,7 +54,7 @@ static void read_as(unsigned what, const char *text)
     switch (what % 4) {
     case 0:
         if (duration_read(text, &duration)) {
-            check_span(&duration);
+            check_duration(&duration);
             require(duration_read(text, &again) && again.least == duration.least &&
                         again.most == duration.most,
                     "read differently a second time");
@@ -62,7 +62,7 @@ static void read_as(unsigned what, const char *text)
         break;
     case 1:
         if (duration_read_noise(text, &duration, &period, &random_moment)) {
-            check_span(&duration);
+            check_duration(&duration);
             require(period > 0, "noise without a period");
         }
         break;

@@ -131,9 +131,9 @@ void witness_answer(int place, void *result, size_t size)
 void witness_result(int place, const void *result, size_t size)
 {
     const int above = place == WITNESS_APPLICATION ? 0 : place;
-    const int below = above < layer_count ? above + 1 : 0;
-    if (below || base_count)
-        compare(place, "the result", result, size, ANSWER + below);
+    const int lower = above < layer_count ? above + 1 : 0;
+    if (lower || base_count)
+        compare(place, "the result", result, size, ANSWER + lower);
 }
 
 int witness_end(void)

@@ -77,7 +77,7 @@ def test_a_tool_that_needs_the_mpi_library_is_not_led_to_its_stubs(order):
     check(run(FOLDER / f"mpich_linked_{order}", *STEPS, tools=":".join(stack), preload=()), stack)
 
 
-@pytest.mark.parametrize("name", ["stuck", "stuck_elsewhere"])
+@pytest.mark.parametrize("name", ["text_relocation", "text_relocation_elsewhere"])
 @pytest.mark.parametrize("order", ORDERS[1:])
 def test_a_library_that_cannot_be_changed_hides_no_tool(order, name):
     """It is named where it refers to the calls; the others are changed all the same."""
@@ -86,7 +86,7 @@ def test_a_library_that_cannot_be_changed_hides_no_tool(order, name):
                  preload=[mpich_tool(name)])
     assert (result.returncode, result.calls) == (0, expected_calls(stack))
     problems = [line for line in result.messages if "may fail to register" in line]
-    assert [f"{name}.so" in line for line in problems] == [True] * (name == "stuck")
+    assert [f"{name}.so" in line for line in problems] == [True] * (name == "text_relocation")
 
 
 @pytest.mark.parametrize("name", ["cached", "asking", "needs_mpi"])
@@ -286,8 +286,8 @@ def test_misuse_gives_error_classes_and_changes_nothing(stack):
     assert result.returncode == 0
     assert not [line for line in result.trace if "WRONG" in line]
     assert "wrong made more than 300 checks: yes" in result.trace
-    above, below = stack.split(":")[0], stack.split(":")[2]
+    upper, lower = stack.split(":")[0], stack.split(":")[2]
     at = result.calls.index("app comm_rank")
-    assert result.calls[at + 1:at + 4] == [f"{above} 1 MPI_Comm_rank",
+    assert result.calls[at + 1:at + 4] == [f"{upper} 1 MPI_Comm_rank",
                                            "wrong 2 MPI_Comm_rank, next 3",
-                                           f"{below} 3 MPI_Comm_rank"]
+                                           f"{lower} 3 MPI_Comm_rank"]

@@ -115,10 +115,10 @@ def witness(folder, more="") -> str:
     return f"witness,folder={folder}{more}"
 
 
-def check_program(name, folder, *args, ranks=2, more="", above=(), below=(), check=check_rank,
+def check_program(name, folder, *args, ranks=2, more="", upper=(), lower=(), check=check_rank,
                   **kwargs):
     """Runs the program under the witness, other layers above and below it, and checks each rank."""
-    tools = ":".join([*above, witness(folder, more), *below])
+    tools = ":".join([*upper, witness(folder, more), *lower])
     result = run_observed(name, folder, *args, ranks=ranks, tools=tools, **kwargs)
     assert result.returncode == 0
     assert result.messages == []

@@ -10,13 +10,13 @@ def test_point_to_point(tmp_path):
     check_program("observe_point_to_point", tmp_path)
 
 
-@pytest.mark.parametrize("below", [[], ["pending"]], ids=["mpi", "pending"])
-def test_completion(tmp_path, below):
-    check_program("observe_completion", tmp_path, below=below)
+@pytest.mark.parametrize("lower", [[], ["pending"]], ids=["mpi", "pending"])
+def test_completion(tmp_path, lower):
+    check_program("observe_completion", tmp_path, lower=lower)
 
 
 def test_a_message_is_known_that_was_given_the_handle_of_the_one_before(tmp_path):
-    check_program("observe_matched", tmp_path, ranks=1, below=["again"])
+    check_program("observe_matched", tmp_path, ranks=1, lower=["again"])
 
 
 def test_nobody_but_the_call_itself_finds_fault_with_null_handles(tmp_path):

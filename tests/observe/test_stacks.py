@@ -11,20 +11,20 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize("above, below", PLACES)
-def test_messages(tmp_path, above, below):
-    check_program("observe_point_to_point", tmp_path, above=above, below=below)
+@pytest.mark.parametrize("upper, lower", PLACES)
+def test_messages(tmp_path, upper, lower):
+    check_program("observe_point_to_point", tmp_path, upper=upper, lower=lower)
 
 
-@pytest.mark.parametrize("above, below", PLACES[:3])
+@pytest.mark.parametrize("upper, lower", PLACES[:3])
 @pytest.mark.parametrize("name", ["completion", "persistent", "one_sided"])
-def test_requests_and_windows(tmp_path, name, above, below):
-    check_program(f"observe_{name}", tmp_path, above=above, below=below)
+def test_requests_and_windows(tmp_path, name, upper, lower):
+    check_program(f"observe_{name}", tmp_path, upper=upper, lower=lower)
 
 
-@pytest.mark.parametrize("above, below", PLACES[:2])
-def test_collectives(tmp_path, above, below):
-    check_program("observe_in_place", tmp_path, above=above, below=below)
+@pytest.mark.parametrize("upper, lower", PLACES[:2])
+def test_collectives(tmp_path, upper, lower):
+    check_program("observe_in_place", tmp_path, upper=upper, lower=lower)
 
 
 def test_three_observers_agree(tmp_path):

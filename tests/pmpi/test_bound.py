@@ -8,7 +8,7 @@ from support import LIBQMPI, MPI_SONAME
 CALL, TABLE, DATA = "R_X86_64_JUMP_SLOT", "R_X86_64_GLOB_DAT", "R_X86_64_64"
 
 # How the tools refer to PMPI_Comm_rank, and whether they are bound when they are loaded.
-REFERENCES = {
+RELOCATIONS = {
     "lazy": (CALL, False), "now": (CALL, True), "writable": (CALL, False),
     "noplt": (TABLE, True), "noplt_lazy": (TABLE, False),
     "address": (TABLE, False), "address_now": (TABLE, True),
@@ -22,17 +22,17 @@ BY_NAME = ["next_pmpi", "next_mpi", "default_pmpi", "library_pmpi", "library_mpi
 # Further linkers, where the build found them.
 LINKERS = [name for name in ("gold", "gold_now", "lld", "lld_now", "packed")
            if pmpi_tool(name).exists()]
-WAYS = [*REFERENCES, *BY_NAME, *LINKERS]
+BINDINGS = [*RELOCATIONS, *BY_NAME, *LINKERS]
 
-way = pytest.mark.parametrize("name", WAYS)
+every_binding = pytest.mark.parametrize("name", BINDINGS)
 
 
-@pytest.mark.parametrize("name", REFERENCES)
+@pytest.mark.parametrize("name", RELOCATIONS)
 def test_the_tool_is_bound_as_its_name_says(name):
-    kind, now = REFERENCES[name]
-    references = [line.split()[2] for line in readelf("-r", pmpi_tool(name)).splitlines()
+    kind, now = RELOCATIONS[name]
+    relocations = [line.split()[2] for line in readelf("-r", pmpi_tool(name)).splitlines()
                   if "PMPI_Comm_rank" in line]
-    assert references == [kind]
+    assert relocations == [kind]
     assert ("BIND_NOW" in readelf("-d", pmpi_tool(name))) == now
     assert ("GNU_RELRO" in readelf("-l", pmpi_tool(name))) == (name != "writable")
 
@@ -42,33 +42,33 @@ def test_a_tool_that_looks_up_names_refers_to_no_pmpi_function(name):
     assert "PMPI_" not in readelf("-r", pmpi_tool(name))
 
 
-@way
+@every_binding
 def test_alone(name):
     result = run_stack(name)
     assert f"exit {name} counted {len(RUN)} helper 0" in result.trace
 
 
-@way
+@every_binding
 def test_below_a_native_layer(name):
     run_stack("alpha", name)
 
 
-@way
+@every_binding
 def test_above_a_native_layer(name):
     run_stack(name, "alpha")
 
 
-@way
+@every_binding
 def test_among_pmpi_and_native_layers(name):
     run_stack("noplt", name, "alpha", "lazy")
 
 
-@way
+@every_binding
 def test_between_pmpi_layers(name):
     run_stack("lazy" if name != "lazy" else "now", name, "table" if name != "table" else "now")
 
 
-@way
+@every_binding
 def test_twice_with_separate_counts(name):
     other = "now" if name != "now" else "lazy"
     result = run_stack(name, other, name)
@@ -76,17 +76,17 @@ def test_twice_with_separate_counts(name):
     assert result.trace.count(f"exit {name} counted {len(RUN)} helper 0") == 2
 
 
-@way
+@every_binding
 def test_twice_among_native_layers(name):
     run_stack(name, "alpha", name, "beta", name)
 
 
-@way
+@every_binding
 def test_when_everything_is_bound_at_once(name):
     run_stack(name, "alpha", name, env={"LD_BIND_NOW": "1"})
 
 
-@way
+@every_binding
 def test_in_each_of_two_ranks(name):
     result = succeed("calls", *RUN, tools=f"{name}:alpha:{name}", ranks=2)
     assert result.calls.count("alpha 2 MPI_Comm_rank") == 2
@@ -101,7 +101,7 @@ def pages(result, name):
     return [line[len(start):] for line in result.trace if line.startswith(start)]
 
 
-@way
+@every_binding
 def test_page_protection_is_what_the_loader_left(name):
     """As without libqmpi, above and below a native layer, which takes stubs, and in a copy."""
     plain = pages(succeed("calls", *RUN, preload=[pmpi_tool(name)]), name)
@@ -162,7 +162,7 @@ def test_a_layer_that_does_not_wrap_a_function_is_passed_over(name):
 # ---- Preloaded and listed ------------------------------------------------------------------------
 
 
-@way
+@every_binding
 @pytest.mark.parametrize("place", ["behind", "in front"])
 def test_preloaded_and_listed_above_others(name, place):
     preload = [LIBQMPI, pmpi_tool(name)] if place == "behind" else [pmpi_tool(name), LIBQMPI]
@@ -172,14 +172,14 @@ def test_preloaded_and_listed_above_others(name, place):
     assert result.trace.count(f"load {name}") == 1
 
 
-@way
+@every_binding
 def test_preloaded_and_listed_below_others(name):
     result = succeed("calls", *RUN, tools=f"alpha:{name}:beta", preload=[LIBQMPI, pmpi_tool(name)])
     check_stack(("alpha", name, "beta"), result)
     assert result.trace.count(f"load {name}") == 1
 
 
-@way
+@every_binding
 def test_preloaded_and_listed_twice(name):
     result = succeed("calls", *RUN, tools=f"{name}:alpha:{name}", preload=[LIBQMPI, pmpi_tool(name)])
     check_stack((name, "alpha", name), result)

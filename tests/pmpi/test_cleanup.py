@@ -230,8 +230,8 @@ def test_the_clean_up_process_has_nothing_of_the_programs(tmp_path):
         # The last thing that it does before it waits is to close what it has swept.
         assert wait_until(lambda: os.readlink(cleanup / "cwd") == "/"
                           and len(descriptors_of(cleanup)) == 3)
-        own = descriptors_of(cleanup)
-        assert own["1"] == str(folder / "lock") and own["2"] == "/dev/null"
+        descriptors = descriptors_of(cleanup)
+        assert descriptors["1"] == str(folder / "lock") and descriptors["2"] == "/dev/null"
         pid = int(cleanup.name)
         assert os.getsid(pid) == os.getpgid(pid) == pid
         assert (cleanup / "environ").read_bytes() == b""

@@ -7,7 +7,7 @@ import pytest
 from pmpi_support import PMPI_TOOLS, RUN, pmpi_program, pmpi_tool, qmpi, run_pmpi, succeed
 from support import ASAN, LIBQMPI
 
-PLUGINS, CROSSING = pmpi_program("plugins"), pmpi_program("crossing")
+PLUGINS, CONCURRENT = pmpi_program("plugins"), pmpi_program("concurrent")
 CALLS = 100
 
 
@@ -38,10 +38,10 @@ def test_a_plugin_of_the_programs_is_the_programs_whenever_it_is_opened(when, pl
 
 
 @pytest.mark.parametrize("when", ["early", "starting", "late"])
-@pytest.mark.parametrize("own", ["pmpicaller", "plugin_pmpicaller"])
-def test_a_tools_library_that_the_program_uses_later_is_the_tools_and_the_programs(when, own):
+@pytest.mark.parametrize("private", ["pmpicaller", "plugin_pmpicaller"])
+def test_a_tools_library_that_the_program_uses_later_is_the_tools_and_the_programs(when, private):
     """Each has one: the tool's calls come to the tool and the layers below, the program's to all."""
-    result = succeed(PLUGINS, when, library(own), CALLS,
+    result = succeed(PLUGINS, when, library(private), CALLS,
                      tools="alpha:needs_pmpicaller,env.TEST_TURN=1:alpha")
     assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 3]
     assert count(result, "needs_pmpicaller MPI_Comm_rank") == CALLS + 3
@@ -50,20 +50,20 @@ def test_a_tools_library_that_the_program_uses_later_is_the_tools_and_the_progra
 @pytest.mark.parametrize("stack", ["alpha:opens:alpha", "alpha:opens:alpha:needs_pmpicaller"])
 def test_a_library_that_is_opened_while_a_tool_is_loaded_is_not_the_tools(stack):
     """Also where a tool becomes a layer between the question whose the caller is and its answer."""
-    result = succeed(CROSSING, "open", library("plugin_pmpicaller"), tools=stack, timeout=30)
+    result = succeed(CONCURRENT, "open", library("plugin_pmpicaller"), tools=stack, timeout=30)
     assert result.stdout == "crossed\n"
     assert ranks_seen(result, 1, 3) == [5, 5]
 
 
 def test_a_first_call_that_is_made_while_a_tool_is_loaded_goes_through_all_layers():
-    result = succeed(CROSSING, "call", tools="alpha:opens:alpha", timeout=30)
+    result = succeed(CONCURRENT, "call", tools="alpha:opens:alpha", timeout=30)
     assert result.stdout == "crossed\n"
     assert [count(result, f"alpha {layer} MPI_Initialized") for layer in (1, 3)] == [1, 1]
 
 
 def test_a_constructor_that_calls_mpi_while_another_thread_loads_a_tool_does_not_wait():
     """It keeps the loader from that thread: its call goes past the tools, and a message says so."""
-    result = succeed(CROSSING, "construct", library("constructs"), timeout=30,
+    result = succeed(CONCURRENT, "construct", library("constructs"), timeout=30,
                      tools="alpha:needs_pmpicaller,env.TEST_TURN=1:alpha")
     assert result.stdout == "crossed\n"
     assert [count(result, f"alpha {layer} MPI_Initialized") for layer in (1, 3)] == [0, 0]
@@ -78,30 +78,30 @@ def test_a_constructor_that_calls_mpi_while_another_thread_loads_a_tool_does_not
 
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer's dlopen stands before ours")
 @pytest.mark.parametrize("opens", [None, "later"])
-@pytest.mark.parametrize("own, seen_by_itself", [("pmpicaller", 2), ("pmpicaller_pmpi", 0)])
-def test_a_library_that_a_tool_opens_leads_to_the_layer_below(opens, own, seen_by_itself):
+@pytest.mark.parametrize("private, seen_by_itself", [("pmpicaller", 2), ("pmpicaller_pmpi", 0)])
+def test_a_library_that_a_tool_opens_leads_to_the_layer_below(opens, private, seen_by_itself):
     result = succeed(PLUGINS, "late", library("plugin_pmpicaller"), CALLS, tools="alpha:opens:alpha",
-                     env={"TEST_OWN": library(own), "TEST_OPENS": opens})
+                     env={"TEST_OWN": library(private), "TEST_OPENS": opens})
     assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 3]
     assert count(result, "opens MPI_Comm_rank") == CALLS + 1 + seen_by_itself
     assert count(result, "opens a library") == 1
 
 
 @pytest.mark.parametrize("opens", [None, "later"])
-@pytest.mark.parametrize("own", ["pmpicounter", "pmpicaller"])
-def test_a_library_that_a_tool_closes_stays(opens, own):
+@pytest.mark.parametrize("private", ["pmpicounter", "pmpicaller"])
+def test_a_library_that_a_tool_closes_stays(opens, private):
     """What the program opens next lies where that would have been; exit handlers run at exit."""
     result = succeed(PLUGINS, "late", library("plugin_pmpicaller"), CALLS, tools="alpha:opens:alpha",
-                     env={"TEST_OWN": library(own), "TEST_OPENS": opens, "TEST_CLOSES": 1})
+                     env={"TEST_OWN": library(private), "TEST_OPENS": opens, "TEST_CLOSES": 1})
     assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 1]
     assert count(result, "opens MPI_Comm_rank") == CALLS + 1
     assert [line for line in result.trace if "counter" in line] == (
-        ["counter at exit 1"] if own == "pmpicounter" else [])
+        ["counter at exit 1"] if private == "pmpicounter" else [])
     assert result.stdout == "rank 0\n"
 
 
 def test_a_tool_finds_what_it_opens_by_its_own_run_path(tmp_path):
-    own = compile_library(tmp_path / "own", "libfound.so", "int next_number(void) { return 7; }")
+    private = compile_library(tmp_path / "own", "libfound.so", "int next_number(void) { return 7; }")
     tool = compile_library(
         tmp_path, "libfinds.so",
         '#include <dlfcn.h>\n#include <stdio.h>\n'
@@ -109,7 +109,7 @@ def test_a_tool_finds_what_it_opens_by_its_own_run_path(tmp_path):
         'int MPI_Barrier(long c) { void *own = dlopen("libfound.so", RTLD_LAZY);\n'
         'fprintf(stderr, "trace: found %d\\n", own ? ((int (*)(void))dlsym(own, "next_number"))()'
         ' : 0);\nreturn PMPI_Barrier(c); }', "-Wl,-rpath,$ORIGIN/own")
-    assert own.exists()
+    assert private.exists()
     result = succeed("calls", *RUN, tools=f"{tool}:alpha:{tool}")
     assert result.trace.count("found 7") == 2
 

@@ -53,10 +53,10 @@ def test_the_tool_information_interface_from_a_tool():
             stack.count("information")
         for tool_id, layer in enumerate(stack, 1):
             if layer in ("alpha", "beta"):
-                below = tool_id > stack.index("information") + 1
+                lower = tool_id > stack.index("information") + 1
                 for function, count in (("init_thread", 1), ("cvar_get_num", 2), ("finalize", 1)):
                     note = f"{layer} {tool_id} MPI_T_{function}"
-                    assert result.calls.count(note) == count * below
+                    assert result.calls.count(note) == count * lower
 
 
 def test_the_programs_own_calls_of_the_tool_information_interface_reach_a_pmpi_layer():
@@ -81,12 +81,12 @@ def test_mpi_calls_of_a_constructor_reach_the_layers_below_only(name, preload):
         result = succeed("calls", "init", "comm_rank", "finalize", tools=":".join(stack),
                          preload=libraries)
         beta = "beta" in stack
-        below = ["beta 3 MPI_Initialized"] * beta
+        lower = ["beta 3 MPI_Initialized"] * beta
         calls = [line for line in result.trace if not line.startswith(("load ", "init "))]
         begin = calls.index(f"{name} constructor begins") + 1
         end = calls.index(f"{name} constructor ends: 0 0 0")
         assert [line for line in calls[begin:end] if not line.startswith("app ")] == [
-            *below, f"{name} by MPI", *itself, *below, *["beta 3 MPI_Finalized"] * beta], stack
+            *lower, f"{name} by MPI", *itself, *lower, *["beta 3 MPI_Finalized"] * beta], stack
         assert result.trace.count(f"{name} constructor begins") == 1
         assert result.calls.count(f"{name} MPI_Comm_rank") == 1
 

@@ -9,7 +9,7 @@ from pmpi_support import (RUN, STEPS, check_stack, expected_calls, pmpi_program,
                           readelf, run_pmpi, succeed)
 from support import LIBQMPI, MPI_LIBRARY
 
-OWN = ["own", "own_now", "own_table", "process_file_name", "own_fixed", "own_fixed_table"]
+WITH_WRAPPERS = ["own", "own_now", "own_table", "process_file_name", "own_fixed", "own_fixed_table"]
 
 
 def run_with(preload, tools, program="calls", **kwargs):
@@ -149,14 +149,14 @@ def test_a_tool_linked_as_a_library(tools, stack):
 # ---- Part of the program -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", OWN)
-@pytest.mark.parametrize("tools, below", [
+@pytest.mark.parametrize("name", WITH_WRAPPERS)
+@pytest.mark.parametrize("tools, lower", [
     (None, []), ("alpha", ["alpha"]), ("now", ["now"]), ("now:alpha:now", ["now", "alpha", "now"])])
-def test_the_programs_own_wrappers_are_the_top_of_the_stack(name, tools, below):
-    check_stack(["own", *below], run_with(["libqmpi"], tools, pmpi_program(name)))
+def test_the_programs_own_wrappers_are_the_top_of_the_stack(name, tools, lower):
+    check_stack(["own", *lower], run_with(["libqmpi"], tools, pmpi_program(name)))
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", WITH_WRAPPERS)
 def test_the_programs_own_wrappers_on_each_of_two_ranks(name):
     result = run_with(["libqmpi"], "now:alpha", pmpi_program(name), ranks=2)
     for layer in ("own", "now"):

@@ -29,8 +29,8 @@ def test_sanitized_tools_run_and_count(stack):
 
 def test_native_layers_below_a_sanitized_programs_own_wrappers_or_a_tool_in_front():
     """What a program brings that is built with a sanitizer is its library, before all others."""
-    own = succeed(pmpi_program("own"), *RUN, tools="alpha", preload=[*sanitizer(), LIBQMPI])
-    check_stack(("own", "alpha"), own)
+    result = succeed(pmpi_program("own"), *RUN, tools="alpha", preload=[*sanitizer(), LIBQMPI])
+    check_stack(("own", "alpha"), result)
     front = succeed("calls", *RUN, tools="alpha", preload=[*sanitizer(), pmpi_tool("now"), LIBQMPI])
     check_stack(("now", "alpha"), front)
 

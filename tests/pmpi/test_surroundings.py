@@ -37,8 +37,8 @@ def test_a_layers_variables_are_its_own(name):
     assert notes_of(result, "native_variables") == [
         f"native_variables {when}: outer (none)"
         for when in ("constructor", "beginning", "MPI_Init")]
-    own = [line for line in result.stdout.splitlines() if line.startswith("TEST_")]
-    assert own == ["TEST_SET: outer", "TEST_UNSET: (none)"] * 3
+    printed = [line for line in result.stdout.splitlines() if line.startswith("TEST_")]
+    assert printed == ["TEST_SET: outer", "TEST_UNSET: (none)"] * 3
 
 
 def test_variables_of_a_preloaded_tool():

@@ -14,7 +14,7 @@ if not TOOL.exists():
 PLACES = {"not preloaded": (LIBQMPI,), "preloaded behind": (LIBQMPI, TOOL),
           "preloaded in front": (TOOL, LIBQMPI)}
 every_place = pytest.mark.parametrize("preload", PLACES.values(), ids=PLACES)
-every_place_below = pytest.mark.parametrize("preload", list(PLACES.values())[:2],
+behind_libqmpi = pytest.mark.parametrize("preload", list(PLACES.values())[:2],
                                             ids=list(PLACES)[:2])
 every_binding = pytest.mark.parametrize("binding", ["mpif_h", "mpi", "f08"])
 every_old_binding = pytest.mark.parametrize("binding", ["mpif_h", "mpi"])
@@ -89,7 +89,7 @@ def test_mpi_f08_has_other_procedures(beginning, preload, tmp_path):
     assert notes == in_c(f"{beginning} numbers")
 
 
-@every_place_below
+@behind_libqmpi
 @every_binding
 @pytest.mark.parametrize("tools", ["count,output=%t.json:libconstants.so",
                                    "count,output=%t.json:libconstants.so:count,output=%t.json",
@@ -103,7 +103,7 @@ def test_below_others_only_its_c_wrappers_are_called(tools, binding, preload, tm
             assert calls[f"MPI_{name}"] == (1, 1, 1)
 
 
-@every_place_below
+@behind_libqmpi
 @every_old_binding
 def test_of_two_layers_of_it_the_lower_is_called_in_c(binding, preload, tmp_path):
     """Each has its own copy of what it learnt, and both learn the program's addresses."""
@@ -144,7 +144,7 @@ def test_where_it_has_none_of_that_name_its_c_wrappers_are_called(binding, tmp_p
 # ---- Layers that are switched off and on ---------------------------------------------------------
 
 
-@every_place_below
+@behind_libqmpi
 @pytest.mark.parametrize("tools, steps, expected", [
     # The tool, after it was initialised: its wrappers again, as before.
     ("libconstants.so:count,output=/dev/null", "init numbers off numbers on numbers",

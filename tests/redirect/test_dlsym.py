@@ -10,13 +10,13 @@ from redirect_support import REDIRECT_PROGRAMS, mpi_soname, reach
 from support import ASAN, LIBQMPI
 
 HANDLES = ["default", "next", "self", "mpi"]
-OWN = REDIRECT_PROGRAMS / "libredirectown.so"
+NAMESAKE = REDIRECT_PROGRAMS / "libredirectnamesake.so"
 MALLOC = REDIRECT_PROGRAMS / "libredirectmalloc.so"
 
 
 def lookups(*steps, tools=None, preload=(LIBQMPI,), env=None, **more):
     result = reach("lookups", *steps, ranks=1, tools=tools, preload=preload,
-                   env={"REDIRECT_OWN": OWN, **(env or {})}, **more)
+                   env={"REDIRECT_NAMESAKE": NAMESAKE, **(env or {})}, **more)
     assert result.returncode == 0
     assert result.messages == []
     return result.stdout.splitlines()
@@ -52,7 +52,7 @@ def test_pmpi_asked_of_the_mpi_library_is_the_librarys(name):
 
 def test_the_handle_of_another_library_gives_its_own_function():
     assert lookups("where=own=MPI_Comm_rank", "call=own", tools="count") == [
-        "own MPI_Comm_rank: libredirectown.so", "call own: 0, 4711"]
+        "own MPI_Comm_rank: libredirectnamesake.so", "call own: 0, 4711"]
 
 
 @pytest.mark.parametrize("handle", HANDLES + ["own", "middle"])
@@ -113,7 +113,7 @@ def test_a_malloc_wrapper_finds_the_next_malloc(place, env):
 
 def test_a_program_without_mpi_looks_up_as_ever():
     lines = [line for preload in ((), (LIBQMPI,))
-             for line in [reach("plugin_host", OWN, "local", "x", ranks=1, preload=preload)]]
+             for line in [reach("plugin_host", NAMESAKE, "local", "x", ranks=1, preload=preload)]]
     for result in lines:
         assert result.returncode == 95
         assert "undefined symbol: exchange" in result.stderr

@@ -14,7 +14,7 @@ TWO_COPIES = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:detect_od
 
 # NAME: (program, arguments before the folder, environment, libraries to preload)
 PRELOADED = (LIBQMPI,)
-WAYS = {
+BINDINGS = {
     "C": ("exchange_c", (), {}, PRELOADED),
     "C, bound at once": ("exchange_c", (), {"LD_BIND_NOW": "1"}, PRELOADED),
     "C++": ("exchange_cpp", (), {}, PRELOADED),
@@ -38,11 +38,11 @@ WAYS = {
     "static": ("exchange_static", (), TWO_COPIES, ()),
 }
 
-every_way = pytest.mark.parametrize("way", WAYS)
+every_binding = pytest.mark.parametrize("binding", BINDINGS)
 
 
-def exchange(way, folder, tools, **more):
-    name, arguments, env, preload = way if isinstance(way, tuple) else WAYS[way]
+def exchange(binding, folder, tools, **more):
+    name, arguments, env, preload = binding if isinstance(binding, tuple) else BINDINGS[binding]
     arguments = [redirect_program(f"{argument}.so") if argument.startswith("plugin") else argument
                  for argument in arguments]
     if ASAN and "mpi_first" in name and not preload:
@@ -58,40 +58,40 @@ def exchange(way, folder, tools, **more):
     return result
 
 
-def exchanged(way):
+def exchanged(binding):
     """Open MPI's C++ bindings ask for more, in code that is the program's."""
     more = {"MPI_Cartdim_get": 2, "MPI_Comm_test_inter": 1, "MPI_Initialized": 5,
             "MPI_Topo_test": 2}
-    return {**EXCHANGE, **(more if OPEN_MPI and way == "C++" else {})}
+    return {**EXCHANGE, **(more if OPEN_MPI and binding == "C++" else {})}
 
 
-@every_way
-def test_each_call_is_counted_once(way, tmp_path):
-    exchange(way, tmp_path, "count,output=calls.json")
-    assert counted(tmp_path / "calls.json") == in_each_rank(exchanged(way))
+@every_binding
+def test_each_call_is_counted_once(binding, tmp_path):
+    exchange(binding, tmp_path, "count,output=calls.json")
+    assert counted(tmp_path / "calls.json") == in_each_rank(exchanged(binding))
 
 
-@every_way
-def test_a_pmpi_tool_between_native_layers_sees_the_same_calls(way, tmp_path):
-    exchange(way, tmp_path, "count,output=%t.json:tally:count,output=%t.json")
-    assert counted(tmp_path / "1.json") == in_each_rank(exchanged(way))
-    assert counted(tmp_path / "3.json") == in_each_rank(exchanged(way))
+@every_binding
+def test_a_pmpi_tool_between_native_layers_sees_the_same_calls(binding, tmp_path):
+    exchange(binding, tmp_path, "count,output=%t.json:tally:count,output=%t.json")
+    assert counted(tmp_path / "1.json") == in_each_rank(exchanged(binding))
+    assert counted(tmp_path / "3.json") == in_each_rank(exchanged(binding))
     tally = tallied(tmp_path)
     assert len(tally) > 10
-    assert tally == {name: 2 * exchanged(way)[name] for name in tally}
+    assert tally == {name: 2 * exchanged(binding)[name] for name in tally}
 
 
-@every_way
-def test_two_pmpi_layers_alone_see_the_same_calls(way, tmp_path):
-    exchange(way, tmp_path, "tally:tally")
+@every_binding
+def test_two_pmpi_layers_alone_see_the_same_calls(binding, tmp_path):
+    exchange(binding, tmp_path, "tally:tally")
     tally = tallied(tmp_path)
     assert len(tally) > 10
-    assert tally == {name: 2 * 2 * exchanged(way)[name] for name in tally}
+    assert tally == {name: 2 * 2 * exchanged(binding)[name] for name in tally}
 
 
-@every_way
-def test_without_tools_the_program_is_undisturbed(way, tmp_path):
-    exchange(way, tmp_path, None)
+@every_binding
+def test_without_tools_the_program_is_undisturbed(binding, tmp_path):
+    exchange(binding, tmp_path, None)
 
 
 @pytest.mark.parametrize("env", [{}, {"LD_BIND_NOW": "1"}], ids=["lazily", "at once"])
@@ -120,12 +120,12 @@ def test_a_plugin_is_seen_where_another_one_has_brought_libqmpi(order, tmp_path)
     assert counted(tmp_path / "calls.json") == in_each_rank(EXCHANGE)
 
 
-@pytest.mark.parametrize("way", ["C", "linked, libqmpi first", "static"])
-def test_the_caller_below_a_pmpi_layer_is_the_program(way, tmp_path):
-    result = exchange(way, tmp_path, "libwrappers.so:site")
+@pytest.mark.parametrize("binding", ["C", "linked, libqmpi first", "static"])
+def test_the_caller_below_a_pmpi_layer_is_the_program(binding, tmp_path):
+    result = exchange(binding, tmp_path, "libwrappers.so:site")
     notes = [line for line in result.trace if line.startswith("site 2 Barrier")]
     assert len(notes) == 2 * EXCHANGE["MPI_Barrier"]
-    assert all(f" from {WAYS[way][0]} " in note for note in notes)
+    assert all(f" from {BINDINGS[binding][0]} " in note for note in notes)
 
 
 def test_the_programs_reach_mpi_in_the_way_that_they_stand_for():

@@ -45,7 +45,7 @@ LIBRARY_CVAR, LIBRARY_CVAR_GLOB = (
 TOOLS_FOLDER = "qmpi-openmpi" if OPEN_MPI else "qmpi"
 
 
-def own_tmpdir() -> str:
+def private_tmpdir() -> str:
     """Jobs of one user share a folder there, which one makes while another that ends removes it: this
     process has its own, whatever a test makes of TMPDIR, and one that any user may use."""
     folder = tempfile.mkdtemp(prefix="qmpi-test-")
@@ -62,7 +62,7 @@ OPEN_MPI_SETTINGS = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
-    "OMPI_MCA_orte_tmpdir_base": own_tmpdir() if OPEN_MPI else tempfile.gettempdir(),
+    "OMPI_MCA_orte_tmpdir_base": private_tmpdir() if OPEN_MPI else tempfile.gettempdir(),
     "OMPI_MCA_pml": "ob1",
     "OMPI_MCA_btl": "self,vader,tcp",  # tcp to processes that were spawned
     "OMPI_MCA_osc": "^ucx",
@@ -110,11 +110,11 @@ def tool(name: str) -> Path:
 def clean_environment() -> dict[str, str]:
     """This environment without anything that could steer the library or the sanitizers."""
     unwanted = re.compile(r"(QMPI_(?!TEST|BUILD|SOURCE)|LD_|PMI|OMPI_|ASAN_|UBSAN_|LSAN_)")
-    kept = {key: value for key, value in os.environ.items() if not unwanted.match(key)}
-    kept["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"
-    kept |= OPEN_MPI_SETTINGS if OPEN_MPI else {}
-    kept["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
-    return kept
+    environment = {key: value for key, value in os.environ.items() if not unwanted.match(key)}
+    environment["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"
+    environment |= OPEN_MPI_SETTINGS if OPEN_MPI else {}
+    environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
+    return environment
 
 
 def launch(ranks, **variables) -> list[str]:

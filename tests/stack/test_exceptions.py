@@ -6,7 +6,7 @@ from support import run_mpi, tool
 
 pytestmark = pytest.mark.skipif(not tool("throws").exists(), reason="there is no C++ compiler")
 
-WHAT = {"standard": "std::invalid_argument", "own": "(anonymous namespace)::own_exception",
+WHAT = {"standard": "std::invalid_argument", "own": "(anonymous namespace)::tool_exception",
         "number": "int"}
 
 

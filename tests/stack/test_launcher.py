@@ -5,7 +5,7 @@ import pytest
 from support import MPI_NAME, OPEN_MPI, run_mpi
 
 SIZE, RANK = ("PMI_SIZE", "PMI_RANK") if OPEN_MPI else ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
-OWN_SIZE = "OMPI_COMM_WORLD_SIZE" if OPEN_MPI else "PMI_SIZE"
+LIBRARY_SIZE = "OMPI_COMM_WORLD_SIZE" if OPEN_MPI else "PMI_SIZE"
 SAID = "the launcher started 2 processes, but each of them is rank 0 of 1"
 
 
@@ -18,7 +18,7 @@ def test_processes_that_are_alone_are_told_of(begin, tools):
     assert f"hint: launch with mpiexec.{MPI_NAME}" in result.stderr
 
 
-@pytest.mark.parametrize("env", [{SIZE: 1}, {SIZE: 2, RANK: 1}, {SIZE: ""}, {SIZE: 2, OWN_SIZE: 1}, {}])
+@pytest.mark.parametrize("env", [{SIZE: 1}, {SIZE: 2, RANK: 1}, {SIZE: ""}, {SIZE: 2, LIBRARY_SIZE: 1}, {}])
 def test_it_is_not_said_of_one_process_nor_by_every_process(env):
     assert "launcher" not in run_mpi("calls", "init", "finalize", ranks=1, tools="alpha", env=env).stderr
 

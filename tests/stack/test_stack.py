@@ -134,11 +134,11 @@ def test_get_function_of_the_lowest_layer_leads_to_the_base(cache):
         "lookup: size 1", f"lookup: MPI version {MPI_VERSION}"]
 
 
-@pytest.mark.parametrize("below, sees", [(1, ["alpha 2", "beta 4"]), (2, ["beta 4"]),
+@pytest.mark.parametrize("lower, sees", [(1, ["alpha 2", "beta 4"]), (2, ["beta 4"]),
                                          (3, ["beta 4"]), (4, [])])
-def test_get_function_may_be_asked_for_any_layer(below, sees):
+def test_get_function_may_be_asked_for_any_layer(lower, sees):
     result = succeed("calls", "init", "barrier", "finalize",
-                     tools=f"lookup:alpha:lookup,below={below}:beta")
+                     tools=f"lookup:alpha:lookup,below={lower}:beta")
     calls = result.calls
     begin = calls.index("lookup 3 MPI_Barrier")
     assert calls[begin + 1:calls.index("lookup: size 1", begin)] == [

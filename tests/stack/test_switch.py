@@ -177,15 +177,15 @@ def test_a_layer_may_switch_another_when_it_is_told():
     assert result.calls.count("keeper 1 is told") == 2
 
 
-@pytest.mark.parametrize("below", ["alpha", "pmpi_call", "keeper,keeps=yes"])
-def test_a_layer_is_called_for_what_it_keeps_also_while_it_is_off(below):
+@pytest.mark.parametrize("lower", ["alpha", "pmpi_call", "keeper,keeps=yes"])
+def test_a_layer_is_called_for_what_it_keeps_also_while_it_is_off(lower):
     result = succeed("init", "off=1", "rank", "off=2", "rank", "barrier", "on=1", "rank", "on=2",
-                     "rank", "finalize", tools=f"keeper,keeps=yes:{below}:beta")
+                     "rank", "finalize", tools=f"keeper,keeps=yes:{lower}:beta")
     seen = {"1": "keeper 1 MPI_Comm_rank", "3": "beta 3 MPI_Comm_rank",
             "2": {"alpha": "alpha 2 MPI_Comm_rank", "pmpi_call": "pmpi_call MPI_Comm_rank"}.get(
-                below, "keeper 2 MPI_Comm_rank")}
+                lower, "keeper 2 MPI_Comm_rank")}
     off = " while it is off"
-    second = [seen["2"] + off] if "keeps" in below else []
+    second = [seen["2"] + off] if "keeps" in lower else []
     calls = [call for call in without_counts(result.calls) if "Comm_rank" in call]
     assert calls == [seen["1"] + off, seen["2"], seen["3"], seen["1"] + off, *second, seen["3"],
                      seen["1"], *second, seen["3"], seen["1"], seen["2"], seen["3"]]

@@ -21,7 +21,7 @@ REMOVED = {"Address", "Errhandler_create", "Errhandler_get", "Errhandler_set", "
            "Type_hindexed", "Type_hvector", "Type_lb", "Type_struct", "Type_ub"}
 
 
-def rows(path):
+def prototypes(path):
     for line in Path(path).read_text().splitlines():
         if match := ROW.match(line.strip()):
             yield match
@@ -72,7 +72,7 @@ def mpich_header(found, header):
 
 def main():
     what, wrappers, extra, output = sys.argv[1:]
-    found = list(rows(wrappers))
+    found = list(prototypes(wrappers))
     if what in ("numbers", "fortran"):
         extra = [line for line in Path(extra).read_text().splitlines() if line[:1] not in ("#", "")]
     if what == "fortran":

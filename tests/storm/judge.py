@@ -6,7 +6,7 @@ import re
 from ledger import FUNCTIONS, LAYERS, ON
 
 # What the program also calls after MPI_Finalize, when count and profile have reported already.
-LATE = {"MPI_Finalize", "MPI_Initialized", "MPI_Finalized", "MPI_Get_version"}
+OUTSIDE = {"MPI_Finalize", "MPI_Initialized", "MPI_Finalized", "MPI_Get_version"}
 # A line of log's; the second line of a call with others inside, `... MPI_X(`, is not counted.
 LOG_LINE = re.compile(r"^\[[^]]*\] (?:\d[\d.]* )? *(MPIX?_\w+)\(", re.M)
 
@@ -21,7 +21,7 @@ def arrivals(ledger):
     for layer in range(1, LAYERS):
         result.append(above)
         if any(downs[layer]):
-            above = [before + own for before, own in zip(above, downs[layer])]
+            above = [before + self_calls for before, self_calls in zip(above, downs[layer])]
     return result
 
 
@@ -63,8 +63,8 @@ def told_by(kind, texts):
                 told[name] = told.get(name, 0) + 1
         else:
             functions = json.loads(text)["functions"]
-            rows = functions.items() if kind == "count" else ((r["name"], r) for r in functions)
-            told |= {name: row["calls"] for name, row in rows}
+            entries = functions.items() if kind == "count" else ((r["name"], r) for r in functions)
+            told |= {name: row["calls"] for name, row in entries}
     return told
 
 
@@ -83,7 +83,7 @@ def bundled_layer(ledgers, layer, kind, arrived, names, folder):
                               before[1] + most + ledger.untold[f])
     for name, (least, most) in must.items():
         seen = told.pop(name, 0)
-        if not (0 if name in LATE and kind != "log" else least) <= seen <= most:
+        if not (0 if name in OUTSIDE and kind != "log" else least) <= seen <= most:
             yield wrong_number(layer, kind, seen, least, most, name)
     for name, seen in told.items():
         yield wrong_number(layer, kind, seen, 0, 0, name)

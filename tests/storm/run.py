@@ -20,7 +20,7 @@ UNWANTED = re.compile(r"(QMPI_|LD_|PMI|OMPI_|STORM_|ASAN_|UBSAN_)")
 @dataclass
 class Place:
     """Where things are: the storm's own build folder, and that of the libqmpi under test."""
-    own: Path       # the build folder that holds the storm's programs and tools
+    home: Path      # the build folder that holds the storm's programs and tools
     build: Path     # the build folder that holds libqmpi and the bundled tools
     mpi: str
     names: list     # of functions, by number
@@ -37,9 +37,9 @@ class Outcome:
 
 
 def environment(plan, place, folder, bare):
-    storm = place.own / "tests/storm"
-    kept = {key: value for key, value in os.environ.items() if not UNWANTED.match(key)}
-    kept |= {"STORM_LEDGER": str(folder / "ledger"), "STORM_SCRIPT": str(folder / "script"),
+    storm = place.home / "tests/storm"
+    environment = {key: value for key, value in os.environ.items() if not UNWANTED.match(key)}
+    environment |= {"STORM_LEDGER": str(folder / "ledger"), "STORM_SCRIPT": str(folder / "script"),
              "STORM_LIBRARIES": str(storm), "STORM_HELP": str(storm / "storm_help.so"),
              "TMPDIR": str(folder / "tmp"), "UCX_HANDLE_ERRORS": "none"}
     preload = []
@@ -48,28 +48,28 @@ def environment(plan, place, folder, bare):
         preload += [] if plan.linked else [place.build / f"src/libqmpi{suffix}.so"]
         for number, entry in enumerate(plan.layers, 1):
             if entry.preloaded:
-                kept["STORM_LAYER"] = str(number)
+                environment["STORM_LAYER"] = str(number)
                 library = entry.text.split(",")[0].format(tools=storm)
                 preload.insert(0 if entry.preloaded == "front" else len(preload), library)
-        kept |= {"QMPI_TOOLS": plan.tools(tools=storm, run=folder),
+        environment |= {"QMPI_TOOLS": plan.tools(tools=storm, run=folder),
                  "QMPI_TOOL_PATH": str(place.build / "tools"),
                  "LD_LIBRARY_PATH": str(place.build / "src")}
     if plan.program == "storm_behind":
         # The loader binds what a constructor calls to the MPI library, which comes first there.
-        kept["STORM_QUIET"] = "1"
+        environment["STORM_QUIET"] = "1"
     preload += [text.format(tools=storm) for text in plan.preload]
     if place.mpi == "openmpi":
-        kept |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                  "OMPI_MCA_rmaps_base_oversubscribe": "1"}
         if plan.ranks == 1:  # without a daemon; a launcher dies of these
-            kept |= {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_pmix": "isolated"}
+            environment |= {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_pmix": "isolated"}
     if preload:
-        kept["LD_PRELOAD"] = ":".join(map(str, preload))
-    return kept
+        environment["LD_PRELOAD"] = ":".join(map(str, preload))
+    return environment
 
 
 def command(plan, place):
-    program = [str(place.own / "tests/storm" / plan.program)]
+    program = [str(place.home / "tests/storm" / plan.program)]
     if plan.ranks == 1:
         return program
     return [f"mpiexec.{place.mpi}", "-n", str(plan.ranks), *program]
@@ -125,7 +125,7 @@ def differences(plan, place, folder, status, output, bare):
         yield "something was left in TMPDIR"
 
 
-def run(plan, place, verbose=False, bare=False, keep=False):
+def run(plan, place, verbose=False, bare=False, leave=False):
     folder = Path(tempfile.mkdtemp(prefix="storm-"))
     (folder / "tmp").mkdir()
     (folder / "script").write_text(plan.script(EVENTS))
@@ -141,7 +141,7 @@ def run(plan, place, verbose=False, bare=False, keep=False):
         events = {name: count for name, count in zip(EVENTS, book.events) if count}
         return Outcome(plan, found, events, sum(book.program), output)
     finally:
-        if keep:
+        if leave:
             print(f"kept: {folder}")
         else:
             shutil.rmtree(folder, ignore_errors=True)

@@ -13,12 +13,12 @@ TOOL_PATH = ":".join(map(str, (BUNDLED_TOOLS, BUILD / "tests" / "pmpi" / "tools"
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_segv=0"}
 
 PREFIX = r"\[(\d+)(?::layer(\d+))?(?::thread(\d+))?\](?: (\d+\.\d{6}|\d\d:\d\d:\d\d\.\d{6}))? "
-SPAN = r"\d+(?:\.\d+)? (?:ns|us|ms|s)"
+DURATION = r"\d+(?:\.\d+)? (?:ns|us|ms|s)"
 CALL = re.compile(
     rf"{PREFIX}((?:  )*)(\.\.\. )?(MPIX?_\w+)(\(.*\))"
-    rf"( = .+ <{SPAN}>| <unfinished \.\.\.>| <unfinished after {SPAN}>| <left by a jump>| = \?)"
+    rf"( = .+ <{DURATION}>| <unfinished \.\.\.>| <unfinished after {DURATION}>| <left by a jump>| = \?)"
     r"( at .+)?")
-ENDING = re.compile(rf"{PREFIX}\+\+\+ (.+) \+\+\+")
+TERMINATION = re.compile(rf"{PREFIX}\+\+\+ (.+) \+\+\+")
 
 
 class Line:
@@ -32,7 +32,7 @@ class Line:
          end, caller) = found.groups()
         self.rank, self.depth = int(rank), len(indent) // 2
         self.layer, self.thread = layer and int(layer), thread and int(thread)
-        self.result = re.sub(rf" <{SPAN}>$|(?<=after ){SPAN}", "", end.removeprefix(" = ")).strip()
+        self.result = re.sub(rf" <{DURATION}>$|(?<=after ){DURATION}", "", end.removeprefix(" = ")).strip()
         self.caller = caller and caller.removeprefix(" at ")
 
     @property
@@ -48,17 +48,17 @@ def run_log(program, *steps, options="", tools=None, ranks=1, **more):
 
 def lines_of(result):
     """The lines on stderr, without those of how processes end."""
-    return [Line(text) for text in result.messages if not ENDING.fullmatch(text)]
+    return [Line(text) for text in result.messages if not TERMINATION.fullmatch(text)]
 
 
-def endings_of(result):
+def terminations_of(result):
     """rank -> how it ended."""
-    found = [ENDING.fullmatch(text) for text in result.messages]
+    found = [TERMINATION.fullmatch(text) for text in result.messages]
     return {int(match[1]): match[5] for match in found if match}
 
 
 def read(path):
-    return [Line(text) for text in path.read_text().splitlines() if not ENDING.fullmatch(text)]
+    return [Line(text) for text in path.read_text().splitlines() if not TERMINATION.fullmatch(text)]
 
 
 def names(lines):

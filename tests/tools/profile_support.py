@@ -48,11 +48,11 @@ def profile_between(tmp_path, *steps, ms, of, **more):
         result = run_steps(*steps, cwd=tmp_path, tools=f"watch:{JSON}:slow,ms={ms}", **more)
         assert result.returncode == 0 and result.messages == []
         notes = [line.split() for line in result.trace]
-        below = {int(note[1]): float(note[2]) * SLOWER for note in notes if note[0] == "slow"}
-        above = watched(result, 0)
-        if above[of].seconds <= 1.04 * below[0]:
+        lower = {int(note[1]): float(note[2]) * SLOWER for note in notes if note[0] == "slow"}
+        upper = watched(result, 0)
+        if upper[of].seconds <= 1.04 * lower[0]:
             break
-    return load(tmp_path / "out.json"), below, above
+    return load(tmp_path / "out.json"), lower, upper
 
 
 def clocks(result):

@@ -13,7 +13,7 @@ def count(*steps, ranks=2, tools="count", **more):
                    env={"QMPI_TOOL_PATH": BUNDLED_TOOLS, **more.pop("env", {})}, **more)
 
 
-def rows(result):
+def counts(result):
     """function -> the numbers of its row, over all tables on stderr."""
     return {parts[0]: [float(number) for number in parts[1:]]
             for parts in (line.split() for line in result.messages)
@@ -22,7 +22,7 @@ def rows(result):
 
 def test_the_table_sums_over_ranks_and_gives_min_mean_max():
     result = count(*STEPS)
-    assert rows(result) == {"MPI_Barrier": [4, 2, 2, 2], "MPI_Comm_rank": [2, 1, 1, 1],
+    assert counts(result) == {"MPI_Barrier": [4, 2, 2, 2], "MPI_Comm_rank": [2, 1, 1, 1],
                             "MPI_Init": [2, 1, 1, 1], "MPI_Finalize": [2, 1, 1, 1]}
 
 
@@ -40,7 +40,7 @@ def test_stdout_is_the_programs_alone():
 
 def test_json_has_the_documented_schema(tmp_path):
     result = count(*STEPS, tools="count,output=calls.json", cwd=tmp_path)
-    assert not rows(result)
+    assert not counts(result)
     assert json.loads((tmp_path / "calls.json").read_text()) == {
         "schema": "qmpi-count/1",
         "ranks": 2,
@@ -76,35 +76,35 @@ def test_a_file_that_cannot_be_written_loses_nothing():
     result = count(*STEPS, tools="count,output=/no/such/folder/x.json")
     assert result.returncode == 0
     assert any("cannot write /no/such/folder/x.json" in line for line in result.messages)
-    assert rows(result)["MPI_Barrier"] == [4, 2, 2, 2]
+    assert counts(result)["MPI_Barrier"] == [4, 2, 2, 2]
 
 
 @needs_sessions
 def test_a_program_with_sessions_alone_gets_its_table():
     """Of each process; what brings them together is in test_switched.py."""
     result = count("session_init", "session_finalize", ranks=1)
-    assert rows(result) == {"MPI_Session_init": [1, 1, 1, 1], "MPI_Session_finalize": [1, 1, 1, 1]}
+    assert counts(result) == {"MPI_Session_init": [1, 1, 1, 1], "MPI_Session_finalize": [1, 1, 1, 1]}
 
 
 def test_a_process_that_ends_without_finalize_reports_for_itself():
     result = count("get_version", "get_version")
-    assert rows(result) == {"MPI_Get_version": [2, 2, 2, 2]}
+    assert counts(result) == {"MPI_Get_version": [2, 2, 2, 2]}
     assert sum("ended without MPI_Finalize" in line for line in result.messages) == 2
 
 
 def test_a_process_that_ends_without_finalize_writes_a_file_of_its_own(tmp_path):
     result = count("get_version", tools="count,output=x.json", cwd=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.json.0", "x.json.1"]
-    own = json.loads((tmp_path / "x.json.1").read_text())
-    assert own["rank"] == 1 and own["ranks"] == 1
-    assert own["functions"]["MPI_Get_version"]["calls"] == 1
+    saved = json.loads((tmp_path / "x.json.1").read_text())
+    assert saved["rank"] == 1 and saved["ranks"] == 1
+    assert saved["functions"]["MPI_Get_version"]["calls"] == 1
     assert any("x.json.1" in line for line in result.messages)
 
 
 def test_four_threads_are_counted_exactly():
     result = run_mpi("threads", "count", "2000", ranks=1, tools="count:empty:count",
                      env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
-    assert rows(result)["MPI_Comm_rank"][0] == 4 * 2000
+    assert counts(result)["MPI_Comm_rank"][0] == 4 * 2000
 
 
 def test_a_process_that_a_signal_ends_leaves_what_it_would_at_exit(tmp_path):
@@ -113,8 +113,8 @@ def test_a_process_that_a_signal_ends_leaves_what_it_would_at_exit(tmp_path):
                          tools=f"count,output={name}", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
         assert result.returncode == (0 if name == "exit" else -15)
         assert any("ended without MPI_Finalize" in line for line in result.messages)
-    exited, struck = (json.loads((tmp_path / f"{name}.0").read_text()) for name in ("exit", "signal"))
-    assert struck == exited and struck["functions"]["MPI_Barrier"]["calls"] == 2
+    exited, killed = (json.loads((tmp_path / f"{name}.0").read_text()) for name in ("exit", "signal"))
+    assert killed == exited and killed["functions"]["MPI_Barrier"]["calls"] == 2
     assert (tmp_path / "signal.0").read_text() == (tmp_path / "exit.0").read_text()
 
 

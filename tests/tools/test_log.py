@@ -8,13 +8,13 @@ from support import BUILD, OPEN_MPI, PROGRAMS, clean_environment, needs_sessions
 
 # ---- Every call ----------------------------------------------------------------------------------
 
-FAMILIES = [("point_to_point", 2), ("completion", 2), ("persistent", 2), ("collectives", 2),
+PROGRAMS_WITH_RANKS = [("point_to_point", 2), ("completion", 2), ("persistent", 2), ("collectives", 2),
             ("in_place", 2), ("neighbours", 2), ("one_sided", 2), ("files", 2),
             ("intercommunicators", 3), ("communicators", 3),
             pytest.param("sessions", 2, marks=needs_sessions), ("arguments", 1), ("outside", 1)]
 
 
-@pytest.mark.parametrize("name, ranks", FAMILIES)
+@pytest.mark.parametrize("name, ranks", PROGRAMS_WITH_RANKS)
 def test_every_call_has_its_line_in_order(tmp_path, name, ranks):
     """These programs write down what they call."""
     result = run_log(OBSERVED / f"observe_{name}", tmp_path, ranks=ranks,
@@ -195,7 +195,7 @@ KNOWN = {
 
 
 # What the mpi.h of Open MPI calls parameters otherwise.
-OWN_NAMES = {
+OPEN_MPI_NAMES = {
     "MPI_Mrecv": ("datatype=", "type="),
     "MPI_Waitany": ("indx=", "index="),
     "MPI_Testany": ("indx=", "index="),
@@ -210,7 +210,7 @@ OWN_NAMES = {
 
 
 def as_here(pattern):
-    return pattern.replace(*OWN_NAMES.get(pattern.split("(")[0], ("", ""))) if OPEN_MPI else pattern
+    return pattern.replace(*OPEN_MPI_NAMES.get(pattern.split("(")[0], ("", ""))) if OPEN_MPI else pattern
 
 
 @pytest.mark.parametrize("part", KNOWN)

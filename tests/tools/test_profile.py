@@ -107,14 +107,14 @@ def test_where_the_file_cannot_be_written_the_table_goes_to_stderr(tmp_path, pat
 
 
 def test_times_are_between_those_of_the_layers_below_and_above(tmp_path):
-    result, below, above = profile_between(tmp_path, "init", *["send=8"] * 10, "finalize", ms=20,
+    result, lower, upper = profile_between(tmp_path, "init", *["send=8"] * 10, "finalize", ms=20,
                                            of="MPI_Send")
     send = functions(result)["MPI_Send"]
-    assert send["calls"] == 10 and below[1] == 0
-    assert below[0] <= send["time"]["sum"] <= above["MPI_Send"].seconds
+    assert send["calls"] == 10 and lower[1] == 0
+    assert lower[0] <= send["time"]["sum"] <= upper["MPI_Send"].seconds
     assert send["time"]["max"] == send["time"]["sum"] and send["time"]["min"] == 0
     assert send["time"]["mean"] == send["time"]["stddev"] == pytest.approx(send["time"]["sum"] / 2)
-    assert 0.02 * SLOWER <= send["shortest"] <= above["MPI_Send"].shortest
+    assert 0.02 * SLOWER <= send["shortest"] <= upper["MPI_Send"].shortest
     site, = (site for site in result["callsites"] if site["name"] == "MPI_Send")
     assert site["time"] == pytest.approx(send["time"])
     assert site["frames"][0]["function"] == "send"
@@ -131,11 +131,11 @@ def test_application_time_runs_from_init_to_finalize_while_it_is_on(tmp_path):
 
 
 def test_a_call_from_within_a_call_is_in_mpi_time_once(tmp_path):
-    result, below, above = profile_between(tmp_path, "init", "nest", "finalize", ranks=1, ms=400,
+    result, lower, upper = profile_between(tmp_path, "init", "nest", "finalize", ranks=1, ms=400,
                                            of="MPI_Comm_dup")
     barrier, outer = (functions(result)[name]["time"]["sum"] for name in ("MPI_Barrier", "MPI_Comm_dup"))
-    assert below[0] <= barrier <= outer <= above["MPI_Comm_dup"].seconds
-    others = sum(call.seconds for name, call in above.items() if name != "MPI_Barrier")
+    assert lower[0] <= barrier <= outer <= upper["MPI_Comm_dup"].seconds
+    others = sum(call.seconds for name, call in upper.items() if name != "MPI_Barrier")
     assert outer <= result["time"]["sum"] <= others
 
 

@@ -167,10 +167,10 @@ def test_a_process_whose_sessions_are_finalized_reports_for_itself_without_compl
                        ranks=1, tools=BOTH)
     assert result.returncode == 0 and result.stderr == ""
     assert load(tmp_path / "count.json.0")["functions"]["MPI_Session_finalize"]["calls"] == 1
-    own = load(tmp_path / "out.json.0")
-    assert own["ending"] == "MPI_Session_finalize" and calls(own)["MPI_Session_finalize"] == 1
+    saved = load(tmp_path / "out.json.0")
+    assert saved["ending"] == "MPI_Session_finalize" and calls(saved)["MPI_Session_finalize"] == 1
     at = clocks(result)
-    assert own["application"]["sum"] <= (at["end"] - at["begin"]) / SLOWER  # what comes after MPI is not in it
+    assert saved["application"]["sum"] <= (at["end"] - at["begin"]) / SLOWER  # what comes after MPI is not in it
     assert "rank 0 alone, which reported separately" in report(tmp_path / "out.json.0")
 
 

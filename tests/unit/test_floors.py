@@ -84,8 +84,8 @@ INCLUDES = read_includes()
 
 
 def is_allowed(path, target):
-    own, other = folder_of(path), folder_of(target)
-    return own == other or floor_of(other) < floor_of(own)
+    home, other = folder_of(path), folder_of(target)
+    return home == other or floor_of(other) < floor_of(home)
 
 
 def circles(arrows):

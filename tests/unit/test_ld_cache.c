@@ -10,7 +10,7 @@
 /* A cache of one row, followed by its strings. */
 struct small_cache {
     struct cache_header header;
-    struct cache_row rows[1];
+    struct cache_row entries[1];
     char strings[64];
 };
 
@@ -22,7 +22,7 @@ static struct small_cache make_cache(void)
     memset(&cache, 0, sizeof cache);
     memcpy(cache.header.magic, "glibc-ld.so.cache1.1", 20);
     cache.header.count = 1;
-    cache.rows[0] = (struct cache_row){.flags = CACHE_FLAGS, .key = KEY_AT, .path = PATH_AT};
+    cache.entries[0] = (struct cache_row){.flags = CACHE_FLAGS, .key = KEY_AT, .path = PATH_AT};
     strcpy(cache.strings, "libsmall.so.1");
     strcpy(cache.strings + 16, "/proc/self/exe"); /* a file that is there */
     return cache;
@@ -77,7 +77,7 @@ static void a_row_for_another_processor_is_passed_over(void **state)
 {
     (void)state;
     struct small_cache cache = make_cache();
-    cache.rows[0].flags = 0x0003;
+    cache.entries[0].flags = 0x0003;
     assert_found(&cache, sizeof cache, NULL);
 }
 
@@ -103,10 +103,10 @@ static void strings_beyond_the_end_are_not_followed(void **state)
 {
     (void)state;
     struct small_cache cache = make_cache();
-    cache.rows[0].key = UINT32_MAX;
+    cache.entries[0].key = UINT32_MAX;
     assert_found(&cache, sizeof cache, NULL);
     cache = make_cache();
-    cache.rows[0].path = sizeof cache;
+    cache.entries[0].path = sizeof cache;
     assert_found(&cache, sizeof cache, NULL);
 }
 

@@ -27,7 +27,7 @@ static int clear_environment(void **state)
 /* ---- stderr, captured ---------------------------------------------------------------------------
  */
 
-static int kept_stderr;
+static int old_stderr;
 static int captured;
 
 static void capture(void)
@@ -36,7 +36,7 @@ static void capture(void)
     captured = mkstemp(name);
     assert_true(captured >= 0);
     unlink(name);
-    kept_stderr = dup(STDERR_FILENO);
+    old_stderr = dup(STDERR_FILENO);
     assert_true(dup2(captured, STDERR_FILENO) >= 0);
 }
 
@@ -44,8 +44,8 @@ static void capture(void)
 static const char *released(void)
 {
     static char text[200000];
-    dup2(kept_stderr, STDERR_FILENO);
-    close(kept_stderr);
+    dup2(old_stderr, STDERR_FILENO);
+    close(old_stderr);
     const ssize_t length = pread(captured, text, sizeof text - 1, 0);
     close(captured);
     assert_true(length >= 0);

@@ -110,10 +110,10 @@ def separate(program, debug_file):
     return frames
 
 
-@pytest.mark.parametrize("below", ["", ".debug"])
-def test_a_separate_debug_file_is_found_by_its_name(tmp_path, below):
+@pytest.mark.parametrize("subfolder", ["", ".debug"])
+def test_a_separate_debug_file_is_found_by_its_name(tmp_path, subfolder):
     program = compile_program(tmp_path, "c", "-g", "-Wl,--build-id=none")
-    folder = tmp_path / below
+    folder = tmp_path / subfolder
     folder.mkdir(exist_ok=True)
     frames = separate(program, folder / "program.debug")
     run("objcopy", f"--add-gnu-debuglink={folder / 'program.debug'}", program)

@@ -154,22 +154,22 @@ enum { RAISES_OF_REQUEST = false };
 #endif
 
 /* Where the errors of requests are raised, asked before they are complete and gone. */
-static struct error_object *origins_of(const struct fault *fault, int count,
-                                       const MPI_Request requests[])
+static struct error_object *error_objects_of(const struct fault *fault, int count,
+                                             const MPI_Request requests[])
 {
     if (!RAISES_OF_REQUEST || !fault->rule || count <= 0 || !requests)
         return NULL;
-    struct error_object *origins = malloc((size_t)count * sizeof *origins);
-    for (int i = 0; origins && i < count; i++)
-        origins[i] = error_object_of_request(requests[i]);
-    return origins;
+    struct error_object *objects = malloc((size_t)count * sizeof *objects);
+    for (int i = 0; objects && i < count; i++)
+        objects[i] = error_object_of_request(requests[i]);
+    return objects;
 }
 
-static void take_error_object(struct fault *fault, struct error_object *origins, int i)
+static void take_error_object(struct fault *fault, struct error_object *objects, int i)
 {
-    if (origins && i >= 0)
-        fault->error_object = origins[i];
-    free(origins);
+    if (objects && i >= 0)
+        fault->error_object = objects[i];
+    free(objects);
 }
 
 static int first_of(int count, const MPI_Request requests[])
@@ -199,7 +199,7 @@ static int fail_all(QMPI_Context context, int count, MPI_Request requests[], MPI
     struct fault fault = take();
     const int at = first_of(count, requests);
     int result = MPI_SUCCESS;
-    take_error_object(&fault, origins_of(&fault, count, requests), at);
+    take_error_object(&fault, error_objects_of(&fault, count, requests), at);
     if (!fault.rule || fault.rule->carry_out)
         result =
             QMPIX_NEXT(context, Waitall)(QMPIX_NEXT_CONTEXT(context), count, requests, statuses);
@@ -211,7 +211,7 @@ static int fail_test_all(QMPI_Context context, int count, MPI_Request requests[]
 {
     struct fault fault = take();
     const int at = first_of(count, requests);
-    take_error_object(&fault, origins_of(&fault, count, requests), at);
+    take_error_object(&fault, error_objects_of(&fault, count, requests), at);
     if (!fault.rule || fault.rule->carry_out) {
         const int result = QMPIX_NEXT(context, Testall)(QMPIX_NEXT_CONTEXT(context), count,
                                                         requests, flag, statuses);
@@ -228,15 +228,15 @@ static int fail_some(QMPI_Waitsome_t *next, QMPI_Context context, int count, MPI
                      int *outcount, int indices[], MPI_Status statuses[])
 {
     struct fault fault = take();
-    struct error_object *origins = origins_of(&fault, count, requests);
+    struct error_object *objects = error_objects_of(&fault, count, requests);
     if (!fault.rule || fault.rule->carry_out) {
         const int result = next(context, count, requests, outcount, indices, statuses);
         const bool some = result == MPI_SUCCESS && *outcount != MPI_UNDEFINED && *outcount > 0;
-        take_error_object(&fault, origins, some ? indices[0] : -1);
+        take_error_object(&fault, objects, some ? indices[0] : -1);
         return !fault.rule || !some ? result : blame(&fault, 0, *outcount, statuses);
     }
     const int at = first_of(count, requests);
-    take_error_object(&fault, origins, at);
+    take_error_object(&fault, objects, at);
     if (at >= 0 && outcount && indices) {
         *outcount = 1;
         indices[0] = at;
@@ -264,7 +264,7 @@ static int fail_wait_any(QMPI_Context context, int count, MPI_Request requests[]
                          MPI_Status *status)
 {
     struct fault fault = take();
-    struct error_object *origins = origins_of(&fault, count, requests);
+    struct error_object *objects = error_objects_of(&fault, count, requests);
     int at = first_of(count, requests), result = MPI_SUCCESS;
     if (!fault.rule || fault.rule->carry_out) {
         result = QMPIX_NEXT(context, Waitany)(QMPIX_NEXT_CONTEXT(context), count, requests, index,
@@ -272,7 +272,7 @@ static int fail_wait_any(QMPI_Context context, int count, MPI_Request requests[]
         if (fault.rule && result == MPI_SUCCESS && *index != MPI_UNDEFINED)
             at = *index;
     }
-    take_error_object(&fault, origins, at);
+    take_error_object(&fault, objects, at);
     return !fault.rule || result != MPI_SUCCESS ? result : report(&fault, fault.rule->error);
 }
 
@@ -280,7 +280,7 @@ static int fail_test_any(QMPI_Context context, int count, MPI_Request requests[]
                          int *flag, MPI_Status *status)
 {
     struct fault fault = take();
-    struct error_object *origins = origins_of(&fault, count, requests);
+    struct error_object *objects = error_objects_of(&fault, count, requests);
     int at = first_of(count, requests), result = MPI_SUCCESS;
     if (!fault.rule || fault.rule->carry_out) {
         result = QMPIX_NEXT(context, Testany)(QMPIX_NEXT_CONTEXT(context), count, requests, index,
@@ -288,7 +288,7 @@ static int fail_test_any(QMPI_Context context, int count, MPI_Request requests[]
         if (fault.rule && result == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED)
             at = *index;
     }
-    take_error_object(&fault, origins, at);
+    take_error_object(&fault, objects, at);
     return !fault.rule || result != MPI_SUCCESS ? result : report(&fault, fault.rule->error);
 }
 

@@ -14,7 +14,7 @@ struct argument {
     struct frame *frame;
     const QMPIX_Parameter *parameter;
     int place;
-    enum way way;
+    enum direction direction;
     enum length length;
     const void *pointer; /* where it leads to, if it is a pointer */
     struct value value;
@@ -27,7 +27,7 @@ static struct argument argument_of(struct layer *layer, const QMPIX_Call *call,
     struct argument argument = {
         .parameter = parameter,
         .place = place,
-        .way = shape->shown[place].way,
+        .direction = shape->shown[place].direction,
         .length = shape->shown[place].length,
         .value = {layer, call, shape, parameter->kind, shape->shown[place].how, parameter->size,
                   false},
@@ -122,15 +122,15 @@ static void add_before(struct text *text, const struct argument *argument)
         values_add(text, &argument->value, argument->value.call->arguments[argument->place]);
     } else if (name) {
         text_string(text, name);
-    } else if (!argument->pointer || argument->way == WAY_ADDRESS ||
+    } else if (!argument->pointer || argument->direction == DIRECTION_ADDRESS ||
                parameter->kind == QMPIX_KIND_FUNCTION) {
         text_pointer(text, argument->pointer);
-    } else if (argument->way == WAY_OUT) {
+    } else if (argument->direction == DIRECTION_OUT) {
         open_hole(argument, (struct hole){.place = text->length, .skip = 1});
         text_char(text, '?');
     } else {
         add_in(text, argument);
-        if (argument->way == WAY_INOUT)
+        if (argument->direction == DIRECTION_INOUT)
             open_hole(argument, (struct hole){.place = text->length, .before = bytes_of(argument)});
     }
 }
@@ -259,7 +259,7 @@ static size_t fill(struct text *text, const struct termination *termination,
 {
     if (hole->is_deferred)
         return termination->succeeded && add_read(text, argument) ? hole->skip : 0;
-    if (argument->way == WAY_INOUT) {
+    if (argument->direction == DIRECTION_INOUT) {
         if (termination->succeeded)
             add_new_value(text, argument, hole->before);
     } else if (!termination->succeeded && !termination->in_status) {

@@ -97,25 +97,25 @@ static bool read_rank(const char **text, int *rank)
     return true;
 }
 
-static bool read_duration(const char *text, struct duration *duration)
+static bool read_range(const char *text, struct rank_range *rank_range)
 {
-    if (!read_rank(&text, &duration->first))
+    if (!read_rank(&text, &rank_range->first))
         return false;
-    duration->last = duration->first;
+    rank_range->last = rank_range->first;
     if (*text == '-') {
         text++;
-        if (!read_rank(&text, &duration->last))
+        if (!read_rank(&text, &rank_range->last))
             return false;
     }
-    return !*text && duration->first <= duration->last;
+    return !*text && rank_range->first <= rank_range->last;
 }
 
 char *choose_ranks(const char *list, struct ranks *ranks)
 {
     char *item;
-    ranks->spans = qmpi_allocate(strlen(list) + 1, sizeof *ranks->spans);
+    ranks->ranges = qmpi_allocate(strlen(list) + 1, sizeof *ranks->ranges);
     while ((item = next_item(&list))) {
-        if (!read_duration(item, &ranks->spans[ranks->count]))
+        if (!read_range(item, &ranks->ranges[ranks->count]))
             return item;
         ranks->count++;
         free(item);
@@ -126,7 +126,7 @@ char *choose_ranks(const char *list, struct ranks *ranks)
 bool choose_rank(const struct ranks *ranks, int rank)
 {
     for (int i = 0; i < ranks->count; i++) {
-        if (rank >= ranks->spans[i].first && rank <= ranks->spans[i].last)
+        if (rank >= ranks->ranges[i].first && rank <= ranks->ranges[i].last)
             return true;
     }
     return ranks->count == 0;

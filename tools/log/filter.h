@@ -8,12 +8,12 @@
 #include <stdbool.h>
 
 /* From rank `first` to rank `last`. */
-struct duration {
+struct rank_range {
     int first, last;
 };
 
 struct ranks {
-    struct duration *spans;
+    struct rank_range *ranges;
     int count; /* 0: every rank */
 };
 

@@ -67,7 +67,7 @@ static enum how meaning_of(const QMPIX_Function *function, const QMPIX_Parameter
 
 struct rule {
     const char *functions, *parameters; /* as in a shell; @(a|b): one of them */
-    enum way way;
+    enum direction direction;
     enum length length;
     const char *of;
 };
@@ -77,73 +77,81 @@ struct rule {
  * of arrays the address is shown. */
 static const struct rule rules[] = {
     /* Handles and keys that are given back or replaced, and those that only look as if. */
-    {"*_free", "*", WAY_INOUT, LENGTH_ONE, NULL},
-    {"*_free_keyval", "*", WAY_INOUT, LENGTH_ONE, NULL},
-    {"MPI_@(Keyval_free|Comm_disconnect|File_close|Session_finalize)", "*", WAY_INOUT, LENGTH_ONE,
-     NULL},
-    {"MPI_@(Wait|Test|Start)", "request", WAY_INOUT, LENGTH_ONE, NULL},
-    {"MPI_Cancel", "request", WAY_IN, LENGTH_ONE, NULL},
-    {"MPI_@(Mrecv|Imrecv)*", "message", WAY_INOUT, LENGTH_ONE, NULL},
-    {"MPI_Type_commit", "*type", WAY_IN, LENGTH_ONE, NULL},
-    {"MPI_*", "position", WAY_INOUT, LENGTH_ONE, NULL},
-    {"MPI_*", "@(name_len|desc_len|pset_len|buflen)", WAY_INOUT, LENGTH_ONE, NULL},
-    {"MPIX_Comm_agree", "flag", WAY_INOUT, LENGTH_ONE, NULL},
-    {"MPI_Buffer_detach*", "buffer*", WAY_OUT, LENGTH_ONE, NULL},
-    {"MPI_*", "baseptr", WAY_OUT, LENGTH_ONE, NULL},
-    {"MPI_*get*", "attribute_val", WAY_OUT, LENGTH_ONE, NULL},
-    {"MPI_Status_set_*", "status", WAY_ADDRESS, LENGTH_ONE, NULL},
-    {"MPI_T_event_get_info", "array_of_*", WAY_ADDRESS, LENGTH_ONE, NULL},
-    {"MPI_Status_c2f", "f_status", WAY_OUT, LENGTH_STATUS, NULL},
-    {"MPI_Status_f2c", "f_status", WAY_IN, LENGTH_STATUS, NULL},
+    {"*_free", "*", DIRECTION_INOUT, LENGTH_ONE, NULL},
+    {"*_free_keyval", "*", DIRECTION_INOUT, LENGTH_ONE, NULL},
+    {"MPI_@(Keyval_free|Comm_disconnect|File_close|Session_finalize)", "*", DIRECTION_INOUT,
+     LENGTH_ONE, NULL},
+    {"MPI_@(Wait|Test|Start)", "request", DIRECTION_INOUT, LENGTH_ONE, NULL},
+    {"MPI_Cancel", "request", DIRECTION_IN, LENGTH_ONE, NULL},
+    {"MPI_@(Mrecv|Imrecv)*", "message", DIRECTION_INOUT, LENGTH_ONE, NULL},
+    {"MPI_Type_commit", "*type", DIRECTION_IN, LENGTH_ONE, NULL},
+    {"MPI_*", "position", DIRECTION_INOUT, LENGTH_ONE, NULL},
+    {"MPI_*", "@(name_len|desc_len|pset_len|buflen)", DIRECTION_INOUT, LENGTH_ONE, NULL},
+    {"MPIX_Comm_agree", "flag", DIRECTION_INOUT, LENGTH_ONE, NULL},
+    {"MPI_Buffer_detach*", "buffer*", DIRECTION_OUT, LENGTH_ONE, NULL},
+    {"MPI_*", "baseptr", DIRECTION_OUT, LENGTH_ONE, NULL},
+    {"MPI_*get*", "attribute_val", DIRECTION_OUT, LENGTH_ONE, NULL},
+    {"MPI_Status_set_*", "status", DIRECTION_ADDRESS, LENGTH_ONE, NULL},
+    {"MPI_T_event_get_info", "array_of_*", DIRECTION_ADDRESS, LENGTH_ONE, NULL},
+    {"MPI_Status_c2f", "f_status", DIRECTION_OUT, LENGTH_STATUS, NULL},
+    {"MPI_Status_f2c", "f_status", DIRECTION_IN, LENGTH_STATUS, NULL},
     /* The command line, and spawning. */
-    {"MPI_Init*", "argc", WAY_IN, LENGTH_ONE, NULL},
-    {"MPI_Init*", "argv", WAY_IN, LENGTH_OF, "argc"},
-    {"MPI_Info_create_env", "argv", WAY_IN, LENGTH_OF, "argc"},
-    {"MPI_Comm_spawn", "command", WAY_IN, LENGTH_OF_ROOT, NULL},
-    {"MPI_Comm_spawn", "argv", WAY_IN, LENGTH_STRINGS_ROOT, NULL},
-    {"MPI_Comm_spawn", "array_of_errcodes", WAY_OUT, LENGTH_OF_ROOT, "maxprocs"},
-    {"MPI_Comm_spawn_multiple", "array_of_argv", WAY_ADDRESS, LENGTH_ONE, NULL},
-    {"MPI_Comm_spawn_multiple", "array_of_errcodes", WAY_OUT, LENGTH_SUM_ROOT, "array_of_maxprocs"},
-    {"MPI_Comm_spawn_multiple", "array_of_*", WAY_IN, LENGTH_OF_ROOT, "count"},
-    {"MPI_Comm_@(accept|connect)", "port_name", WAY_IN, LENGTH_OF_ROOT, NULL},
+    {"MPI_Init*", "argc", DIRECTION_IN, LENGTH_ONE, NULL},
+    {"MPI_Init*", "argv", DIRECTION_IN, LENGTH_OF, "argc"},
+    {"MPI_Info_create_env", "argv", DIRECTION_IN, LENGTH_OF, "argc"},
+    {"MPI_Comm_spawn", "command", DIRECTION_IN, LENGTH_OF_ROOT, NULL},
+    {"MPI_Comm_spawn", "argv", DIRECTION_IN, LENGTH_STRINGS_ROOT, NULL},
+    {"MPI_Comm_spawn", "array_of_errcodes", DIRECTION_OUT, LENGTH_OF_ROOT, "maxprocs"},
+    {"MPI_Comm_spawn_multiple", "array_of_argv", DIRECTION_ADDRESS, LENGTH_ONE, NULL},
+    {"MPI_Comm_spawn_multiple", "array_of_errcodes", DIRECTION_OUT, LENGTH_SUM_ROOT,
+     "array_of_maxprocs"},
+    {"MPI_Comm_spawn_multiple", "array_of_*", DIRECTION_IN, LENGTH_OF_ROOT, "count"},
+    {"MPI_Comm_@(accept|connect)", "port_name", DIRECTION_IN, LENGTH_OF_ROOT, NULL},
     /* Requests. */
-    {"MPI_*", "array_of_requests", WAY_IN, LENGTH_OF, "count|incount"},
-    {"MPI_*all", "array_of_statuses", WAY_OUT, LENGTH_OF, "count"},
-    {"MPI_*some", "array_of_@(statuses|indices)", WAY_OUT, LENGTH_OF, "outcount"},
-    {"MPI_Pready_list", "array_of_partitions", WAY_IN, LENGTH_OF, "length"},
+    {"MPI_*", "array_of_requests", DIRECTION_IN, LENGTH_OF, "count|incount"},
+    {"MPI_*all", "array_of_statuses", DIRECTION_OUT, LENGTH_OF, "count"},
+    {"MPI_*some", "array_of_@(statuses|indices)", DIRECTION_OUT, LENGTH_OF, "outcount"},
+    {"MPI_Pready_list", "array_of_partitions", DIRECTION_IN, LENGTH_OF, "length"},
     /* Collectives. */
-    {"MPI_*eighbor_*", "@(recvcounts|recvtypes|rdispls|displs)", WAY_IN, LENGTH_INDEGREE, NULL},
-    {"MPI_*eighbor_*", "@(sendcounts|sendtypes|sdispls)", WAY_IN, LENGTH_OUTDEGREE, NULL},
-    {"MPI_@(Gatherv|Igatherv|Scatterv|Iscatterv)*", "@(recvcounts|sendcounts|displs)", WAY_IN,
+    {"MPI_*eighbor_*", "@(recvcounts|recvtypes|rdispls|displs)", DIRECTION_IN, LENGTH_INDEGREE,
+     NULL},
+    {"MPI_*eighbor_*", "@(sendcounts|sendtypes|sdispls)", DIRECTION_IN, LENGTH_OUTDEGREE, NULL},
+    {"MPI_@(Gatherv|Igatherv|Scatterv|Iscatterv)*", "@(recvcounts|sendcounts|displs)", DIRECTION_IN,
      LENGTH_PEERS_ROOT, NULL},
-    {"MPI_@(Reduce_scatter|Ireduce_scatter)*", "recvcounts", WAY_IN, LENGTH_LOCAL, NULL},
-    {"MPI_*", "@(recvcounts|sendcounts|displs|sdispls|rdispls|sendtypes|recvtypes)", WAY_IN,
+    {"MPI_@(Reduce_scatter|Ireduce_scatter)*", "recvcounts", DIRECTION_IN, LENGTH_LOCAL, NULL},
+    {"MPI_*", "@(recvcounts|sendcounts|displs|sdispls|rdispls|sendtypes|recvtypes)", DIRECTION_IN,
      LENGTH_PEERS, NULL},
     /* Topologies. */
-    {"MPI_Cart_@(create|map)", "@(dims|periods)", WAY_IN, LENGTH_OF, "ndims"},
-    {"MPI_Dims_create", "dims", WAY_INOUT, LENGTH_OF, "ndims"},
-    {"MPI_Cart_@(get|coords)", "@(dims|periods|coords)", WAY_OUT, LENGTH_DIMENSIONS, "maxdims"},
-    {"MPI_Cart_@(rank|sub)", "@(coords|remain_dims)", WAY_IN, LENGTH_DIMENSIONS, NULL},
-    {"MPI_Graph_@(create|map)", "@(indx|index)", WAY_IN, LENGTH_OF, "nnodes"},
-    {"MPI_Graph_@(create|map)", "edges", WAY_IN, LENGTH_LAST, "indx|index"},
-    {"MPI_Graph_get", "@(indx|index)", WAY_OUT, LENGTH_NODES, "maxindex"},
-    {"MPI_Graph_get", "edges", WAY_OUT, LENGTH_EDGES, "maxedges"},
-    {"MPI_Graph_neighbors", "neighbors", WAY_OUT, LENGTH_NEIGHBORS, "maxneighbors"},
-    {"MPI_Dist_graph_create", "@(sources|nodes|degrees)", WAY_IN, LENGTH_OF, "n"},
-    {"MPI_Dist_graph_create", "@(destinations|targets|weights)", WAY_IN, LENGTH_SUM, "degrees"},
-    {"MPI_Dist_graph_create_adjacent", "source*", WAY_IN, LENGTH_OF, "indegree"},
-    {"MPI_Dist_graph_create_adjacent", "dest*", WAY_IN, LENGTH_OF, "outdegree"},
-    {"MPI_Dist_graph_neighbors", "source*", WAY_OUT, LENGTH_INDEGREE, "maxindegree"},
-    {"MPI_Dist_graph_neighbors", "dest*", WAY_OUT, LENGTH_OUTDEGREE, "maxoutdegree"},
+    {"MPI_Cart_@(create|map)", "@(dims|periods)", DIRECTION_IN, LENGTH_OF, "ndims"},
+    {"MPI_Dims_create", "dims", DIRECTION_INOUT, LENGTH_OF, "ndims"},
+    {"MPI_Cart_@(get|coords)", "@(dims|periods|coords)", DIRECTION_OUT, LENGTH_DIMENSIONS,
+     "maxdims"},
+    {"MPI_Cart_@(rank|sub)", "@(coords|remain_dims)", DIRECTION_IN, LENGTH_DIMENSIONS, NULL},
+    {"MPI_Graph_@(create|map)", "@(indx|index)", DIRECTION_IN, LENGTH_OF, "nnodes"},
+    {"MPI_Graph_@(create|map)", "edges", DIRECTION_IN, LENGTH_LAST, "indx|index"},
+    {"MPI_Graph_get", "@(indx|index)", DIRECTION_OUT, LENGTH_NODES, "maxindex"},
+    {"MPI_Graph_get", "edges", DIRECTION_OUT, LENGTH_EDGES, "maxedges"},
+    {"MPI_Graph_neighbors", "neighbors", DIRECTION_OUT, LENGTH_NEIGHBORS, "maxneighbors"},
+    {"MPI_Dist_graph_create", "@(sources|nodes|degrees)", DIRECTION_IN, LENGTH_OF, "n"},
+    {"MPI_Dist_graph_create", "@(destinations|targets|weights)", DIRECTION_IN, LENGTH_SUM,
+     "degrees"},
+    {"MPI_Dist_graph_create_adjacent", "source*", DIRECTION_IN, LENGTH_OF, "indegree"},
+    {"MPI_Dist_graph_create_adjacent", "dest*", DIRECTION_IN, LENGTH_OF, "outdegree"},
+    {"MPI_Dist_graph_neighbors", "source*", DIRECTION_OUT, LENGTH_INDEGREE, "maxindegree"},
+    {"MPI_Dist_graph_neighbors", "dest*", DIRECTION_OUT, LENGTH_OUTDEGREE, "maxoutdegree"},
     /* Groups and datatypes. */
-    {"MPI_Group_*", "@(ranks|ranks1|ranges)", WAY_IN, LENGTH_OF, "n"},
-    {"MPI_Group_*", "ranks2", WAY_OUT, LENGTH_OF, "n"},
-    {"MPI_Type_create_@(darray|subarray)*", "@(array_of_*|*_array)", WAY_IN, LENGTH_OF, "ndims"},
-    {"MPI_Type_get_contents*", "array_of_integers", WAY_OUT, LENGTH_INTEGERS, "max_integers"},
-    {"MPI_Type_get_contents*", "array_of_addresses", WAY_OUT, LENGTH_ADDRESSES, "max_addresses"},
-    {"MPI_Type_get_contents*", "array_of_large_counts", WAY_OUT, LENGTH_COUNTS, "max_large_counts"},
-    {"MPI_Type_get_contents*", "array_of_datatypes", WAY_OUT, LENGTH_DATATYPES, "max_datatypes"},
-    {"MPI_Type_*", "array_of_*", WAY_IN, LENGTH_OF, "count"},
+    {"MPI_Group_*", "@(ranks|ranks1|ranges)", DIRECTION_IN, LENGTH_OF, "n"},
+    {"MPI_Group_*", "ranks2", DIRECTION_OUT, LENGTH_OF, "n"},
+    {"MPI_Type_create_@(darray|subarray)*", "@(array_of_*|*_array)", DIRECTION_IN, LENGTH_OF,
+     "ndims"},
+    {"MPI_Type_get_contents*", "array_of_integers", DIRECTION_OUT, LENGTH_INTEGERS, "max_integers"},
+    {"MPI_Type_get_contents*", "array_of_addresses", DIRECTION_OUT, LENGTH_ADDRESSES,
+     "max_addresses"},
+    {"MPI_Type_get_contents*", "array_of_large_counts", DIRECTION_OUT, LENGTH_COUNTS,
+     "max_large_counts"},
+    {"MPI_Type_get_contents*", "array_of_datatypes", DIRECTION_OUT, LENGTH_DATATYPES,
+     "max_datatypes"},
+    {"MPI_Type_*", "array_of_*", DIRECTION_IN, LENGTH_OF, "count"},
 };
 
 /* The first parameter that has one of the names; -1: none. */
@@ -174,14 +182,14 @@ static const struct rule *rule_of(const QMPIX_Function *function, const QMPIX_Pa
     return NULL;
 }
 
-static enum way usual_way(const QMPIX_Parameter *parameter)
+static enum direction usual_direction(const QMPIX_Parameter *parameter)
 {
     if (!parameter->indirection)
-        return WAY_IN;
+        return DIRECTION_IN;
     if (parameter->kind == QMPIX_KIND_BUFFER || parameter->kind == QMPIX_KIND_FUNCTION ||
         (parameter->is_array && parameter->kind != QMPIX_KIND_CHAR))
-        return WAY_ADDRESS;
-    return parameter->is_const ? WAY_IN : WAY_OUT;
+        return DIRECTION_ADDRESS;
+    return parameter->is_const ? DIRECTION_IN : DIRECTION_OUT;
 }
 
 /* Of MPI_T's strings the parameter behind says how long they are; of other ones it is the one that
@@ -228,7 +236,8 @@ static void describe(struct shape *shape, const QMPIX_Function *function)
     for (int i = 0; i < shape->count; i++) {
         const QMPIX_Parameter *parameter = &function->parameters[i];
         const struct rule *rule = parameter->indirection ? rule_of(function, parameter) : NULL;
-        shape->shown[i].way = (unsigned char)(rule ? rule->way : usual_way(parameter));
+        shape->shown[i].direction =
+            (unsigned char)(rule ? rule->direction : usual_direction(parameter));
         shape->shown[i].length = (unsigned char)(rule ? rule->length : LENGTH_ONE);
         shape->shown[i].of = find(function, rule ? rule->of : NULL);
         shape->shown[i].how = (unsigned char)meaning_of(function, parameter);

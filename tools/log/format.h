@@ -11,11 +11,11 @@
 
 #include <qmpi/observer.h>
 
-enum way {
-    WAY_IN,    /* read by the call: shown as it was before */
-    WAY_OUT,   /* written: shown as it is after */
-    WAY_INOUT, /* both */
-    WAY_ADDRESS
+enum direction {
+    DIRECTION_IN,    /* read by the call: shown as it was before */
+    DIRECTION_OUT,   /* written: shown as it is after */
+    DIRECTION_INOUT, /* both */
+    DIRECTION_ADDRESS
 };
 
 /* How many elements there are. */
@@ -49,7 +49,7 @@ enum { SHAPE_PARAMETERS = 24 };
 struct shape {
     int count; /* of parameters, at most SHAPE_PARAMETERS */
     struct {
-        unsigned char way, how, length;
+        unsigned char direction, how, length;
         signed char of;        /* a parameter; -1: none */
         signed char string_of; /* of a string that is written: the parameter that says how much room
                                   it has */

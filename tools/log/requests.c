@@ -50,7 +50,7 @@ void requests_save(struct frame *frame, const QMPIX_Call *call)
 {
     enum { MOST = 1 << 20 };
     const struct shape *shape = shape_of(call->function);
-    if (!shape || shape->request < 0 || shape->shown[shape->request].way == WAY_OUT)
+    if (!shape || shape->request < 0 || shape->shown[shape->request].direction == DIRECTION_OUT)
         return;
     const long long count = length_of(frame->layer, call, shape, shape->request);
     const void *given = *(const void *const *)call->arguments[shape->request];
@@ -70,7 +70,7 @@ void requests_follow(struct frame *frame, const QMPIX_Call *call)
         if (frame->requests[i] != MPI_REQUEST_NULL && now[i] == MPI_REQUEST_NULL)
             objects_forget(objects, QMPIX_KIND_REQUEST, &frame->requests[i], sizeof *now);
     }
-    if (shape->shown[shape->request].way == WAY_OUT && *(const int *)call->result == MPI_SUCCESS &&
-        now && *now != MPI_REQUEST_NULL)
+    if (shape->shown[shape->request].direction == DIRECTION_OUT &&
+        *(const int *)call->result == MPI_SUCCESS && now && *now != MPI_REQUEST_NULL)
         objects_made(objects, QMPIX_KIND_REQUEST, now, sizeof *now, call->function->name);
 }

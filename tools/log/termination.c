@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_under_way(const struct frame *frame)
+static bool is_pending(const struct frame *frame)
 {
     return atomic_load(&frame->turn) & 1;
 }
@@ -20,7 +20,7 @@ static bool has_frames(const struct layer *layer)
 {
     struct frame *frame = NULL;
     while ((frame = frames_next(frame))) {
-        if (is_under_way(frame) && frame->layer == layer)
+        if (is_pending(frame) && frame->layer == layer)
             return true;
     }
     return false;
@@ -32,7 +32,7 @@ static void say(struct layer *layer, const char *termination, const struct frame
     struct frame *frame = NULL;
     const uint64_t now = line_now();
     while ((frame = frames_next(frame))) {
-        if (is_under_way(frame) && frame->layer == layer && frame != except)
+        if (is_pending(frame) && frame->layer == layer && frame != except)
             line_unfinished(frame, now, may_print);
     }
     line_termination(layer, termination, may_print);

@@ -34,17 +34,17 @@ static void fill(int *data, int count, int easy, int seed)
 static void plain(int count, int easy, int root, MPI_Comm comm)
 {
     static int data[LARGE], expected[LARGE];
-    int own;
-    MPI_Comm_rank(comm, &own);
+    int comm_rank;
+    MPI_Comm_rank(comm, &comm_rank);
     fill(expected, count, easy, root);
     memset(data, 0, sizeof data);
-    if (own == root)
+    if (comm_rank == root)
         memcpy(data, expected, (size_t)count * sizeof *data);
     require(MPI_Bcast(data, count, MPI_INT, root, comm) == MPI_SUCCESS, "MPI_Bcast failed");
     require(!memcmp(data, expected, (size_t)count * sizeof *data), "wrong data");
 #if MPI_VERSION >= 4
-    memset(data, own == root ? 1 : 0, sizeof data);
-    if (own == root) /* the two kinds match each other */
+    memset(data, comm_rank == root ? 1 : 0, sizeof data);
+    if (comm_rank == root) /* the two kinds match each other */
         MPI_Bcast_c(data, count, MPI_INT, root, comm);
     else
         MPI_Bcast(data, count, MPI_INT, root, comm);

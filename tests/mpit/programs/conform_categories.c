@@ -113,14 +113,14 @@ static void a_layers_variables_are_in_its_categories(void)
 }
 
 /* Every category is below itself nowhere. */
-static bool is_below(int category, int sought, int depth)
+static bool is_subcategory(int category, int sought, int depth)
 {
     int count = 0, indices[64];
     if (!EXISTS(counts_of(category, NULL, NULL, &count)))
         return false;
     SUCCEEDS(T(category_get_categories)(category, 64, indices));
     for (int i = 0; i < count && i < 64; i++) {
-        if (indices[i] == sought || depth > 10 || is_below(indices[i], sought, depth + 1))
+        if (indices[i] == sought || depth > 10 || is_subcategory(indices[i], sought, depth + 1))
             return true;
     }
     return false;
@@ -131,7 +131,7 @@ static void categories_have_no_cycles(void)
     int num = 0;
     SUCCEEDS(T(category_get_num)(&num));
     for (int i = 0; i < num; i++)
-        IS(is_below(i, i, 0), false);
+        IS(is_subcategory(i, i, 0), false);
 }
 
 static void without_changes_the_update_number_stays(void)

@@ -4,7 +4,7 @@
  * w-variants with counts that differ. What only the root's arguments mean is garbage elsewhere.
  * Any number of ranks from 1 to 4; and on MPI_COMM_SELF.
  */
-#include "every_way.h"
+#include "every_form.h"
 
 #include <stdio.h>
 
@@ -42,12 +42,12 @@ static void with_root(int root)
 {
     char as_given[24];
     snprintf(as_given, sizeof as_given, "root=%d", root);
-    EVERY_WAY(Bcast, bcast, BCAST, IS_ROOT ? 24 : 0, IS_ROOT ? 0 : 24, as_given);
-    EVERY_WAY(Reduce, reduce, REDUCE, 20, IS_ROOT ? 20 : 0, as_given);
-    EVERY_WAY(Gather, gather, GATHER, 8, IS_ROOT ? 8 * size : 0, as_given);
-    EVERY_WAY(Scatter, scatter, SCATTER, IS_ROOT ? 8 * size : 0, 8, as_given);
-    EVERY_WAY(Gatherv, gatherv, GATHERV, 4 * (me + 1), IS_ROOT ? TOGETHER : 0, as_given);
-    EVERY_WAY(Scatterv, scatterv, SCATTERV, IS_ROOT ? TOGETHER : 0, 4 * (me + 1), as_given);
+    EVERY_FORM(Bcast, bcast, BCAST, IS_ROOT ? 24 : 0, IS_ROOT ? 0 : 24, as_given);
+    EVERY_FORM(Reduce, reduce, REDUCE, 20, IS_ROOT ? 20 : 0, as_given);
+    EVERY_FORM(Gather, gather, GATHER, 8, IS_ROOT ? 8 * size : 0, as_given);
+    EVERY_FORM(Scatter, scatter, SCATTER, IS_ROOT ? 8 * size : 0, 8, as_given);
+    EVERY_FORM(Gatherv, gatherv, GATHERV, 4 * (me + 1), IS_ROOT ? TOGETHER : 0, as_given);
+    EVERY_FORM(Scatterv, scatterv, SCATTERV, IS_ROOT ? TOGETHER : 0, 4 * (me + 1), as_given);
 }
 
 /* ---- All to all ---------------------------------------------------------------------------------
@@ -76,17 +76,17 @@ static void all_to_all(void)
     static const struct counts elements = COUNTS(1, 1, 3, 2);
     const MPI_Datatype mixed[MOST] = {MPI_INT, MPI_2INT, MPI_INT, MPI_2INT};
     const long all_mine = 4L * size * (me + 1);
-    EVERY_WAY(Allreduce, allreduce, ALLREDUCE, 20, 20, "");
-    EVERY_WAY(Allgather, allgather, ALLGATHER, 8, 8 * size, "");
-    EVERY_WAY(Allgatherv, allgatherv, ALLGATHERV, 4 * (me + 1), TOGETHER, "");
-    EVERY_WAY(Alltoall, alltoall, ALLTOALL, 8 * size, 8 * size, "");
-    EVERY_WAY(Alltoallv, alltoallv, ALLTOALLV, TOGETHER, all_mine, "");
-    EVERY_WAY(Alltoallw, alltoallw, ALLTOALLW, TOGETHER, all_mine, "");
-    EVERY_WAY(Reduce_scatter, reduce_scatter, REDUCE_SCATTER, TOGETHER, 4 * (me + 1), "");
-    EVERY_WAY(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER_BLOCK, 12 * size, 12, "");
-    EVERY_WAY(Scan, scan, SCAN, 28, 28, "");
+    EVERY_FORM(Allreduce, allreduce, ALLREDUCE, 20, 20, "");
+    EVERY_FORM(Allgather, allgather, ALLGATHER, 8, 8 * size, "");
+    EVERY_FORM(Allgatherv, allgatherv, ALLGATHERV, 4 * (me + 1), TOGETHER, "");
+    EVERY_FORM(Alltoall, alltoall, ALLTOALL, 8 * size, 8 * size, "");
+    EVERY_FORM(Alltoallv, alltoallv, ALLTOALLV, TOGETHER, all_mine, "");
+    EVERY_FORM(Alltoallw, alltoallw, ALLTOALLW, TOGETHER, all_mine, "");
+    EVERY_FORM(Reduce_scatter, reduce_scatter, REDUCE_SCATTER, TOGETHER, 4 * (me + 1), "");
+    EVERY_FORM(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER_BLOCK, 12 * size, 12, "");
+    EVERY_FORM(Scan, scan, SCAN, 28, 28, "");
     /* Nothing is written on the first rank. */
-    EVERY_WAY(Exscan, exscan, SCAN, 28, me == 0 ? 0 : 28, "");
+    EVERY_FORM(Exscan, exscan, SCAN, 28, me == 0 ? 0 : 28, "");
 }
 
 #define NOTHING(PICK) NULL, 0, MPI_INT, NULL, 0, MPI_INT, comm
@@ -98,11 +98,11 @@ static void barriers_and_nothing(void)
     DO(Barrier, (comm), "@");
     ONE_NONBLOCKING(Ibarrier, (comm, &request_of), 0, 0, "");
     ONE_PERSISTENT(Barrier_init, (comm, MPI_INFO_NULL, &request_of), 0, 0, "");
-    EVERY_WAY(Allgather, allgather, NOTHING, 0, 0, "");
-    EVERY_WAY(Alltoall, alltoall, NOTHING, 0, 0, "");
-    EVERY_WAY(Gather, gather, NOTHING_ROOTED, 0, 0, "root=0");
-    EVERY_WAY(Scatter, scatter, NOTHING_ROOTED, 0, 0, "root=0");
-    EVERY_WAY(Allreduce, allreduce, NOTHING_REDUCED, 0, 0, "");
+    EVERY_FORM(Allgather, allgather, NOTHING, 0, 0, "");
+    EVERY_FORM(Alltoall, alltoall, NOTHING, 0, 0, "");
+    EVERY_FORM(Gather, gather, NOTHING_ROOTED, 0, 0, "root=0");
+    EVERY_FORM(Scatter, scatter, NOTHING_ROOTED, 0, 0, "root=0");
+    EVERY_FORM(Allreduce, allreduce, NOTHING_REDUCED, 0, 0, "");
     DO(Bcast, (NULL, 0, MPI_INT, 0, comm), "@ root=0");
 }
 

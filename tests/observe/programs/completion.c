@@ -60,17 +60,17 @@ static void all_of_them(void)
         DO(Testall, (3, requests, &flag, MPI_STATUSES_IGNORE), flag ? done(3, saved) : "");
     /* Not yet: rank 1's message is sent after the test. */
     if (rank == 1) {
-        MPI_Request late;
-        PMPI_Irecv(numbers, 1, MPI_INT, peer, 50, MPI_COMM_WORLD, &late);
-        DO(Testall, (1, &late, &flag, MPI_STATUSES_IGNORE), "");
-        DO(Test, (&late, &flag, MPI_STATUS_IGNORE), "");
+        MPI_Request unmatched;
+        PMPI_Irecv(numbers, 1, MPI_INT, peer, 50, MPI_COMM_WORLD, &unmatched);
+        DO(Testall, (1, &unmatched, &flag, MPI_STATUSES_IGNORE), "");
+        DO(Test, (&unmatched, &flag, MPI_STATUS_IGNORE), "");
         int index, count, indices[1];
-        DO(Testany, (1, &late, &index, &flag, MPI_STATUS_IGNORE), "");
-        DO(Testsome, (1, &late, &count, indices, MPI_STATUSES_IGNORE), "");
-        DO(Request_get_status, (late, &flag, MPI_STATUS_IGNORE), "");
+        DO(Testany, (1, &unmatched, &index, &flag, MPI_STATUS_IGNORE), "");
+        DO(Testsome, (1, &unmatched, &count, indices, MPI_STATUSES_IGNORE), "");
+        DO(Request_get_status, (unmatched, &flag, MPI_STATUS_IGNORE), "");
         PMPI_Barrier(MPI_COMM_WORLD);
-        const MPI_Request kept_late = late;
-        DO(Wait, (&late, MPI_STATUS_IGNORE), done(1, &kept_late));
+        const MPI_Request old_unmatched = unmatched;
+        DO(Wait, (&unmatched, MPI_STATUS_IGNORE), done(1, &old_unmatched));
     } else {
         PMPI_Barrier(MPI_COMM_WORLD);
         PMPI_Send(numbers, 1, MPI_INT, peer, 50, MPI_COMM_WORLD);
@@ -141,7 +141,7 @@ static void some_of_them(void)
  */
 
 /* Four ints come where there is room for one: the completion says so, and the request is gone. */
-static void truncated(int way)
+static void truncated(int form)
 {
     MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     int index = -1, flag = 0, error = MPI_SUCCESS;
@@ -153,18 +153,18 @@ static void truncated(int way)
     PMPI_Irecv(numbers, 1, MPI_INT, peer, 60, MPI_COMM_WORLD, &request[1]);
     const MPI_Request saved = request[1];
     PMPI_Barrier(MPI_COMM_WORLD);
-    if (way == 0)
+    if (form == 0)
         expect_failure("MPI_Wait", MPI_Wait(&request[1], MPI_STATUS_IGNORE), done(1, &saved));
-    if (way == 1)
+    if (form == 1)
         expect_failure("MPI_Waitany", MPI_Waitany(2, request, &index, MPI_STATUS_IGNORE),
                        done(1, &saved));
-    while (way > 1 && error == MPI_SUCCESS) {
-        error = way == 2 ? MPI_Test(&request[1], &flag, MPI_STATUS_IGNORE)
-                         : MPI_Testany(2, request, &index, &flag, MPI_STATUS_IGNORE);
+    while (form > 1 && error == MPI_SUCCESS) {
+        error = form == 2 ? MPI_Test(&request[1], &flag, MPI_STATUS_IGNORE)
+                          : MPI_Testany(2, request, &index, &flag, MPI_STATUS_IGNORE);
         if (error == MPI_SUCCESS)
-            expect_call(way == 2 ? "MPI_Test" : "MPI_Testany", error, "");
+            expect_call(form == 2 ? "MPI_Test" : "MPI_Testany", error, "");
         else
-            expect_failure(way == 2 ? "MPI_Test" : "MPI_Testany", error, done(1, &saved));
+            expect_failure(form == 2 ? "MPI_Test" : "MPI_Testany", error, done(1, &saved));
     }
     EXPECT_TRUE(request[1] == MPI_REQUEST_NULL);
 }
@@ -182,7 +182,7 @@ static const char *done_among(const MPI_Request *saved, const MPI_Request *reque
 }
 
 /* The first of three fails: MPI_ERR_IN_STATUS; of the others MPI may say that they are pending. */
-static void some_fail(int way)
+static void some_fail(int form)
 {
     MPI_Request requests[3], saved[3];
     MPI_Status statuses[3];
@@ -199,14 +199,14 @@ static void some_fail(int way)
     PMPI_Barrier(MPI_COMM_WORLD);
     while (error == MPI_SUCCESS) {
         copy(saved, requests);
-        error = way == 0   ? MPI_Waitall(3, requests, statuses)
-                : way == 1 ? MPI_Testall(3, requests, &flag, statuses)
-                : way == 2 ? MPI_Waitsome(3, requests, &count, indices, statuses)
-                           : MPI_Testsome(3, requests, &count, indices, statuses);
+        error = form == 0   ? MPI_Waitall(3, requests, statuses)
+                : form == 1 ? MPI_Testall(3, requests, &flag, statuses)
+                : form == 2 ? MPI_Waitsome(3, requests, &count, indices, statuses)
+                            : MPI_Testsome(3, requests, &count, indices, statuses);
         if (error == MPI_SUCCESS)
-            expect_call(names[way], error, done_among(saved, requests));
+            expect_call(names[form], error, done_among(saved, requests));
         else
-            expect_failure(names[way], error, done_among(saved, requests));
+            expect_failure(names[form], error, done_among(saved, requests));
     }
     PMPI_Error_class(error, &class);
     EXPECT_TRUE(class == MPI_ERR_IN_STATUS && requests[0] == MPI_REQUEST_NULL);
@@ -258,10 +258,10 @@ int main(int argc, char **argv)
     all_of_them();
     one_of_them();
     some_of_them();
-    for (int way = 0; way < 4; way++)
-        truncated(way);
-    for (int way = 0; way < 4; way++)
-        some_fail(way);
+    for (int form = 0; form < 4; form++)
+        truncated(form);
+    for (int form = 0; form < 4; form++)
+        some_fail(form);
     generalized();
     expect_finalize();
     return 0;

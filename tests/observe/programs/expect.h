@@ -85,9 +85,9 @@ const char *expect_hex(const void *object, size_t size);
         request = MPI_REQUEST_NULL;                                                                \
         (void)request;                                                                             \
         WHERE_EXISTS(X, DO(X, ARGUMENTS, says("%s started=%s", fields, REQUEST(request)));         \
-                     const MPI_Request kept_request = request;                                     \
+                     const MPI_Request old_request = request;                                      \
                      DO(Wait, (&(request), MPI_STATUS_IGNORE),                                     \
-                        says("completed=%s", REQUEST(kept_request))));                             \
+                        says("completed=%s", REQUEST(old_request))));                              \
     } while (0)
 
 /* MPI_Init, and the others' beginning and end. */

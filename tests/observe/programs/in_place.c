@@ -4,7 +4,7 @@
  * not count; what MPI_IN_PLACE makes meaningless is garbage. On all ranks (1 to 4) and on
  * MPI_COMM_SELF, where nobody else gets anything.
  */
-#include "every_way.h"
+#include "every_form.h"
 
 #include <stdio.h>
 
@@ -43,13 +43,13 @@ static void with_root(int root)
     char as_given[24];
     snprintf(as_given, sizeof as_given, "root=%d", root);
     const long others = 8L * (size - 1), unlike = TOGETHER - 4 * (me + 1);
-    EVERY_WAY(Gather, gather, GATHER, IS_ROOT ? 0 : 8, IS_ROOT ? others : 0, as_given);
-    EVERY_WAY(Scatter, scatter, SCATTER, IS_ROOT ? others : 0, IS_ROOT ? 0 : 8, as_given);
-    EVERY_WAY(Gatherv, gatherv, GATHERV, IS_ROOT ? 0 : 4 * (me + 1), IS_ROOT ? unlike : 0,
-              as_given);
-    EVERY_WAY(Scatterv, scatterv, SCATTERV, IS_ROOT ? unlike : 0, IS_ROOT ? 0 : 4 * (me + 1),
-              as_given);
-    EVERY_WAY(Reduce, reduce, REDUCE, 20, IS_ROOT ? 20 : 0, as_given);
+    EVERY_FORM(Gather, gather, GATHER, IS_ROOT ? 0 : 8, IS_ROOT ? others : 0, as_given);
+    EVERY_FORM(Scatter, scatter, SCATTER, IS_ROOT ? others : 0, IS_ROOT ? 0 : 8, as_given);
+    EVERY_FORM(Gatherv, gatherv, GATHERV, IS_ROOT ? 0 : 4 * (me + 1), IS_ROOT ? unlike : 0,
+               as_given);
+    EVERY_FORM(Scatterv, scatterv, SCATTERV, IS_ROOT ? unlike : 0, IS_ROOT ? 0 : 4 * (me + 1),
+               as_given);
+    EVERY_FORM(Reduce, reduce, REDUCE, 20, IS_ROOT ? 20 : 0, as_given);
 }
 
 #define ALLGATHER(PICK) GARBAGE, data, 3, MPI_INT, comm
@@ -64,17 +64,17 @@ static void with_root(int root)
 static void all_to_all(void)
 {
     const int alone = size == 1;
-    EVERY_WAY(Allgather, allgather, ALLGATHER, alone ? 0 : 12, 12 * (size - 1), "");
-    EVERY_WAY(Allgatherv, allgatherv, ALLGATHERV, alone ? 0 : 4 * (me + 1), TOGETHER - 4 * (me + 1),
-              "");
-    EVERY_WAY(Alltoall, alltoall, ALLTOALL, 12 * size, 12 * size, "");
-    EVERY_WAY(Alltoallv, alltoallv, ALLTOALLV, 8 * size, 8 * size, "");
-    EVERY_WAY(Alltoallw, alltoallw, ALLTOALLW, 8 * size, 8 * size, "");
-    EVERY_WAY(Allreduce, allreduce, REDUCED, 20, 20, "");
-    EVERY_WAY(Reduce_scatter, reduce_scatter, REDUCE_SCATTER, TOGETHER, 4 * (me + 1), "");
-    EVERY_WAY(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER_BLOCK, 12 * size, 12, "");
-    EVERY_WAY(Scan, scan, REDUCED, 20, 20, "");
-    EVERY_WAY(Exscan, exscan, REDUCED, 20, me == 0 ? 0 : 20, "");
+    EVERY_FORM(Allgather, allgather, ALLGATHER, alone ? 0 : 12, 12 * (size - 1), "");
+    EVERY_FORM(Allgatherv, allgatherv, ALLGATHERV, alone ? 0 : 4 * (me + 1),
+               TOGETHER - 4 * (me + 1), "");
+    EVERY_FORM(Alltoall, alltoall, ALLTOALL, 12 * size, 12 * size, "");
+    EVERY_FORM(Alltoallv, alltoallv, ALLTOALLV, 8 * size, 8 * size, "");
+    EVERY_FORM(Alltoallw, alltoallw, ALLTOALLW, 8 * size, 8 * size, "");
+    EVERY_FORM(Allreduce, allreduce, REDUCED, 20, 20, "");
+    EVERY_FORM(Reduce_scatter, reduce_scatter, REDUCE_SCATTER, TOGETHER, 4 * (me + 1), "");
+    EVERY_FORM(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER_BLOCK, 12 * size, 12, "");
+    EVERY_FORM(Scan, scan, REDUCED, 20, 20, "");
+    EVERY_FORM(Exscan, exscan, REDUCED, 20, me == 0 ? 0 : 20, "");
 }
 
 static void everything_on(MPI_Comm which)

@@ -5,7 +5,7 @@
  * MPI_PROC_NULL, where whoever takes no part gives garbage, as far as MPICH lets that pass; counts
  * are the remote group's. Messages.
  */
-#include "every_way.h"
+#include "every_form.h"
 
 static MPI_Comm comm;
 static int in_a, me, local, remote; /* my rank in my group, and the groups' sizes */

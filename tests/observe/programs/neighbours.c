@@ -5,7 +5,7 @@
  * one way than the other, and one without any. Every sent block is counted once for each process
  * that it is for, but what all neighbours get alike only once, for it is read from one place.
  */
-#include "every_way.h"
+#include "every_form.h"
 
 static int rank, sources, destinations; /* that there are */
 static MPI_Comm comm;
@@ -34,15 +34,15 @@ static void set(struct counts *counts, int at, int value)
 static void everything(int together_out, int together_in)
 {
     const int once = destinations ? 12 : 0;
-    EVERY_WAY(Neighbor_allgather, neighbor_allgather, ALLGATHER, once, 12 * sources, "");
-    EVERY_WAY(Neighbor_alltoall, neighbor_alltoall, ALLTOALL, 12 * destinations, 12 * sources, "");
-    EVERY_WAY(Neighbor_alltoallv, neighbor_alltoallv, ALLTOALLV, 4 * together_out, 4 * together_in,
-              "");
-    EVERY_WAY(Neighbor_alltoallw, neighbor_alltoallw, ALLTOALLW, 4 * together_out, 4 * together_in,
-              "");
+    EVERY_FORM(Neighbor_allgather, neighbor_allgather, ALLGATHER, once, 12 * sources, "");
+    EVERY_FORM(Neighbor_alltoall, neighbor_alltoall, ALLTOALL, 12 * destinations, 12 * sources, "");
+    EVERY_FORM(Neighbor_alltoallv, neighbor_alltoallv, ALLTOALLV, 4 * together_out, 4 * together_in,
+               "");
+    EVERY_FORM(Neighbor_alltoallw, neighbor_alltoallw, ALLTOALLW, 4 * together_out, 4 * together_in,
+               "");
     for (int i = 0; i < MOST; i++)
         set(&counts_in, i, 3);
-    EVERY_WAY(Neighbor_allgatherv, neighbor_allgatherv, ALLGATHERV, once, 12 * sources, "");
+    EVERY_FORM(Neighbor_allgatherv, neighbor_allgatherv, ALLGATHERV, once, 12 * sources, "");
 }
 
 static void line(void)

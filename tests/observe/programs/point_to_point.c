@@ -66,7 +66,7 @@ static const char *received_of(int bytes, int tag, int room)
 /* A ready send needs a receive that is there. */
 static void ready_sends(void)
 {
-    for (int way = 0; way < 4; way++) {
+    for (int form = 0; form < 4; form++) {
         MPI_Request request;
         if (!SENDS) {
             PMPI_Irecv(numbers, 4, MPI_INT, peer, 7, comm, &request);
@@ -75,11 +75,11 @@ static void ready_sends(void)
             continue;
         }
         PMPI_Barrier(comm);
-        if (way == 0)
+        if (form == 0)
             DO(Rsend, (numbers, 4, MPI_INT, peer, 7, comm), sent(16, 7));
-        else if (way == 1)
+        else if (form == 1)
             DO(Rsend_c, (numbers, 4, MPI_INT, peer, 7, comm), sent(16, 7));
-        else if (way == 2)
+        else if (form == 2)
             DO_AND_WAIT(Irsend, (numbers, 4, MPI_INT, peer, 7, comm, &request), request,
                         sent(16, 7));
         else
@@ -127,7 +127,7 @@ static void receives(void)
        says("%s received_before=36 transfers_before=<any/-/any/36", received(16, 7)));
 }
 
-static void both_ways(void)
+static void exchange(void)
 {
     MPI_Request request;
     const char *fields = says("@ sent=16 received=16 transfers=>%d/%d/%d/16,<%d/%d/%d/16", peer,
@@ -272,7 +272,7 @@ static void datatypes(void)
 }
 
 /* A receive that is cancelled completes, and nothing came; and a message to oneself. */
-static void cancelled_and_own(void)
+static void cancelled_and_to_self(void)
 {
     MPI_Request request, saved;
     MPI_Status status;
@@ -304,11 +304,11 @@ int main(int argc, char **argv)
     expect_on(comm);
     sends();
     receives();
-    both_ways();
+    exchange();
     matched();
     nobody_and_nothing();
     datatypes();
-    cancelled_and_own();
+    cancelled_and_to_self();
     expect_on(MPI_COMM_WORLD);
     PMPI_Comm_free(&comm);
     expect_finalize();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A PMPI tool in the plainest form: each wrapper notes `TOOL MPI_X N`, N being its own count of
- * calls, and calls the next. How it comes by the next is the WAY it is built; the linker's part is
- * in meson.build. At MPI_Finalize it notes what protection its pages have.
+ * calls, and calls the next. How it comes by the next is the BINDING it is built; the linker's part
+ * is in meson.build. At MPI_Finalize it notes what protection its pages have.
  */
 #define _GNU_SOURCE
 #include "functions.h"
@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Values of WAY. */
+/* Values of BINDING. */
 #define BY_CALL 1     /* the compiler's choice: a call of PMPI_X */
 #define BY_ADDRESS 2  /* the address of PMPI_X, taken in the function */
 #define BY_TABLE 3    /* a table of addresses in writable data */
@@ -32,7 +32,7 @@
 #define NEXT_OBJECT 1
 #define EVERYWHERE 2
 #define MPI_LIBRARY 3
-#define OWN_HANDLE 4
+#define SELF_HANDLE 4
 #ifndef WHERE
 #define WHERE NEXT_OBJECT
 #endif
@@ -50,17 +50,17 @@ struct table {
     FUNCTIONS(FIELD)
 };
 
-#if WAY == BY_TABLE
+#if BINDING == BY_TABLE
 extern struct table bound_table;
 struct table bound_table = {FUNCTIONS(ADDRESS)};
-#elif WAY == BY_CONSTANT
+#elif BINDING == BY_CONSTANT
 extern const struct table bound_table;
 const struct table bound_table = {FUNCTIONS(ADDRESS)};
-#elif WAY == BY_EARLY
+#elif BINDING == BY_EARLY
 static struct table bound_table;
 #endif
 
-#if WAY == BY_NAME || WAY == BY_EARLY
+#if BINDING == BY_NAME || BINDING == BY_EARLY
 static void *look_up(const char *name)
 {
 #if WHERE == NEXT_OBJECT
@@ -73,7 +73,7 @@ static void *look_up(const char *name)
 #else
     const char *file = "libmpich.so.12";
 #endif
-#if WHERE == OWN_HANDLE
+#if WHERE == SELF_HANDLE
     Dl_info info;
     file = dladdr(&calls, &info) ? info.dli_fname : "none";
 #endif
@@ -88,17 +88,17 @@ static void *look_up(const char *name)
 }
 #endif
 
-#if WAY == BY_CALL
+#if BINDING == BY_CALL
 #define NEXT(X) PMPI_##X
-#elif WAY == BY_ADDRESS
+#elif BINDING == BY_ADDRESS
 #define NEXT(X)                                                                                    \
     __extension__({                                                                                \
         __typeof__(&PMPI_##X) volatile address = PMPI_##X;                                         \
         address;                                                                                   \
     })
-#elif WAY == BY_NAME
+#elif BINDING == BY_NAME
 #define NEXT(X) ((__typeof__(&PMPI_##X))(uintptr_t)look_up(NAME #X))
-#elif WAY == BY_HELPER
+#elif BINDING == BY_HELPER
 #ifndef HELPED_BY
 #define HELPED_BY helper
 #endif
@@ -112,11 +112,11 @@ int JOINED(HELPED_BY, count)(void);
 #define NEXT(X) (((const volatile struct table *)&bound_table)->X)
 #endif
 
-#if WAY != BY_HELPER
+#if BINDING != BY_HELPER
 #define helper_count() 0
 #endif
 
-#if WAY == BY_EARLY
+#if BINDING == BY_EARLY
 __attribute__((constructor)) static void look_all_up(void)
 {
 #define LOOK_UP(RESULT, X, PARAMETERS, ARGUMENTS)                                                  \
@@ -170,7 +170,7 @@ static void note_pages(void)
  * in how the tool is bound. */
 static void note_next(void)
 {
-#if WAY >= BY_TABLE && WAY <= BY_EARLY
+#if BINDING >= BY_TABLE && BINDING <= BY_EARLY
     Dl_info info;
     __typeof__(&PMPI_Comm_rank) next = NEXT(Comm_rank);
     const char *path = dladdr((void *)(uintptr_t)next, &info) ? info.dli_fname : "/nowhere";

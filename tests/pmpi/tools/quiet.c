@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Passes calls on, and says nothing: for programs whose signal handlers make thousands of them. The
- * functions below are found as `WAY` says: by the linker, or by name when they are first called. */
+ * functions below are found as `BINDING` says: by the linker, or by name when they are first
+ * called. */
 #define _GNU_SOURCE
 #include <mpi.h>
 
 #include <dlfcn.h>
 
-#if WAY == 5
+#if BINDING == 5
 #define NEXT(X) ((__typeof__(&MPI_##X))dlsym(RTLD_NEXT, "PMPI_" #X))
 #else
 #define NEXT(X) PMPI_##X

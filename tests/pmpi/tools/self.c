@@ -23,7 +23,7 @@ struct table {
 extern struct table self_table;
 struct table self_table = {MPI_Comm_rank, MPI_Comm_size};
 
-static void *own_handle(void)
+static void *self_handle(void)
 {
     Dl_info info;
     return dladdr(&self_table, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -39,8 +39,8 @@ static void *own_handle(void)
 #define ASK_RANK ((ask *)(uintptr_t)dlsym(RTLD_DEFAULT, "MPI_Comm_rank"))
 #define ASK_SIZE ((ask *)(uintptr_t)dlsym(RTLD_DEFAULT, "MPI_Comm_size"))
 #else
-#define ASK_RANK ((ask *)(uintptr_t)dlsym(own_handle(), "MPI_Comm_rank"))
-#define ASK_SIZE ((ask *)(uintptr_t)dlsym(own_handle(), "MPI_Comm_size"))
+#define ASK_RANK ((ask *)(uintptr_t)dlsym(self_handle(), "MPI_Comm_rank"))
+#define ASK_SIZE ((ask *)(uintptr_t)dlsym(self_handle(), "MPI_Comm_size"))
 #endif
 
 int MPI_Comm_rank(MPI_Comm comm, int *rank)
@@ -53,7 +53,7 @@ int MPI_Barrier(MPI_Comm comm)
 {
     int rank = -1, size = -1;
     trace("%s MPI_Barrier", TOOL);
-    (void)own_handle;
+    (void)self_handle;
     ASK_RANK(comm, &rank);
     ASK_SIZE(comm, &size);
     trace("%s is rank %d of %d", TOOL, rank, size);

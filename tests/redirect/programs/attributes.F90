@@ -51,7 +51,7 @@ module attributes_state
     integer :: error, other_keyval
 end module
 
-subroutine show(name, keyval)
+subroutine print_attribute(name, keyval)
     BINDING
     use attributes_state
     implicit none
@@ -99,11 +99,11 @@ subroutine communicators
     extra = 99
     call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, other_keyval, extra, error)
     call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, forget, keyval, extra, error)
-    call show('nothing yet', keyval)
+    call print_attribute('nothing yet', keyval)
     value = 5 + 2_MPI_ADDRESS_KIND ** 40
     call MPI_Comm_set_attr(MPI_COMM_WORLD, other_keyval, -value, error)
     call MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, value, error)
-    call show('set', keyval)
+    call print_attribute('set', keyval)
     print '(a,i0)', 'at the address that C gets ', get_at_address_in_c(NUMBER(MPI_COMM_WORLD), keyval)
     call MPI_Comm_dup(MPI_COMM_WORLD, copy, error)
     value = 0
@@ -115,17 +115,17 @@ subroutine communicators
     call MPI_Comm_set_attr(copy, keyval, value, error)
     call MPI_Comm_free(copy, error)
     call set_in_c(NUMBER(MPI_COMM_WORLD), keyval, 4096_c_intptr_t)
-    call show('set in C', keyval)
+    call print_attribute('set in C', keyval)
     ! A delete function in C sets the same attribute elsewhere, as C does.
     shared = keyval_in_c()
     value = 4711
     call MPI_Comm_set_attr(MPI_COMM_WORLD, shared, value, error)
     value = 4712
     call MPI_Comm_set_attr(MPI_COMM_WORLD, shared, value, error)
-    call show('shared', shared)
+    call print_attribute('shared', shared)
     print '(a,i0)', 'set while that was set ', get_in_c(NUMBER(MPI_COMM_SELF), shared)
     call MPI_Comm_delete_attr(MPI_COMM_WORLD, keyval, error)
-    call show('deleted', keyval)
+    call print_attribute('deleted', keyval)
     call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, error)
     call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_KEYVAL_INVALID, value, flag, error)
     print '(a,l1)', 'no keyval is an error ', error /= MPI_SUCCESS
@@ -222,13 +222,13 @@ program attributes
     implicit none
     HEADER
     call MPI_Init(error)
-    call show('MPI_TAG_UB', MPI_TAG_UB)
-    call show('MPI_HOST', MPI_HOST)
-    call show('MPI_IO', MPI_IO)
-    call show('MPI_WTIME_IS_GLOBAL', MPI_WTIME_IS_GLOBAL)
+    call print_attribute('MPI_TAG_UB', MPI_TAG_UB)
+    call print_attribute('MPI_HOST', MPI_HOST)
+    call print_attribute('MPI_IO', MPI_IO)
+    call print_attribute('MPI_WTIME_IS_GLOBAL', MPI_WTIME_IS_GLOBAL)
     ! Not MPI_UNIVERSE_SIZE: without a launcher MPICH starts one to ask it.
-    call show('MPI_LASTUSEDCODE', MPI_LASTUSEDCODE)
-    call show('MPI_APPNUM', MPI_APPNUM)
+    call print_attribute('MPI_LASTUSEDCODE', MPI_LASTUSEDCODE)
+    call print_attribute('MPI_APPNUM', MPI_APPNUM)
     call communicators
     call types
     call windows

@@ -17,11 +17,11 @@
 static inline void *by_name_find(const char *name)
 {
     static void *library;
-    const char *way = getenv("REDIRECT_WAY") ? getenv("REDIRECT_WAY") : "local";
+    const char *binding = getenv("REDIRECT_WAY") ? getenv("REDIRECT_WAY") : "local";
     if (!library)
         library = dlopen(getenv("REDIRECT_MPI"),
-                         RTLD_NOW | (strcmp(way, "local") ? RTLD_GLOBAL : RTLD_LOCAL));
-    void *found = library ? dlsym(strcmp(way, "default") ? library : RTLD_DEFAULT, name) : NULL;
+                         RTLD_NOW | (strcmp(binding, "local") ? RTLD_GLOBAL : RTLD_LOCAL));
+    void *found = library ? dlsym(strcmp(binding, "default") ? library : RTLD_DEFAULT, name) : NULL;
     if (!found) {
         fprintf(stderr, "%s: %s\n", name, dlerror());
         exit(95);

@@ -115,14 +115,14 @@ subroutine grid
     HEADER
     HANDLE(MPI_Comm) :: all, line
     integer :: extent(1), dimensions, source, target, size
-    logical :: around(1), keep(1)
+    logical :: around(1), remain(1)
     extent = 2
     around = .true.
-    keep = .true.
+    remain = .true.
     call MPI_Cart_create(MPI_COMM_WORLD, 1, extent, around, .false., all, error)
     call MPI_Cartdim_get(all, dimensions, error)
     call MPI_Cart_shift(all, 0, 1, source, target, error)
-    call MPI_Cart_sub(all, keep, line, error)
+    call MPI_Cart_sub(all, remain, line, error)
     call MPI_Comm_size(line, size, error)
     call MPI_Comm_free(line, error)
     call MPI_Comm_free(all, error)

@@ -80,12 +80,12 @@ static void every_type(void)
 static void grid(void)
 {
     MPI_Comm grid, line;
-    const int extent[1] = {2}, around[1] = {1}, keep[1] = {1};
+    const int extent[1] = {2}, around[1] = {1}, remain[1] = {1};
     int dimensions = 0, source = 0, target = 0, size = 0;
     MPI_Cart_create(MPI_COMM_WORLD, 1, extent, around, 0, &grid);
     MPI_Cartdim_get(grid, &dimensions);
     MPI_Cart_shift(grid, 0, 1, &source, &target);
-    MPI_Cart_sub(grid, keep, &line);
+    MPI_Cart_sub(grid, remain, &line);
     MPI_Comm_size(line, &size);
     MPI_Comm_free(&line);
     MPI_Comm_free(&grid);

@@ -76,12 +76,12 @@ void grid()
 {
     const int extent[1] = {2};
     const bool around[1] = {true};
-    const bool keep[10] = {true}; // the binding reads ten
+    const bool remain[10] = {true}; // the binding reads ten
     int source = 0, target = 0;
     MPI::Cartcomm all = world.Create_cart(1, extent, around, false);
     sum += all.Get_dim();
     all.Shift(0, 1, source, target);
-    MPI::Cartcomm line = all.Sub(keep);
+    MPI::Cartcomm line = all.Sub(remain);
     sum += source + target + line.Get_size();
     line.Free();
     all.Free();

@@ -6,8 +6,8 @@
  *   call=HANDLE        finds MPI_Comm_rank and calls it
  *   init, finalize     MPI_Init, MPI_Finalize by their names
  * HANDLE: default (RTLD_DEFAULT), next (RTLD_NEXT), self (the program's own handle), mpi (the
- * handle of the MPI library, by REDIRECT_MPI), own (that of the library by REDIRECT_OWN), middle
- * (as RTLD_NEXT for the library that is linked in as libredirectmiddle.so). Linked with MPI.
+ * handle of the MPI library, by REDIRECT_MPI), own (that of the library by REDIRECT_NAMESAKE),
+ * middle (as RTLD_NEXT for the library that is linked in as libredirectmiddle.so). Linked with MPI.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -31,7 +31,7 @@ static void *look_up(const char *handle, const char *name)
     if (!strcmp(handle, "middle"))
         return middle_next(name);
     void *library =
-        dlopen(getenv(!strcmp(handle, "own") ? "REDIRECT_OWN" : "REDIRECT_MPI"), RTLD_NOW);
+        dlopen(getenv(!strcmp(handle, "own") ? "REDIRECT_NAMESAKE" : "REDIRECT_MPI"), RTLD_NOW);
     if (!library) {
         fprintf(stderr, "%s\n", dlerror());
         exit(95);

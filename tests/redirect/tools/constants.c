@@ -22,7 +22,7 @@ enum { IN_PLACE, BOTTOM, STATUS, STATUSES, ERRCODES, UNWEIGHTED, EMPTY, ARGV, AR
 static const void *fortran[CONSTANTS];
 static bool knows;
 
-void constants_show_(void);
+void constants_pass_(void);
 void constants_learn_(void *in_place, void *bottom, void *status, void *statuses, void *errcodes,
                       void *unweighted, void *empty, void *argv, void *argvs);
 
@@ -154,7 +154,7 @@ void mpi_init_(MPI_Fint *error);
 void mpi_init_(MPI_Fint *error)
 {
     trace("constants mpi_init_");
-    constants_show_();
+    constants_pass_();
     *error = PMPI_Init(NULL, NULL);
 }
 
@@ -163,7 +163,7 @@ void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
 void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)
 {
     trace("constants mpi_init_thread_");
-    constants_show_();
+    constants_pass_();
     *error = PMPI_Init_thread(NULL, NULL, *required, provided);
 }
 #endif
@@ -200,13 +200,13 @@ void mpi_recv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *source, 
 void mpi_recv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *source, MPI_Fint *tag,
                MPI_Fint *comm, MPI_Fint *status, MPI_Fint *error)
 {
-    MPI_Status own;
+    MPI_Status result;
     const bool ignored = is(STATUS, status);
     note("mpi_recv_", ignored, "STATUS_IGNORE");
     *error = PMPI_Recv(buffer_of(buffer), *count, MPI_Type_f2c(*type), *source, *tag,
-                       MPI_Comm_f2c(*comm), ignored ? MPI_STATUS_IGNORE : &own);
+                       MPI_Comm_f2c(*comm), ignored ? MPI_STATUS_IGNORE : &result);
     if (!ignored)
-        MPI_Status_c2f(&own, status);
+        MPI_Status_c2f(&result, status);
 }
 
 void mpi_waitall_(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *statuses, MPI_Fint *error);
@@ -214,19 +214,19 @@ void mpi_waitall_(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *statuses, MPI_F
 {
     enum { STATUS_SIZE = sizeof(MPI_Status) / sizeof(MPI_Fint) };
     const size_t number = (size_t)*count;
-    MPI_Request *own = calloc(number, sizeof *own);
+    MPI_Request *handles = calloc(number, sizeof *handles);
     MPI_Status *results = calloc(number, sizeof *results);
     const bool ignored = is(STATUSES, statuses);
     note("mpi_waitall_", ignored, "STATUSES_IGNORE");
     for (size_t i = 0; i < number; i++)
-        own[i] = MPI_Request_f2c(requests[i]);
-    *error = PMPI_Waitall(*count, own, ignored ? MPI_STATUSES_IGNORE : results);
+        handles[i] = MPI_Request_f2c(requests[i]);
+    *error = PMPI_Waitall(*count, handles, ignored ? MPI_STATUSES_IGNORE : results);
     for (size_t i = 0; i < number; i++) {
-        requests[i] = MPI_Request_c2f(own[i]);
+        requests[i] = MPI_Request_c2f(handles[i]);
         if (!ignored)
             MPI_Status_c2f(&results[i], statuses + STATUS_SIZE * i);
     }
-    free(own);
+    free(handles);
     free(results);
 }
 
@@ -239,13 +239,13 @@ void mpi_dist_graph_create_adjacent_(MPI_Fint *comm, MPI_Fint *in, MPI_Fint *sou
                                      MPI_Fint *weights_out, MPI_Fint *info, MPI_Fint *reorder,
                                      MPI_Fint *graph, MPI_Fint *error)
 {
-    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm handles = MPI_COMM_NULL;
     note_weights("mpi_dist_graph_create_adjacent_", weights_of(weights_in),
                  weights_of(weights_out));
     *error = PMPI_Dist_graph_create_adjacent(
         MPI_Comm_f2c(*comm), *in, sources, weights_of(weights_in), *out, targets,
-        weights_of(weights_out), MPI_Info_f2c(*info), *reorder != 0, &own);
-    *graph = MPI_Comm_c2f(own);
+        weights_of(weights_out), MPI_Info_f2c(*info), *reorder != 0, &handles);
+    *graph = MPI_Comm_c2f(handles);
 }
 
 /* A text of Fortran's as one of C's, to be freed. */
@@ -263,15 +263,15 @@ void mpi_comm_spawn_(const char *command, char *argv, MPI_Fint *count, MPI_Fint 
                      MPI_Fint *root, MPI_Fint *comm, MPI_Fint *children, MPI_Fint *errors,
                      MPI_Fint *error, size_t command_length, size_t argv_length)
 {
-    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm handles = MPI_COMM_NULL;
     char *text = text_of(command, command_length);
     char *argument = text_of(argv, argv_length), *arguments[] = {argument, NULL};
     note("mpi_comm_spawn_", is(ARGV, argv), "ARGV_NULL");
     note("mpi_comm_spawn_", is(ERRCODES, errors), "ERRCODES_IGNORE");
     *error = PMPI_Comm_spawn(text, is(ARGV, argv) ? MPI_ARGV_NULL : arguments, *count,
-                             MPI_Info_f2c(*info), *root, MPI_Comm_f2c(*comm), &own,
+                             MPI_Info_f2c(*info), *root, MPI_Comm_f2c(*comm), &handles,
                              is(ERRCODES, errors) ? MPI_ERRCODES_IGNORE : errors);
-    *children = MPI_Comm_c2f(own);
+    *children = MPI_Comm_c2f(handles);
     free(text);
     free(argument);
 }
@@ -286,7 +286,7 @@ void mpi_comm_spawn_multiple_(MPI_Fint *count, const char *commands, char *argvs
                               MPI_Fint *errors, MPI_Fint *error, size_t command_length,
                               size_t argv_length)
 {
-    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm handles = MPI_COMM_NULL;
     MPI_Info info = MPI_Info_f2c(*infos);
     char *text = text_of(commands, command_length);
     char *argument = text_of(argvs, argv_length), *arguments[] = {argument, NULL};
@@ -294,9 +294,9 @@ void mpi_comm_spawn_multiple_(MPI_Fint *count, const char *commands, char *argvs
     note("mpi_comm_spawn_multiple_", is(ARGVS, argvs), "ARGVS_NULL");
     note("mpi_comm_spawn_multiple_", is(ERRCODES, errors), "ERRCODES_IGNORE");
     *error = PMPI_Comm_spawn_multiple(*count, &text, is(ARGVS, argvs) ? MPI_ARGVS_NULL : all,
-                                      counts, &info, *root, MPI_Comm_f2c(*comm), &own,
+                                      counts, &info, *root, MPI_Comm_f2c(*comm), &handles,
                                       is(ERRCODES, errors) ? MPI_ERRCODES_IGNORE : errors);
-    *children = MPI_Comm_c2f(own);
+    *children = MPI_Comm_c2f(handles);
     free(text);
     free(argument);
 }

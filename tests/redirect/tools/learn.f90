@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: MIT
 ! Shows the tool of constants.c the addresses of Fortran's constants, which C cannot name.
-subroutine constants_show
+subroutine constants_pass
     implicit none
     include 'mpif.h'
     external :: constants_learn

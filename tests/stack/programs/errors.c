@@ -18,7 +18,7 @@ static void handler(MPI_Comm *comm, int *code, ...)
     handled++;
 }
 
-static void show(const char *what, int code)
+static void print(const char *what, int code)
 {
     int class, length;
     char text[MPI_MAX_ERROR_STRING];
@@ -36,15 +36,15 @@ int main(int argc, char **argv)
         MPI_Send(&buffer, 1, MPI_INT, 99, 0, MPI_COMM_SELF);
 
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    show("bad rank", MPI_Send(&buffer, 1, MPI_INT, 99, 0, MPI_COMM_SELF));
-    show("bad count", MPI_Send(&buffer, -1, MPI_INT, 0, 0, MPI_COMM_SELF));
-    show("bad tag", MPI_Send(&buffer, 1, MPI_INT, 0, -77, MPI_COMM_SELF));
-    show("bad type", MPI_Send(&buffer, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_SELF));
-    show("bad root", MPI_Bcast(&buffer, 1, MPI_INT, 5, MPI_COMM_SELF));
+    print("bad rank", MPI_Send(&buffer, 1, MPI_INT, 99, 0, MPI_COMM_SELF));
+    print("bad count", MPI_Send(&buffer, -1, MPI_INT, 0, 0, MPI_COMM_SELF));
+    print("bad tag", MPI_Send(&buffer, 1, MPI_INT, 0, -77, MPI_COMM_SELF));
+    print("bad type", MPI_Send(&buffer, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_SELF));
+    print("bad root", MPI_Bcast(&buffer, 1, MPI_INT, 5, MPI_COMM_SELF));
 
     MPI_Comm_create_errhandler(handler, &errhandler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, errhandler);
-    show("handled", MPI_Send(&buffer, 1, MPI_INT, 99, 0, MPI_COMM_SELF));
+    print("handled", MPI_Send(&buffer, 1, MPI_INT, 99, 0, MPI_COMM_SELF));
     MPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_TOPOLOGY);
     printf("the handler was called %d times\n", handled);
 

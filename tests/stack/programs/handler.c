@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void own(int number)
+static void handle_signal(int number)
 {
     static const char text[] = "trace: the program's handler\n";
     _exit(write(2, text, sizeof text - 1) > 0 ? number : 99);
@@ -17,7 +17,7 @@ static void own(int number)
 int main(int argc, char **argv)
 {
     const int number = argc > 1 ? atoi(argv[1]) : SIGSEGV;
-    signal(number, own);
+    signal(number, handle_signal);
     MPI_Init(NULL, NULL);
     raise(number);
     return 0;

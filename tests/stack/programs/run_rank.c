@@ -117,13 +117,13 @@ static int rank_here(void)
 }
 
 /* The launcher waits for all that hold what it gave to the first process. */
-static void close_all_but(int saved, int kept_too)
+static void close_all_but(int saved, int saved_too)
 {
     const int null = open("/dev/null", O_RDWR);
     for (int fd = 0; fd <= 2; fd++)
         dup2(null, fd);
     for (int fd = 3; fd < 256; fd++)
-        if (fd != saved && fd != kept_too)
+        if (fd != saved && fd != saved_too)
             close(fd);
 }
 

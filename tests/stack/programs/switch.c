@@ -134,7 +134,7 @@ static void race(int switches)
     printf("calls %ld\n", sum);
 }
 
-static long resident_kilobytes(void)
+static long rss_kilobytes(void)
 {
     long size = 0, preloaded = 0;
     FILE *file = fopen("/proc/self/statm", "r");
@@ -151,10 +151,10 @@ static void repeat(int switches)
     QMPIX_Tool_count(&layers);
     for (int i = 0; i < switches; i++) {
         if (i == switches / 10)
-            before = resident_kilobytes();
+            before = rss_kilobytes();
         switch_any(layers);
     }
-    printf("grown %ld\n", resident_kilobytes() - before);
+    printf("grown %ld\n", rss_kilobytes() - before);
 }
 
 static void run_step(const char *step)

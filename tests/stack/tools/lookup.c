@@ -15,24 +15,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct way {
+struct target {
     void (*function)(void);
     QMPI_Context next;
 };
 
 struct layer {
     int tool_id;
-    int below;
+    int looks_as;
     int caches;
-    struct way rank, size, version; /* cached */
+    struct target rank, size, version; /* cached */
 };
 
-static struct way look_up(int tool_id, enum QMPI_Functions_enum number)
+static struct target look_up(int tool_id, enum QMPI_Functions_enum number)
 {
-    struct way way = {NULL, NULL};
-    if (QMPI_Get_function(tool_id, number, &way.function, &way.next) != MPI_SUCCESS)
+    struct target target = {NULL, NULL};
+    if (QMPI_Get_function(tool_id, number, &target.function, &target.next) != MPI_SUCCESS)
         trace("lookup of %s below %d failed", QMPIX_Function_name(number), tool_id);
-    return way;
+    return target;
 }
 
 static struct layer *layer_of(QMPI_Context context)
@@ -48,14 +48,15 @@ static int lookup_rank(QMPI_Context context, MPI_Comm comm, int *rank)
 {
     const struct layer *layer = layer_of(context);
     trace("lookup %d MPI_Comm_rank", layer->tool_id);
-    const struct way way = layer->caches ? layer->rank : look_up(layer->tool_id, MPI_COMM_RANK_T);
-    return ((QMPI_Comm_rank_t *)way.function)(way.next, comm, rank);
+    const struct target target =
+        layer->caches ? layer->rank : look_up(layer->tool_id, MPI_COMM_RANK_T);
+    return ((QMPI_Comm_rank_t *)target.function)(target.next, comm, rank);
 }
 
-static void call_version(const struct way *way)
+static void call_version(const struct target *target)
 {
     int version = 0, subversion = 0;
-    ((QMPI_Get_version_t *)way->function)(way->next, &version, &subversion);
+    ((QMPI_Get_version_t *)target->function)(target->next, &version, &subversion);
     trace("lookup: MPI version %d", version);
 }
 
@@ -64,11 +65,12 @@ static int lookup_barrier(QMPI_Context context, MPI_Comm comm)
     const struct layer *layer = layer_of(context);
     trace("lookup %d MPI_Barrier", layer->tool_id);
     int size = -1;
-    const struct way way = layer->caches ? layer->size : look_up(layer->below, MPI_COMM_SIZE_T);
-    ((QMPI_Comm_size_t *)way.function)(way.next, comm, &size);
+    const struct target target =
+        layer->caches ? layer->size : look_up(layer->looks_as, MPI_COMM_SIZE_T);
+    ((QMPI_Comm_size_t *)target.function)(target.next, comm, &size);
     trace("lookup: size %d", size);
-    const struct way version =
-        layer->caches ? layer->version : look_up(layer->below, MPI_GET_VERSION_T);
+    const struct target version =
+        layer->caches ? layer->version : look_up(layer->looks_as, MPI_GET_VERSION_T);
     call_version(&version);
     return QMPIX_NEXT(context, Barrier)(QMPIX_NEXT_CONTEXT(context), comm);
 }
@@ -88,11 +90,11 @@ static void init(int tool_id)
     struct layer *layer = calloc(1, sizeof *layer);
     if (!layer)
         abort();
-    layer->tool_id = layer->below = tool_id;
+    layer->tool_id = layer->looks_as = tool_id;
     layer->caches =
         QMPIX_Tool_get_option(tool_id, "cache", &value) == MPI_SUCCESS && !strcmp(value, "yes");
     if (QMPIX_Tool_get_option(tool_id, "below", &value) == MPI_SUCCESS)
-        layer->below = atoi(value);
+        layer->looks_as = atoi(value);
     layer->rank = look_up(tool_id, MPI_COMM_RANK_T);
     layer->size = look_up(tool_id, MPI_COMM_SIZE_T);
     layer->version = look_up(tool_id, MPI_GET_VERSION_T);
@@ -102,8 +104,8 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_FINALIZED_T, (void (*)(void))lookup_finalized);
 
     int flag = -1;
-    const struct way way = look_up(tool_id, MPI_INITIALIZED_T);
-    ((QMPI_Initialized_t *)way.function)(way.next, &flag);
+    const struct target target = look_up(tool_id, MPI_INITIALIZED_T);
+    ((QMPI_Initialized_t *)target.function)(target.next, &flag);
     trace("lookup: initialized %d in init", flag);
 }
 

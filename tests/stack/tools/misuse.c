@@ -169,12 +169,12 @@ static void check_announcing(void (*init)(int))
 
 static int misuse_rank(QMPI_Context context, MPI_Comm comm, int *rank)
 {
-    static const QMPIX_Tool_info late = {sizeof late, "never seen", NULL, NULL};
+    static const QMPIX_Tool_info unseen = {sizeof unseen, "never seen", NULL, NULL};
     int tool_id = -1;
     QMPIX_Context_get_tool_id(context, &tool_id);
     trace("misuse %d MPI_Comm_rank", tool_id);
     EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_name("latecomer", second_init));
-    EXPECT(MPI_ERR_OTHER, QMPIX_Register_tool_info("misuse", &late));
+    EXPECT(MPI_ERR_OTHER, QMPIX_Register_tool_info("misuse", &unseen));
     EXPECT(MPI_ERR_OTHER, QMPIX_Tool_fail(tool_id, "too late"));
     for (int layer = 1; layer <= 3; layer++) {
         EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_storage(layer, &mark));

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-static void own(int number)
+static void handle_signal(int number)
 {
     static const char text[] = "trace: the tool's handler\n";
     _exit(write(2, text, sizeof text - 1) > 0 ? number : 99);
@@ -14,8 +14,8 @@ static void own(int number)
 static void init(int tool_id)
 {
     (void)tool_id;
-    signal(SIGSEGV, own);
-    signal(SIGABRT, own);
+    signal(SIGSEGV, handle_signal);
+    signal(SIGABRT, handle_signal);
 }
 
 __attribute__((constructor)) static void register_tool(void)

@@ -9,7 +9,7 @@
 namespace
 {
 
-struct own_exception {
+struct tool_exception {
 };
 
 void init(int tool_id)
@@ -19,7 +19,7 @@ void init(int tool_id)
     if (!std::strcmp(what, "standard"))
         static_cast<void>(std::stoi("no number"));
     if (!std::strcmp(what, "own"))
-        throw own_exception();
+        throw tool_exception();
     if (!std::strcmp(what, "number"))
         throw 7;
 }

@@ -3,6 +3,6 @@
 subroutine storm_constants()
   use mpi
   implicit none
-  external :: storm_keep_constants
-  call storm_keep_constants(MPI_IN_PLACE)
+  external :: storm_learn_constants
+  call storm_learn_constants(MPI_IN_PLACE)
 end subroutine

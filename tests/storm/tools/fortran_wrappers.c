@@ -15,9 +15,9 @@
 #define CONVERSION(X, HANDLE, NAME)                                                                \
     static HANDLE NAME(MPI_Fint handle)                                                            \
     {                                                                                              \
-        const struct storm_own_call own = storm_pmpi_own_call(STORM_##X##_f2c);                    \
+        const struct storm_tool_call call = storm_pmpi_tool_call(STORM_##X##_f2c);                 \
         const HANDLE converted = PMPI_##X##_f2c(handle);                                           \
-        storm_own_call_end(&own);                                                                  \
+        storm_tool_call_end(&call);                                                                \
         return converted;                                                                          \
     }
 CONVERSION(Comm, MPI_Comm, COMM)
@@ -28,7 +28,7 @@ CONVERSION(Op, MPI_Op, OP)
 static void *fortran_in_place;
 
 void storm_constants_(void);
-void storm_keep_constants_(void *in_place);
+void storm_learn_constants_(void *in_place);
 void mpi_init_(MPI_Fint *error);
 void mpi_init_thread_(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
 void mpi_allreduce_(void *in, void *out, const MPI_Fint *count, const MPI_Fint *type,
@@ -36,7 +36,7 @@ void mpi_allreduce_(void *in, void *out, const MPI_Fint *count, const MPI_Fint *
 void mpi_comm_rank_(const MPI_Fint *comm, MPI_Fint *rank, MPI_Fint *error);
 void mpi_barrier_(const MPI_Fint *comm, MPI_Fint *error);
 
-void storm_keep_constants_(void *in_place)
+void storm_learn_constants_(void *in_place)
 {
     fortran_in_place = in_place;
 }

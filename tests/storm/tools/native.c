@@ -18,7 +18,7 @@ static _Thread_local int inside;
 /* Calls below this layer, at the top, and below all layers. */
 static void talk(int tool_id)
 {
-    const struct storm_own_call own = storm_own_call_begin();
+    const struct storm_tool_call call = storm_tool_call_begin();
     void (*function)(void) = NULL;
     QMPI_Context next = NULL;
     int number = -1, version = 0;
@@ -33,7 +33,7 @@ static void talk(int tool_id)
     if (version != MPI_VERSION || number != 0)
         storm_wrong(ledger, "layer %d: its own calls gave %d and %d", tool_id, version, number);
     inside = 0;
-    storm_own_call_end(&own);
+    storm_tool_call_end(&call);
 }
 
 __attribute__((noinline)) static int note(QMPI_Context context, int number)
@@ -98,11 +98,11 @@ static void init(int tool_id)
     }
     QMPIX_FOR_EACH_FUNCTION(REGISTER)
     if (layers[tool_id].talks) {
-        const struct storm_own_call own = storm_own_call_begin();
+        const struct storm_tool_call call = storm_tool_call_begin();
         int flag = 0;
         storm_add(&ledger->layer[tool_id].down[STORM_Initialized], 1);
         MPI_Initialized(&flag);
-        storm_own_call_end(&own);
+        storm_tool_call_end(&call);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A plugin of the program, or a library with MPI calls that plugins and tools share. It is told
- * where to count, and says where its calls come from. How it calls is the WAY it is built.
+ * where to count, and says where its calls come from. How it calls is the BINDING it is built.
  */
 #include "../plugin.h"
 #include "storm_numbers.h"
@@ -12,8 +12,8 @@
 #define BY_CALL 1
 #define BY_NAME 2
 #define BY_SHARED 3 /* another library makes the calls */
-#ifndef WAY
-#define WAY BY_CALL
+#ifndef BINDING
+#define BINDING BY_CALL
 #endif
 
 void storm_shared_calls(const struct storm_use *use);
@@ -48,7 +48,7 @@ static void make_calls(const struct storm_use *use)
     struct storm_caller *caller = ledger->caller(), before = *caller;
     int (*comm_rank)(MPI_Comm, int *) = MPI_Comm_rank;
     *caller = (struct storm_caller){__ehdr_start, _end, 0};
-#if WAY == BY_NAME
+#if BINDING == BY_NAME
     comm_rank = (int (*)(MPI_Comm, int *))(uintptr_t)dlsym(RTLD_DEFAULT, "MPI_Comm_rank");
 #endif
     for (int i = 0; i < use->calls; i++) {
@@ -56,7 +56,7 @@ static void make_calls(const struct storm_use *use)
         storm_add(&ledger->program[STORM_Comm_rank], 1);
         if (comm_rank(use->comm, &rank) != MPI_SUCCESS || rank != use->rank)
             storm_wrong(ledger, "a plugin's MPI_Comm_rank gave %d", rank);
-#if WAY != BY_NAME
+#if BINDING != BY_NAME
         storm_add(&ledger->program[STORM_Comm_size], 1);
         if (MPI_Comm_size(use->comm, &size) != MPI_SUCCESS || size < 1)
             storm_wrong(ledger, "a plugin's MPI_Comm_size gave %d", size);
@@ -75,7 +75,7 @@ void storm_shared_calls(const struct storm_use *use)
 #else
 void storm_plugin(const struct storm_use *use)
 {
-#if WAY == BY_SHARED
+#if BINDING == BY_SHARED
     (void)make_calls;
     storm_shared_calls(use);
 #else

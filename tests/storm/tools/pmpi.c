@@ -16,7 +16,7 @@
 
 #include <dlfcn.h>
 
-static int layer, own_calls;
+static int layer, tool_calls;
 
 #ifdef DEPENDS
 int storm_state_enter(int layer);
@@ -48,19 +48,19 @@ static void close_what_was_opened(int function)
 #endif
 }
 
-struct storm_own_call storm_pmpi_own_call(int function)
+struct storm_tool_call storm_pmpi_tool_call(int function)
 {
     storm_add(&ledger->layer[layer].down[function], 1);
-    return storm_own_call_begin();
+    return storm_tool_call_begin();
 }
 
 static void talk(void)
 {
 #ifdef TALKS
-    const struct storm_own_call own = storm_pmpi_own_call(STORM_Initialized);
+    const struct storm_tool_call call = storm_pmpi_tool_call(STORM_Initialized);
     int flag = -1;
     PMPI_Initialized(&flag);
-    storm_own_call_end(&own);
+    storm_tool_call_end(&call);
 #endif
 }
 
@@ -70,7 +70,7 @@ static void note(int function)
     if (owner != layer)
         storm_wrong(ledger, "layer %d: its state is layer %d's", layer, owner);
     storm_seen(layer, function);
-    __atomic_add_fetch(&own_calls, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&tool_calls, 1, __ATOMIC_RELAXED);
     close_what_was_opened(function == STORM_Init_thread ? STORM_Init : function);
     if (function == STORM_Barrier)
         talk();
@@ -125,10 +125,10 @@ __attribute__((destructor)) static void end(void)
     uint64_t sum = 0;
     for (int i = 0; i < STORM_FUNCTIONS; i++)
         sum += ledger->layer[layer].seen[i];
-    if (ledger->caller && sum < (uint64_t)own_calls)
-        storm_wrong(ledger, "layer %d: %d calls in its own variable", layer, own_calls);
+    if (ledger->caller && sum < (uint64_t)tool_calls)
+        storm_wrong(ledger, "layer %d: %d calls in its own variable", layer, tool_calls);
 #ifdef SHARES
-    if (own_calls < 0)
+    if (tool_calls < 0)
         storm_shared_calls(NULL);
 #endif
 }

@@ -10,6 +10,6 @@
 #include "storm_pmpi.h"
 
 /* Before a call of the layer's own to those below it, which is booked. */
-__attribute__((visibility("hidden"))) struct storm_own_call storm_pmpi_own_call(int function);
+__attribute__((visibility("hidden"))) struct storm_tool_call storm_pmpi_tool_call(int function);
 
 #endif

@@ -30,24 +30,24 @@ static inline void storm_check_caller(int layer, int function, const char *addre
 }
 
 /* A call of the layer's own: its calling address is nothing that the program knows of. */
-struct storm_own_call {
+struct storm_tool_call {
     struct storm_caller *caller, before;
 };
 
-static inline struct storm_own_call storm_own_call_begin(void)
+static inline struct storm_tool_call storm_tool_call_begin(void)
 {
-    struct storm_own_call own = {ledger->caller ? ledger->caller() : NULL, {NULL, NULL, 0}};
-    if (own.caller) {
-        own.before = *own.caller;
-        own.caller->unknown = 1;
+    struct storm_tool_call call = {ledger->caller ? ledger->caller() : NULL, {NULL, NULL, 0}};
+    if (call.caller) {
+        call.before = *call.caller;
+        call.caller->unknown = 1;
     }
-    return own;
+    return call;
 }
 
-static inline void storm_own_call_end(const struct storm_own_call *own)
+static inline void storm_tool_call_end(const struct storm_tool_call *call)
 {
-    if (own->caller)
-        *own->caller = own->before;
+    if (call->caller)
+        *call->caller = call->before;
 }
 
 /* Every layer takes about so many of four functions, chosen by its option `take`. */

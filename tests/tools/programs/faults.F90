@@ -26,7 +26,7 @@ program faults
     implicit none
     HEADER
     external :: handler
-    HANDLE(MPI_Errhandler) :: own
+    HANDLE(MPI_Errhandler) :: handle
     integer :: error, class, ignored, buffer(1)
     buffer = 0
     call MPI_Init(error)
@@ -34,8 +34,8 @@ program faults
     call MPI_Send(buffer, 1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, error)
     call MPI_Error_class(error, class, ignored)
     write (*, '(a,i3)') 'returned class', class
-    call MPI_Comm_create_errhandler(handler, own, error)
-    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, own, error)
+    call MPI_Comm_create_errhandler(handler, handle, error)
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, handle, error)
     call MPI_Send(buffer, 1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, error)
     call MPI_Error_class(error, class, ignored)
     write (*, '(a,i3)') 'returned class', class

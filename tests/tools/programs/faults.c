@@ -88,17 +88,17 @@ static int do_isend(void)
 /* A message of four words to this process; the receive takes one too few in a bad step. Open MPI
  * cuts short messages that a receive waits for, and says nothing: it comes after them there. */
 #ifdef OPEN_MPI
-enum { RECEIVES_LATE = 1 };
+enum { RECEIVES_LAST = 1 };
 #else
-enum { RECEIVES_LATE = 0 };
+enum { RECEIVES_LAST = 0 };
 #endif
 
 static void exchange(MPI_Request requests[2])
 {
-    if (RECEIVES_LATE)
+    if (RECEIVES_LAST)
         MPI_Isend(data, 4, MPI_INT, 0, 1, comm, &requests[1]);
     MPI_Irecv(data + 8, bad ? 3 : 4, MPI_INT, 0, 1, comm, &requests[0]);
-    if (!RECEIVES_LATE)
+    if (!RECEIVES_LAST)
         MPI_Isend(data, 4, MPI_INT, 0, 1, comm, &requests[1]);
 }
 
@@ -130,10 +130,10 @@ static int do_start(void)
 {
     MPI_Request requests[2];
     MPI_Recv_init(data + 8, bad ? 3 : 4, MPI_INT, 0, 1, comm, &requests[0]);
-    if (RECEIVES_LATE)
+    if (RECEIVES_LAST)
         MPI_Isend(data, 4, MPI_INT, 0, 1, comm, &requests[1]);
     MPI_Start(&requests[0]);
-    if (!RECEIVES_LATE)
+    if (!RECEIVES_LAST)
         MPI_Isend(data, 4, MPI_INT, 0, 1, comm, &requests[1]);
     const int code = MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     if (requests[0] != MPI_REQUEST_NULL) /* Open MPI has freed it */
@@ -143,7 +143,7 @@ static int do_start(void)
 }
 
 /* The receive's. The other request may be complete or pending. */
-static void show_status(const MPI_Status *status)
+static void print_status(const MPI_Status *status)
 {
     printf("  status: class %d\n", class_of(status->MPI_ERROR));
 }
@@ -155,7 +155,7 @@ static int do_waitall(void)
     exchange(requests);
     const int code = MPI_Waitall(2, requests, statuses);
     if (code == MPI_ERR_IN_STATUS)
-        show_status(&statuses[0]);
+        print_status(&statuses[0]);
     return finish(code, requests);
 }
 
@@ -209,7 +209,7 @@ static int do_some(int tests)
                      : MPI_Waitsome(2, requests, &count, indices, statuses);
         for (int i = 0; code == MPI_ERR_IN_STATUS && i < count; i++) {
             if (indices[i] == 0)
-                show_status(&statuses[i]);
+                print_status(&statuses[i]);
         }
         worst = code == MPI_SUCCESS ? worst : code;
     }
@@ -235,7 +235,7 @@ static int do_testall(void)
     while (!flag && code == MPI_SUCCESS)
         code = MPI_Testall(2, requests, &flag, statuses);
     if (code == MPI_ERR_IN_STATUS)
-        show_status(&statuses[0]);
+        print_status(&statuses[0]);
     return finish(code, requests);
 }
 

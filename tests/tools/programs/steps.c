@@ -33,7 +33,7 @@ static int rank_of(void)
 /* ---- Calls --------------------------------------------------------------------------------------
  */
 
-static void own_pcontrol(const char *level)
+static void check_pcontrol(const char *level)
 {
     MPI_Pcontrol(atoi(level), (char *)NULL);
 }
@@ -159,12 +159,12 @@ static void use_threads(int count)
 /* ---- Ends ---------------------------------------------------------------------------------------
  */
 
-static void own_handler(int number)
+static void handle_signal(int number)
 {
     dprintf(2, "trace: own handler %d\n", number);
 }
 
-static void own_handler_that_exits(int number)
+static void handle_signal_and_exit(int number)
 {
     dprintf(2, "trace: own handler %d\n", number);
     exit(7);
@@ -239,7 +239,7 @@ static int mpi_step(const char *step, const char *value)
     else if (!strcmp(step, "on_with_bad_pointer"))
         MPI_Pcontrol(1, (char *)0x1234567890);
     else if (!strcmp(step, "level"))
-        own_pcontrol(value);
+        check_pcontrol(value);
     else if (!strcmp(step, "region"))
         MPI_Pcontrol(1, value);
     else if (!strcmp(step, "end"))
@@ -276,9 +276,9 @@ static int other_step(const char *step, const char *value)
     else if (!strcmp(step, "late")) /* rank 1 alone */
         sleep_ms(rank_of() == 1 ? atoi(value) : 0);
     else if (!strcmp(step, "handler"))
-        handle(atoi(value), own_handler);
+        handle(atoi(value), handle_signal);
     else if (!strcmp(step, "exiting_handler"))
-        handle(atoi(value), own_handler_that_exits);
+        handle(atoi(value), handle_signal_and_exit);
     else if (!strcmp(step, "raise"))
         raise(atoi(value));
     else if (!strcmp(step, "fault"))

@@ -111,7 +111,7 @@ static void jump_out(MPI_Comm *on, int *error, ...)
 }
 
 /* From further down than the call that was left, whose frame is written over. */
-static void call_from_below(void)
+static void call_from_deeper(void)
 {
     volatile char room[65536];
     for (size_t i = 0; i < sizeof room; i++)
@@ -127,7 +127,7 @@ static void jump(void)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
     if (!setjmp(before_the_error))
         MPI_Send(NULL, 0, MPI_BYTE, 99, 0, MPI_COMM_SELF);
-    call_from_below();
+    call_from_deeper();
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Errhandler_free(&handler);
 }
@@ -208,7 +208,7 @@ static void await_file(const char *name)
     }
 }
 
-static void await_own(const char *begin)
+static void await_self(const char *begin)
 {
     char name[64];
     snprintf(name, sizeof name, "%s%ld", begin, (long)getpid());
@@ -276,7 +276,7 @@ int handle_step(const char *step, const char *value)
     else if (!strcmp(step, "locale"))
         return setlocale(LC_ALL, "") != NULL;
     else if (!strcmp(step, "await_pid"))
-        await_own(value);
+        await_self(value);
     else
         return session_step(step, value);
     return 1;

@@ -5,14 +5,14 @@ import signal
 
 import pytest
 from job import Job
-from log_support import (FAULTS, STEPS, TOOL_PATH, WORDS, Line, endings_of, lines_of, matches,
+from log_support import (FAULTS, STEPS, TOOL_PATH, WORDS, Line, terminations_of, lines_of, matches,
                          names, read, run_log)
 from support import ASAN, LIBQMPI, OPEN_MPI, RUN_RANK, clean_environment, launch
 
 BEGUN = ["init", "barrier"]
 
 
-@pytest.mark.parametrize("step, ending, status", [
+@pytest.mark.parametrize("step, termination, status", [
     ("exit=3", "exit without MPI_Finalize", 3),
     ("rank", "exit without MPI_Finalize", 0),
     ("raise=15", "signal SIGTERM", -15),
@@ -22,32 +22,32 @@ BEGUN = ["init", "barrier"]
     ("abort=5", "MPI_Abort", 5),
     ("finalize", None, 0),
 ])
-def test_how_a_process_ends(step, ending, status):
+def test_how_a_process_ends(step, termination, status):
     result = run_log(STEPS, *BEGUN, step, env=FAULTS)
     assert result.returncode == status
-    assert endings_of(result).get(0) == ending
+    assert terminations_of(result).get(0) == termination
     assert names(lines_of(result))[:2] == ["MPI_Init", "MPI_Barrier"]
 
 
 def test_signals_after_finalize_are_nobodys():
     result = run_log(STEPS, *BEGUN, "finalize", "raise=15")
-    assert result.returncode == -15 and endings_of(result) == {}
+    assert result.returncode == -15 and terminations_of(result) == {}
 
 
 def test_a_process_that_only_asks_has_no_end_worth_a_line():
     result = run_log(STEPS, "initialized")
-    assert names(lines_of(result)) == ["MPI_Initialized"] and endings_of(result) == {}
+    assert names(lines_of(result)) == ["MPI_Initialized"] and terminations_of(result) == {}
 
 
 def test_a_forked_child_says_nothing():
     result = run_log(STEPS, *BEGUN, "fork", "fork=15", "finalize")
-    assert result.returncode == 0 and endings_of(result) == {}
+    assert result.returncode == 0 and terminations_of(result) == {}
 
 
 def test_the_applications_own_handlers_see_their_signals():
     result = run_log(STEPS, "handler=15", *BEGUN, "raise=15", "finalize")
     assert result.returncode == 0 and result.trace == ["own handler 15"]
-    assert endings_of(result) == {}
+    assert terminations_of(result) == {}
 
 
 def test_abort_has_a_line_before_it_happens():
@@ -61,10 +61,10 @@ def test_an_error_that_is_fatal():
     assert matches("(buf=*, count=1, datatype=MPI_INT, dest=5, tag=0, comm=MPI_COMM_WORLD)",
                    line.arguments)
     if OPEN_MPI:  # whose _exit nobody sees: what the call's beginning left is all
-        assert line.result == "<unfinished ...>" and endings_of(result) == {}
+        assert line.result == "<unfinished ...>" and terminations_of(result) == {}
     else:
         assert line.result.startswith("<unfinished after")
-        assert endings_of(result) == {0: "exit without MPI_Finalize"}
+        assert terminations_of(result) == {0: "exit without MPI_Finalize"}
 
 
 @pytest.mark.parametrize("part, function, words", [
@@ -78,7 +78,7 @@ def test_pointers_that_lead_nowhere(part, function, words):
     line = lines_of(result)[-1]
     assert line.function == function and line.result.startswith("<unfinished after")
     assert words in line.arguments
-    assert endings_of(result) == {0: "signal SIGSEGV"}
+    assert terminations_of(result) == {0: "signal SIGSEGV"}
 
 
 def test_a_call_that_is_left_by_a_jump():
@@ -86,7 +86,7 @@ def test_a_call_that_is_left_by_a_jump():
     lines = lines_of(result)
     assert [line.function for line in lines if line.result == "<left by a jump>"] == ["MPI_Send"]
     assert {line.depth for line in lines} == {0} and names(lines)[-1] == "MPI_Finalize"
-    assert endings_of(result) == {}
+    assert terminations_of(result) == {}
 
 
 def test_calls_from_within_a_call():

@@ -71,6 +71,6 @@ static void finalize(struct storm_thread *thread, const long *a)
     OK(Finalize, ());
 }
 
-const struct storm_action storm_course_actions[] = {{"outside", outside},   {"init", init},
-                                                    {"setup", setup},       {"cleanup", cleanup},
-                                                    {"finalize", finalize}, {0}};
+const struct storm_action storm_lifecycle_actions[] = {{"outside", outside},   {"init", init},
+                                                       {"setup", setup},       {"cleanup", cleanup},
+                                                       {"finalize", finalize}, {0}};

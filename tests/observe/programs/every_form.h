@@ -6,8 +6,8 @@
  * communicator; PICK(counts) takes the array of the right type out of a `struct counts`,
  * PICK(displacements) likewise.
  */
-#ifndef TEST_EVERY_WAY_H
-#define TEST_EVERY_WAY_H
+#ifndef TEST_EVERY_FORM_H
+#define TEST_EVERY_FORM_H
 
 #include "expect.h"
 
@@ -42,10 +42,10 @@ static inline const char *amount(long sent, long received, const char *root)
         X, do {                                                                                    \
             MPI_Request request_of;                                                                \
             DO(X, ARGUMENTS, says("@ %s", root));                                                  \
-            const MPI_Request kept_of = request_of;                                                \
+            const MPI_Request old_of = request_of;                                                 \
             DO(Start, (&request_of),                                                               \
-               says("%s root=* started=%s", amount(sent, received, ""), REQUEST(kept_of)));        \
-            DO(Wait, (&request_of, MPI_STATUS_IGNORE), says("completed=%s", REQUEST(kept_of)));    \
+               says("%s root=* started=%s", amount(sent, received, ""), REQUEST(old_of)));         \
+            DO(Wait, (&request_of, MPI_STATUS_IGNORE), says("completed=%s", REQUEST(old_of)));     \
             DO(Request_free, (&request_of), "");                                                   \
         } while (0))
 
@@ -63,7 +63,7 @@ static inline const char *amount(long sent, long received, const char *root)
         ONE_NONBLOCKING(I##x##_c, (ARGS(LARGE), &request_of), sent, received, root);               \
     } while (0)
 
-#define EVERY_WAY(X, x, ARGS, sent, received, root)                                                \
+#define EVERY_FORM(X, x, ARGS, sent, received, root)                                               \
     do {                                                                                           \
         BLOCKING_AND_NONBLOCKING(X, x, ARGS, sent, received, root);                                \
         ONE_PERSISTENT(X##_init, (ARGS(SMALL), MPI_INFO_NULL, &request_of), sent, received, root); \

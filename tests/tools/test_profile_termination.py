@@ -17,53 +17,53 @@ FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] +
           ":handle_segv=0:handle_sigbus=0:handle_sigfpe=0"}
 
 
-def own(tmp_path, *steps, ending, status, options=""):
+def run_alone(tmp_path, *steps, termination, status, options=""):
     """One process that ends in its own way leaves a file that `qmpi report` reads."""
     result = run_steps(*WORK, *steps, cwd=tmp_path, ranks=1, tools=f"profile{options}", env=FAULTS)
     assert result.returncode == status
     assert names(tmp_path) == ["qmpi-profile.0.json"]
     saved = load(tmp_path / "qmpi-profile.0.json")
-    assert (saved["rank"], saved["ranks"], saved["ending"]) == (0, 1, ending)
+    assert (saved["rank"], saved["ranks"], saved["ending"]) == (0, 1, termination)
     assert calls(saved)["MPI_Barrier"] == 1
-    assert any("qmpi-profile.0.json" in line and ending in line for line in result.messages)
+    assert any("qmpi-profile.0.json" in line and termination in line for line in result.messages)
     assert "MPI_Barrier" in report(tmp_path / "qmpi-profile.0.json")
     return result
 
 
 def test_exit(tmp_path):
-    own(tmp_path, "exit=3", ending="exit", status=3)
+    run_alone(tmp_path, "exit=3", termination="exit", status=3)
 
 
 def test_the_end_of_main(tmp_path):
-    own(tmp_path, ending="exit", status=0)
+    run_alone(tmp_path, termination="exit", status=0)
 
 
 def test_abort(tmp_path):
-    own(tmp_path, "abort=5", ending="MPI_Abort", status=5)
+    run_alone(tmp_path, "abort=5", termination="MPI_Abort", status=5)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT", "SIGABRT", "SIGFPE", "SIGSEGV",
                                   "SIGBUS", "SIGTERM", "SIGUSR2", "SIGXCPU", "SIGALRM", "SIGPIPE"])
 def test_a_signal_that_ends_the_process(tmp_path, name):
     number = getattr(signal, name)
-    own(tmp_path, f"raise={int(number)}", ending=f"signal {name}", status=-number)
+    run_alone(tmp_path, f"raise={int(number)}", termination=f"signal {name}", status=-number)
 
 
 def test_a_fault(tmp_path):
-    own(tmp_path, "fault", ending="signal SIGSEGV", status=-signal.SIGSEGV)
+    run_alone(tmp_path, "fault", termination="signal SIGSEGV", status=-signal.SIGSEGV)
 
 
 def test_a_stack_that_overflows(tmp_path):
-    own(tmp_path, "fall", ending="signal SIGSEGV", status=-signal.SIGSEGV)
+    run_alone(tmp_path, "fall", termination="signal SIGSEGV", status=-signal.SIGSEGV)
 
 
 @pytest.mark.skipif(ASAN != "", reason="a sanitizer has a heap of its own")
 def test_a_heap_that_is_broken(tmp_path):
-    own(tmp_path, "break_heap", ending="signal SIGABRT", status=-signal.SIGABRT)
+    run_alone(tmp_path, "break_heap", termination="signal SIGABRT", status=-signal.SIGABRT)
 
 
 def test_a_signal_while_a_checkpoint_thread_runs(tmp_path):
-    own(tmp_path, "raise=15", ending="signal SIGTERM", status=-15, options=",checkpoint=1")
+    run_alone(tmp_path, "raise=15", termination="signal SIGTERM", status=-15, options=",checkpoint=1")
 
 
 def test_the_applications_own_handlers_see_their_signals(tmp_path):
@@ -76,7 +76,7 @@ def test_the_applications_own_handlers_see_their_signals(tmp_path):
 
 
 def test_handlers_installed_after_init_take_our_place(tmp_path):
-    result = own(tmp_path, "exiting_handler=15", "raise=15", ending="exit", status=7)
+    result = run_alone(tmp_path, "exiting_handler=15", "raise=15", termination="exit", status=7)
     assert result.trace == ["own handler 15"]
 
 
