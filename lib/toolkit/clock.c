@@ -3,13 +3,7 @@
 #define _GNU_SOURCE
 #include "toolkit/clock.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 bool tool_clock_is_counter;
 uint64_t tool_clock_scale = UINT64_C(1) << 32;
@@ -44,32 +38,6 @@ static struct moment both_clocks(void)
     return best;
 }
 
-#if defined(__x86_64__)
-/* A kernel that has found the counter to differ between cores offers it no longer. */
-static bool kernel_trusts_counter(void)
-{
-    char line[256] = "";
-    FILE *stream =
-        fopen("/sys/devices/system/clocksource/clocksource0/available_clocksource", "re");
-    if (!stream)
-        return true;
-    const bool read = fgets(line, sizeof line, stream) != NULL;
-    fclose(stream);
-    return !read || strstr(line, "tsc");
-}
-
-static bool counter_is_invariant(void)
-{
-    unsigned a, b, c, d;
-    return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1U << 8 && kernel_trusts_counter();
-}
-#else
-static bool counter_is_invariant(void)
-{
-    return false;
-}
-#endif
-
 /* Spins until so long after the start: shorter spans of two clocks say little of their rates. */
 static struct moment moment_after(uint64_t nanoseconds)
 {
@@ -93,7 +61,7 @@ void tool_clock_start(void)
 {
     if (start.nanoseconds)
         return;
-    tool_clock_is_counter = counter_is_invariant();
+    tool_clock_is_counter = tool_counter_is_invariant();
     start = both_clocks();
     if (tool_clock_is_counter)
         set_scale(moment_after(20000));

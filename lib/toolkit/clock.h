@@ -7,6 +7,8 @@
 #ifndef QMPI_TOOLKIT_CLOCK_H
 #define QMPI_TOOLKIT_CLOCK_H
 
+#include "toolkit/arch/counter.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,10 +35,8 @@ uint64_t tool_clock_monotonic(void);
 /* Returns the current time in ticks. Any thread. */
 static inline uint64_t tool_clock_now(void)
 {
-#if defined(__x86_64__)
-    if (__builtin_expect(tool_clock_is_counter, 1))
-        return __builtin_ia32_rdtsc();
-#endif
+    if (TOOL_HAS_COUNTER && __builtin_expect(tool_clock_is_counter, 1))
+        return tool_counter_now();
     return tool_clock_monotonic();
 }
 

@@ -22,8 +22,4 @@
  * get the target of function n, and jumps there. Thus the first call passes through the stack like
  * any later call.
  */
-#if defined(__x86_64__)
-#include "dispatch/arch/entry_x86_64.inc"
-#else
-#error "qmpi: this processor needs its entry macros: see src/dispatch/arch/entry_x86_64.inc"
-#endif
+#include "dispatch/arch/entry.inc"

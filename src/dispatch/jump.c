@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* As arch/jump_x86_64.S has them. At first they lead there, to where qmpi_jump_resolve is called.
+/* As arch/jump_NAME.S has them. At first they lead there, to where qmpi_jump_resolve is called.
  */
 extern qmpi_function *qmpi_real_jumps[4] QMPI_HIDDEN;
 void qmpi_jump_resolve(void) QMPI_HIDDEN;

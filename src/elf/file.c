@@ -3,22 +3,14 @@
 #define _GNU_SOURCE
 #include "elf/file.h"
 
+#include "elf/arch/machine.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-static const int machine = EM_X86_64;
-static const uint32_t relative = R_X86_64_RELATIVE;
-#elif defined(__aarch64__)
-static const int machine = EM_AARCH64;
-static const uint32_t relative = R_AARCH64_RELATIVE;
-#else
-#error "qmpi: name this processor's ELF machine here"
-#endif
 
 static const char *const truncated = "the file is truncated";
 
@@ -44,7 +36,7 @@ static const char *check_identity(const struct qmpi_elf_file *file, bool program
     if (file->size < sizeof(ElfW(Ehdr)))
         return truncated;
     const ElfW(Ehdr) *header = file->map;
-    if (header->e_machine != machine)
+    if (header->e_machine != QMPI_ELF_MACHINE)
         return "built for another processor";
     if (header->e_type != ET_DYN && !(program && header->e_type == ET_EXEC))
         return program ? "not a program" : "not a shared library";
@@ -215,7 +207,7 @@ static const char *check_relocations(const struct qmpi_elf_file *file)
         return damaged;
     const ElfW(Rela) *relocations = at_offset(file, at);
     for (uint64_t i = 0; i < count; i++) {
-        if (ELF64_R_TYPE(relocations[i].r_info) != relative)
+        if (ELF64_R_TYPE(relocations[i].r_info) != QMPI_ELF_RELATIVE)
             return damaged;
     }
     return NULL;

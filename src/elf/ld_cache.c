@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "elf/ld_cache.h"
 
+#include "elf/arch/machine.h"
 #include "util/message.h"
 
 #include <fcntl.h>
@@ -30,12 +31,6 @@ struct cache_row {
     uint64_t hardware;
 };
 
-#if defined(__x86_64__)
-enum { CACHE_FLAGS = 0x0303 }; /* ELF, libc6, x86-64 */
-#elif defined(__aarch64__)
-enum { CACHE_FLAGS = 0x0a03 };
-#endif
-
 static const char *text_at(const char *map, size_t size, uint32_t offset)
 {
     return offset < size && memchr(map + offset, '\0', size - offset) ? map + offset : "";
@@ -49,7 +44,8 @@ static char *find_in(const char *map, size_t size, const char *name)
         return NULL;
     const struct cache_row *entries = (const void *)(header + 1);
     for (uint32_t i = 0; i < header->count; i++) {
-        if (entries[i].flags == CACHE_FLAGS && !strcmp(text_at(map, size, entries[i].key), name) &&
+        if (entries[i].flags == QMPI_LD_CACHE_FLAGS &&
+            !strcmp(text_at(map, size, entries[i].key), name) &&
             access(text_at(map, size, entries[i].path), F_OK) == 0)
             return qmpi_copy(text_at(map, size, entries[i].path));
     }

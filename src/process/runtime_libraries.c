@@ -7,10 +7,10 @@
 
 /* Without what follows `.so`. */
 static const char *const names[] = {
-    /* the C library, as gnu/lib-names.h has it, and the loader */
-    "ld-linux", "ld-linux-x86-64", "ld-linux-aarch64", "ld64", "libanl", "libBrokenLocale", "libc",
-    "libcrypt", "libdl", "libm", "libmvec", "libnsl", "libpthread", "libresolv", "librt",
-    "libthread_db", "libutil", "linux-vdso", "libc_malloc_debug",
+    /* the C library, as gnu/lib-names.h has it, and a loader */
+    "ld64", "libanl", "libBrokenLocale", "libc", "libcrypt", "libdl", "libm", "libmvec", "libnsl",
+    "libpthread", "libresolv", "librt", "libthread_db", "libutil", "linux-vdso",
+    "libc_malloc_debug",
     /* of GCC */
     "libasan", "libatomic", "libgcc_s", "libgfortran", "libgo", "libgomp", "libhwasan", "libitm",
     "liblsan", "libobjc", "libquadmath", "libssp", "libstdc++", "libtsan", "libubsan", "libgnat",
@@ -24,6 +24,12 @@ static const char *const names[] = {
     /* what stands between a process and a device */
     "libOpenCL", "libamdhip64", "libcuda", "libhsa-runtime64", "libnvidia-ml", "libze_loader"};
 
+/* Its name ends with the processor's. */
+static bool is_loader(const char *name)
+{
+    return !strncmp(name, "ld-linux", strlen("ld-linux"));
+}
+
 bool qmpi_runtime_is(const char *name)
 {
     const char *end = strstr(name, ".so");
@@ -32,5 +38,5 @@ bool qmpi_runtime_is(const char *name)
         if (strlen(names[i]) == length && !strncmp(names[i], name, length))
             return true;
     }
-    return false;
+    return is_loader(name);
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unwind.h>
 
-/* arch/catch_x86_64.S: calls function(argument); what it threw, or NULL. */
+/* arch/catch_NAME.S: calls function(argument); what it threw, or NULL. */
 struct _Unwind_Exception *qmpi_catch_call(void (*function)(int), int argument) QMPI_HIDDEN;
 extern const char qmpi_catch_landing[] QMPI_HIDDEN;
 _Unwind_Reason_Code qmpi_catch_personality(int version, _Unwind_Action actions,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The order of the folders: what a file includes lies in its own folder or on a lower floor.
 
-The floors are those of the table in docs/how-it-works.md. Nor may files include each other in a
-circle, within a folder either.
+The floors are those of the table in docs/how-it-works.md, and another one there says which headers of a
+folder others include. Nor may files include each other in a circle, within a folder either. What depends
+on the processor is in folders `arch/`.
 """
 import os
 import re
@@ -10,18 +11,6 @@ from pathlib import Path
 
 SOURCE = Path(os.environ["QMPI_SOURCE_ROOT"])
 ROOTS = ["src", "lib"]  # where the compiler looks for what is included
-
-# Includes that are known to break the order: (file, what it includes) and why. One that is not
-# needed any more makes the test fail, too.
-EXCEPTIONS = {}
-
-# Circles of files that are known, by one of their files, and why. One that is gone makes the test
-# fail, too.
-CIRCLES = {
-    "tools/profile/layer": "the tables are parts of the layer, and ask it whether it is on",
-    "tools/profile/record/control": "what MPI_Pcontrol controls is saved and collected by what it controls",
-    "tools/profile/record/threads": "a thread's calls under way are part of its notes",
-}
 
 
 def floors():
@@ -32,7 +21,17 @@ def floors():
     return {folder: int(floor) for floor, folder in rows}
 
 
+def public_headers():
+    """Of folders with many headers the table has two rows, each with what the row is about."""
+    text = (SOURCE / "docs/how-it-works.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([^`]+)/`(?: \([a-z]+\))? \| ((?:`[^`]+\.h`(?:, )?)+) \|$", text, re.MULTILINE)
+    names = [f"{folder}/{name}" for folder, found in rows for name in re.findall("`([^`]+)`", found)]
+    assert len(names) == len(set(names))
+    return set(names)
+
+
 FLOORS = floors()
+PUBLIC = public_headers()
 
 
 def folder_of(path):
@@ -125,19 +124,32 @@ def test_every_file_is_in_a_folder_of_the_table():
 
 
 def test_a_folder_includes_only_what_is_below_it():
-    broken = {arrow for arrow in INCLUDES if not is_allowed(*arrow)} - set(EXCEPTIONS)
+    broken = {arrow for arrow in INCLUDES if not is_allowed(*arrow)}
     assert not broken, f"{len(broken)}:\n" + "\n".join(f"{a} -> {b}" for a, b in sorted(broken))
 
 
-def test_each_exception_is_needed():
-    assert not {arrow for arrow in EXCEPTIONS if arrow not in INCLUDES or is_allowed(*arrow)}
+def test_other_folders_include_the_public_headers():
+    """And what is public is included by one: it would be the folder's own otherwise."""
+    used = {target for path, target in INCLUDES if folder_of(path) != folder_of(target)}
+    assert used == PUBLIC
 
 
 def test_no_files_include_each_other_in_a_circle():
-    found = [circle for circle in circles(in_modules()) if not circle & set(CIRCLES)]
+    found = circles(in_modules())
     assert not found, f"{len(found)}:\n" + "\n".join(" ".join(sorted(circle)) for circle in found)
 
 
-def test_each_known_circle_is_there():
-    known = set().union(*circles(in_modules()))
-    assert not set(CIRCLES) - known
+PROCESSOR = re.compile(r"(?i:x86)|amd64|aarch64|arm64|\bEM_[A-Z\d]|\bR_[A-Z\d]+_\d*[A-Z]|rdtsc|cpuid|__asm__ volatile"
+                       r"|%[re]?[abcd]x\b|%[re]?[sd]i\b|%[re]?[sb]p\b|%r\d|\b[re](ax|bx|cx|dx|si|di|sp|bp)\b")
+
+
+def test_the_processor_is_named_in_folders_of_its_own():
+    found = []
+    for root in ["src", "lib", "tools"]:
+        for path in sorted((SOURCE / root).rglob("*")):
+            if path.suffix not in {".c", ".h", ".S", ".inc", ".py", ".in", ".build"} or "arch" in path.parts:
+                continue
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                if PROCESSOR.search(line):
+                    found.append(f"{path.relative_to(SOURCE)}:{number}: {line.strip()}")
+    assert not found, "\n" + "\n".join(found)

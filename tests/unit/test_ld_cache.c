@@ -22,7 +22,8 @@ static struct small_cache make_cache(void)
     memset(&cache, 0, sizeof cache);
     memcpy(cache.header.magic, "glibc-ld.so.cache1.1", 20);
     cache.header.count = 1;
-    cache.entries[0] = (struct cache_row){.flags = CACHE_FLAGS, .key = KEY_AT, .path = PATH_AT};
+    cache.entries[0] =
+        (struct cache_row){.flags = QMPI_LD_CACHE_FLAGS, .key = KEY_AT, .path = PATH_AT};
     strcpy(cache.strings, "libsmall.so.1");
     strcpy(cache.strings + 16, "/proc/self/exe"); /* a file that is there */
     return cache;

@@ -8,10 +8,7 @@
 #define QMPI_TOOL_PROFILE_LAYER_H
 
 #include "options.h"
-#include "record/comms.h"
-#include "record/files.h"
-#include "record/receives.h"
-#include "record/regions.h"
+#include "record/tables.h"
 #include "toolkit/sessions.h"
 
 #include <pthread.h>

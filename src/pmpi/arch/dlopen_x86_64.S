@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "pmpi/arch/call_x86_64.inc"
+
 /*
  * dlopen, exported: what a PMPI tool opens becomes part of its layer. Every other call jumps on to
  * the C library's, which sees the caller's own return address: whose run paths hold is as ever.
@@ -16,20 +18,10 @@ dlopen:
 qmpi_dlopen:
     .cfi_startproc
     movq (%rsp), %rdx
-    pushq %rdi
-    .cfi_adjust_cfa_offset 8
-    pushq %rsi
-    .cfi_adjust_cfa_offset 8
-    subq $8, %rsp
-    .cfi_adjust_cfa_offset 8
+    SAVE_ARGUMENTS
     movq %rdx, %rdi
     call qmpi_tool_dlopen_layer
-    addq $8, %rsp
-    .cfi_adjust_cfa_offset -8
-    popq %rsi
-    .cfi_adjust_cfa_offset -8
-    popq %rdi
-    .cfi_adjust_cfa_offset -8
+    RESTORE_ARGUMENTS
     testq %rax, %rax
     je 1f
     movq %rax, %rdx

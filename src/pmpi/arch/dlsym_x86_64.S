@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "pmpi/arch/call_x86_64.inc"
+
 /*
  * dlsym, exported: a call that is ours to answer is answered; every other jumps on to the C library's,
  * which sees the caller's own return address: RTLD_NEXT keeps its meaning for everybody.
@@ -22,19 +24,9 @@ dlsym:
     jmp *%rax
 1:
     movq (%rsp), %rdx
-    pushq %rdi
-    .cfi_adjust_cfa_offset 8
-    pushq %rsi
-    .cfi_adjust_cfa_offset 8
-    subq $8, %rsp
-    .cfi_adjust_cfa_offset 8
+    SAVE_ARGUMENTS
     call qmpi_tool_dlsym
-    addq $8, %rsp
-    .cfi_adjust_cfa_offset -8
-    popq %rsi
-    .cfi_adjust_cfa_offset -8
-    popq %rdi
-    .cfi_adjust_cfa_offset -8
+    RESTORE_ARGUMENTS
     testq %rax, %rax
     je 2f
     ret

@@ -4,6 +4,10 @@
 #include "collect/snapshot.h"
 
 #include "collect/snapshot_parts.h"
+#include "record/comms.h"
+#include "record/files.h"
+#include "record/receives.h"
+#include "record/regions.h"
 #include "symbols/modules.h"
 #include "toolkit/clock.h"
 
@@ -105,7 +109,7 @@ static void add_flights(const struct files *files, int number, const struct flig
         const struct flight_seen *flight = &flights->all[i];
         struct stats stats;
         if (flight->file && handles_find(&files->handles, flight->file) == number &&
-            build_flight_stats(flight, &stats))
+            flight_stats(flight, &stats))
             stats_add(sum, &stats);
     }
 }

@@ -26,7 +26,7 @@ static bool add_flights(struct table *sum, const struct flights_seen *flights, s
     for (size_t i = 0; i < flights->count; i++) {
         const struct flight_seen *flight = &flights->all[i];
         struct stats stats;
-        if (!flight->site || !build_flight_stats(flight, &stats))
+        if (!flight->site || !flight_stats(flight, &stats))
             continue;
         uint64_t *site = table_get(sum, site_key(flight->site, depth), 1 + depth);
         if (!site)

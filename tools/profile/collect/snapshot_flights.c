@@ -8,22 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-bool build_flight_stats(const struct flight_seen *flight, struct stats *stats)
-{
-    *stats = (struct stats){.calls = 1, .wait = flight->wait};
-    if (flight->state == FLIGHT_WAITS)
-        stats->wait = flight->time;
-    else
-        stats->time = stats->shortest = stats->longest = flight->time;
-    return flight->state != FLIGHT_NOTED;
-}
-
 uint64_t build_flight_share(const struct layer *layer, const struct flights_seen *flights)
 {
     uint64_t ticks = 0;
     for (size_t i = 0; i < flights->count && atomic_load(&layer->regions.begun); i++) {
         struct stats stats;
-        if (flights->all[i].outermost && build_flight_stats(&flights->all[i], &stats))
+        if (flights->all[i].outermost && flight_stats(&flights->all[i], &stats))
             ticks += stats.time + stats.wait;
     }
     return ticks;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "collect/snapshot_parts.h"
 
+#include "record/regions.h"
 #include "toolkit/clock.h"
 
 #include <qmpi/observer.h>
@@ -52,7 +53,7 @@ static bool add_flights(struct table *sum, const struct flights_seen *flights,
         return true;
     for (size_t i = 0; i < flights->count; i++) {
         struct stats stats;
-        if (!build_flight_stats(&flights->all[i], &stats))
+        if (!flight_stats(&flights->all[i], &stats))
             continue;
         struct function_row *row = table_get(sum, &flights->all[i].number, 1);
         if (!row)

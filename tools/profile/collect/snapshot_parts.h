@@ -6,6 +6,7 @@
 
 #include "layer.h"
 #include "profile/result.h"
+#include "record/flights_seen.h"
 
 /* The spread of what one rank has. */
 struct profile_spread build_spread(double value);
@@ -15,9 +16,6 @@ void build_calls(struct profile_calls *calls, const struct stats *stats, double 
 
 /* The frames of a call site's key; there is room for `depth`. False: memory is out. */
 bool build_frames(struct profile_frame *frames, int *count, const uint64_t *key, size_t depth);
-
-/* What a call under way has cost so far. False: it has been noted already. */
-bool build_flight_stats(const struct flight_seen *flight, struct stats *stats);
 
 /* The time so far of those that are not within another call, in ticks. */
 uint64_t build_flight_share(const struct layer *layer, const struct flights_seen *flights);

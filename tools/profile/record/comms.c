@@ -2,7 +2,6 @@
 /* See comms.h. */
 #include "record/comms.h"
 
-#include "collect/snapshot_parts.h"
 #include "layer.h"
 
 #include <limits.h>
@@ -226,7 +225,7 @@ static bool add_flights(const struct comms *comms, const struct flights_seen *fl
         const struct flight_seen *flight = &flights->all[i];
         struct stats stats;
         const int number = flight->comm ? handles_find(&comms->handles, flight->comm) : -1;
-        if (number < 0 || !build_flight_stats(flight, &stats))
+        if (number < 0 || !flight_stats(flight, &stats))
             continue;
         struct freed_comm *group = group_of(sum, comms->all[number]);
         if (!group)

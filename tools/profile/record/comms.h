@@ -7,39 +7,13 @@
 #ifndef QMPI_TOOL_PROFILE_RECORD_COMMS_H
 #define QMPI_TOOL_PROFILE_RECORD_COMMS_H
 
-#include "record/handle_map.h"
-#include "record/threads.h"
+#include "record/flights_seen.h"
+#include "record/tables.h"
 #include "toolkit/private_comm.h"
 
 #include <qmpi/qmpi.h>
 
 struct layer;
-
-struct comm {
-    MPI_Comm handle;
-    bool live;
-    int size, first; /* see profile_communicator */
-    uint64_t members;
-    char name[MPI_MAX_OBJECT_NAME];
-};
-
-/* Freed communicators of one name and the same processes. */
-struct freed_comm {
-    uint64_t key[3]; /* hash of the name, size, members */
-    struct comm comm;
-    uint64_t instances;
-    struct stats stats;
-};
-
-struct comms {
-    struct handles handles;
-    struct comm **all; /* [number] */
-    int count, capacity;
-    int *spare; /* numbers of freed ones, `spare_count` of them; room for `capacity` */
-    int spare_count;
-    struct table freed;
-    MPI_Group world; /* of MPI_COMM_WORLD or mpi://WORLD; MPI_GROUP_NULL: not known */
-};
 
 bool comms_make(struct comms *comms);
 

@@ -3,90 +3,20 @@
 #include "record/control.h"
 
 #include "collect/gather.h"
+#include "record/comms.h"
+#include "record/early.h"
+#include "record/files.h"
+#include "record/freed_handles.h"
 #include "record/pcontrol_text.h"
-#include "record/record.h"
+#include "record/regions.h"
 #include "save/checkpoint.h"
 #include "save/process_report.h"
 #include "save/termination.h"
 #include "toolkit/clock.h"
 
-bool control_concerns(enum QMPI_Functions_enum number)
-{
-    switch (number) {
-    case MPI_INIT_T:
-    case MPI_INIT_THREAD_T:
-    case MPI_FINALIZE_T:
-    case MPI_SESSION_INIT_T:
-    case MPI_SESSION_FINALIZE_T:
-    case MPI_ABORT_T:
-    case MPI_PCONTROL_T:
-    case MPI_COMM_FREE_T:
-    case MPI_COMM_DISCONNECT_T:
-    case MPI_COMM_SET_NAME_T:
-    case MPI_COMM_CREATE_FROM_GROUP_T:
-    case MPI_FILE_OPEN_T:
-    case MPI_FILE_CLOSE_T:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* ---- Handles that are given back ----------------------------------------------------------------
+/* ---- Handles
+ * -------------------------------------------------------------------------------------
  */
-
-/* Callbacks of attributes may free others from within: a few at a time. */
-static void remember(struct layer *layer, const QMPIX_Word *word, bool is_file, int number,
-                     uint64_t handle)
-{
-    struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
-    /* The stack grows downwards: calls with a lower word were left by a jump. */
-    while (thread && thread->leaving_count &&
-           (uintptr_t)thread->leaving[thread->leaving_count - 1].word <= (uintptr_t)word)
-        thread->leaving_count--;
-    if (!thread || number < 0 || thread->leaving_count == LEAVING_MAX)
-        return;
-    thread->leaving[thread->leaving_count++] = (struct leaving){word, handle, number, is_file};
-}
-
-static struct leaving *find_leaving(struct thread *thread, const QMPIX_Word *word)
-{
-    for (int i = thread ? thread->leaving_count : 0; i > 0; i--) {
-        if (thread->leaving[i - 1].word == word)
-            return &thread->leaving[i - 1];
-    }
-    return NULL;
-}
-
-struct stats *control_stats(struct thread *thread, const QMPIX_Word *word)
-{
-    const struct leaving *leaving = find_leaving(thread, word);
-    if (!leaving)
-        return NULL;
-    const uint64_t key = (uint64_t)leaving->number;
-    struct numbered_row *row =
-        table_get(leaving->is_file ? &thread->files : &thread->comms, &key, 1);
-    return row ? &row->stats : NULL;
-}
-
-/* Of a call that failed the handle is as good as before. */
-static void let_go(struct layer *layer, const QMPIX_Word *word, bool succeeded)
-{
-    struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
-    struct leaving *leaving = find_leaving(thread, word);
-    if (!leaving)
-        return;
-    const struct leaving gone = *leaving;
-    thread->leaving_count = (int)(leaving - thread->leaving);
-    if (!succeeded) {
-        pthread_mutex_lock(&layer->lock);
-        handles_set(gone.is_file ? &layer->files.handles : &layer->comms.handles, gone.handle,
-                    gone.number);
-        pthread_mutex_unlock(&layer->lock);
-    } else if (!gone.is_file) {
-        comms_free(layer, gone.number);
-    }
-}
 
 static void begin_free(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
@@ -94,14 +24,14 @@ static void begin_free(struct layer *layer, const QMPIX_Call *call, const QMPIX_
     if (!comm)
         return;
     tool_sessions_leave(&layer->sessions, *comm, call->function->number == MPI_COMM_DISCONNECT_T);
-    remember(layer, word, false, comms_begin_free(layer, *comm), HANDLE_WORD(*comm));
+    freed_handles_add(layer, word, false, comms_begin_free(layer, *comm), HANDLE_WORD(*comm));
 }
 
 static void begin_close(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
     const MPI_File *file = *(MPI_File *const *)call->arguments[0];
     if (file)
-        remember(layer, word, true, files_begin_close(layer, *file), HANDLE_WORD(*file));
+        freed_handles_add(layer, word, true, files_begin_close(layer, *file), HANDLE_WORD(*file));
 }
 
 static void opened(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word,
@@ -172,15 +102,15 @@ static bool has_world(void)
 
 static void finalize(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
-    observe_at_once(layer, call);
+    early_note(layer, call);
     if (atomic_exchange(&layer->closed, true))
         return;
     checkpoint_stop(layer);
-    record_publish(layer, call, word);
+    early_publish(layer, call, word);
     regions_switch(layer, false);
     comms_end(layer, true);
     gather_world(layer);
-    observe_hide(layer, word);
+    early_hide(layer, word);
     termination_unwatch();
 }
 
@@ -197,16 +127,16 @@ static bool finalize_session(struct layer *layer, const QMPIX_Call *call, const 
     last = last && !has_world();
     if (gathers) {
         checkpoint_stop(layer);
-        observe_at_once(layer, call);
+        early_note(layer, call);
     }
     if (last) {
         regions_end(layer);
         comms_end(layer, false);
     }
     if (gathers) {
-        record_publish(layer, call, word);
+        early_publish(layer, call, word);
         gather_on(layer, comm);
-        observe_hide(layer, word);
+        early_hide(layer, word);
         if (!last) {
             atomic_store(&layer->reported, false);
             checkpoint_start(layer);
@@ -244,7 +174,7 @@ bool control_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Wor
         return finalize_session(layer, call, word);
     case MPI_ABORT_T:
         checkpoint_stop(layer);
-        observe_at_once(layer, call);
+        early_note(layer, call);
         process_leave(layer, "MPI_Abort", false);
         return true;
     case MPI_COMM_FREE_T:
@@ -268,7 +198,7 @@ void control_after(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word
     case MPI_COMM_FREE_T:
     case MPI_COMM_DISCONNECT_T:
     case MPI_FILE_CLOSE_T:
-        let_go(layer, word, succeeded);
+        freed_handles_end(layer, word, succeeded);
         break;
     case MPI_PCONTROL_T:
         control(layer, call);

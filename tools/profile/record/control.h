@@ -11,16 +11,10 @@
 
 #include <qmpi/observer.h>
 
-/* Whether `number` is one of them. */
-bool control_concerns(enum QMPI_Functions_enum number);
-
-/* Around such a call. True: the call has been noted already, since the result is made before it. */
+/* Around such a call (traits.h: is_controlled). True: the call has been noted already, since the
+ * result is made before it. */
 bool control_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word);
 void control_after(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word,
                    bool counted);
-
-/* Where a call that frees a communicator or closes a file is noted for it, since its handle means
- * nothing any more; NULL: this call is none. */
-struct stats *control_stats(struct thread *thread, const QMPIX_Word *word);
 
 #endif

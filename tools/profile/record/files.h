@@ -6,24 +6,11 @@
 #ifndef QMPI_TOOL_PROFILE_RECORD_FILES_H
 #define QMPI_TOOL_PROFILE_RECORD_FILES_H
 
-#include "record/handle_map.h"
-#include "record/threads.h"
+#include "record/tables.h"
 
 #include <qmpi/qmpi.h>
 
 struct layer;
-
-struct file_name {
-    char *name;
-    uint64_t opens;
-};
-
-struct files {
-    struct handles handles;
-    struct file_name *all; /* [number] */
-    int count, capacity;
-    struct table numbers; /* struct name_row: by a hash of the name */
-};
 
 bool files_make(struct files *files);
 

@@ -3,23 +3,19 @@
 #define _GNU_SOURCE
 #include "record/flights.h"
 
-#include "record/threads.h"
 #include "toolkit/arena.h"
 #include "toolkit/safe_read.h"
 
 #include <signal.h>
-#include <stdlib.h>
-
-#define GET(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
 
 /* What lies on the stack where a call was that was left may be anybody's, or gone. A word that is
  * not written before its call has ended tells nothing. */
-static bool is_overwritten(const struct flight *flight, const QMPIX_Word *word)
+bool flight_is_overwritten(const struct flight *flight, const QMPIX_Word *word)
 {
     uint64_t number;
-    const uint64_t state = GET(flight->state);
-    return state == FLIGHT_RUNS &&
-           (!tool_safe_copy(&number, &word->number, sizeof number) || number != GET(flight->since));
+    const uint64_t state = FLIGHT_GET(flight->state);
+    return state == FLIGHT_RUNS && (!tool_safe_copy(&number, &word->number, sizeof number) ||
+                                    number != FLIGHT_GET(flight->since));
 }
 
 /* Where a signal's handler has a stack of its own, addresses tell nothing. */
@@ -37,7 +33,7 @@ static bool on_signal_stack(void)
 static bool was_left(const struct flight *flight, const QMPIX_Word *word)
 {
     return ((uintptr_t)flight->word <= (uintptr_t)word && !on_signal_stack()) ||
-           is_overwritten(flight, flight->word);
+           flight_is_overwritten(flight, flight->word);
 }
 
 static void pop(struct flights *flights)
@@ -82,63 +78,4 @@ void flights_forget(struct flights *flights)
 {
     while (flights->top)
         pop(flights);
-}
-
-/* ---- Readers ------------------------------------------------------------------------------------
- */
-
-static bool see(struct flight_seen *seen, const struct flight *flight, uint64_t now)
-{
-    *seen = (struct flight_seen){.flight = flight, .since = GET(flight->since)};
-    if (!seen->since)
-        return false;
-    seen->state = GET(flight->state);
-    seen->number = GET(flight->number);
-    seen->wait = GET(flight->wait);
-    seen->comm = GET(flight->comm);
-    seen->file = GET(flight->file);
-    seen->site = GET(flight->site);
-    seen->time = now > seen->since ? now - seen->since : 0;
-    seen->outermost = !flight->outer;
-    const QMPIX_Word *word = GET(flight->word);
-    return !is_overwritten(flight, word) && GET(flight->since) == seen->since;
-}
-
-static size_t count_all(int tool_id)
-{
-    size_t count = 0;
-    for (const struct thread *thread = threads_first(tool_id); thread; thread = thread->next) {
-        for (const struct flight *flight = &thread->flights.first; flight;
-             flight = GET(flight->inner))
-            count++;
-    }
-    return count;
-}
-
-/* Threads that come meanwhile are too late. */
-bool flights_see(struct flights_seen *seen, int tool_id)
-{
-    const size_t room = count_all(tool_id);
-    const uint64_t now = tool_clock_now();
-    *seen = (struct flights_seen){calloc(room + 1, sizeof *seen->all), 0};
-    if (!seen->all)
-        return false;
-    for (const struct thread *thread = threads_first(tool_id); thread; thread = thread->next) {
-        for (const struct flight *flight = &thread->flights.first; flight && seen->count < room;
-             flight = GET(flight->inner))
-            seen->count += see(&seen->all[seen->count], flight, now);
-    }
-    return true;
-}
-
-bool flights_see_again(struct flights_seen *seen)
-{
-    size_t saved = 0;
-    for (size_t i = 0; i < seen->count; i++) {
-        if (GET(seen->all[i].flight->since) == seen->all[i].since)
-            seen->all[saved++] = seen->all[i];
-    }
-    const bool all = saved == seen->count;
-    seen->count = saved;
-    return all;
 }

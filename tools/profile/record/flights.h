@@ -40,6 +40,9 @@ struct flights {
     struct flight first; /* where the outermost one is noted */
 };
 
+/* What others than its thread read. */
+#define FLIGHT_GET(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
+
 /* Each store is seen before the next one, so that who reads a later one sees `since` changed. */
 #define FLIGHT_PUT(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
 
@@ -102,28 +105,7 @@ static inline struct flight *flights_end(struct flights *flights, const QMPIX_Wo
 /* The thread is in no call any more. */
 void flights_forget(struct flights *flights);
 
-/* ---- Readers ------------------------------------------------------------------------------------
- */
-
-/* What a flight was at one moment. */
-struct flight_seen {
-    const struct flight *flight;
-    uint64_t since, state, number, wait, comm, file, time; /* `time`: ticks so far */
-    const struct site *site;
-    bool outermost;
-};
-
-struct flights_seen {
-    struct flight_seen *all;
-    size_t count;
-};
-
-/* All that is under way in a layer, of all threads. Any thread, at any time. False: memory is out.
- */
-bool flights_see(struct flights_seen *seen, int tool_id);
-
-/* Drops those that have ended since they were seen: they may have been counted. Whether all are
- * still under way. */
-bool flights_see_again(struct flights_seen *seen);
+/* Whether what lies on the stack where the word of a running call was is something else by now. */
+bool flight_is_overwritten(const struct flight *flight, const QMPIX_Word *word);
 
 #endif

@@ -3,7 +3,10 @@
 #include "record/note.h"
 
 #include "record/callsites.h"
-#include "record/control.h"
+#include "record/comms.h"
+#include "record/files.h"
+#include "record/freed_handles.h"
+#include "record/receives.h"
 
 /* ---- What a call carried ------------------------------------------------------------------------
  */
@@ -208,8 +211,8 @@ __attribute__((noinline)) static void note_places(struct layer *layer, struct th
         struct numbered_row *row = find_number(&thread->files, files_find(&layer->files, file));
         note_place(row ? &row->stats : NULL, &noted);
     }
-    if (traits->is_steered)
-        note_place(control_stats(thread, word), &noted);
+    if (traits->is_controlled)
+        note_place(freed_handles_stats(thread, word), &noted);
 }
 
 static inline void note_function(const struct noted *noted)

@@ -10,23 +10,14 @@
 #ifndef QMPI_TOOL_PROFILE_RECORD_RECEIVES_H
 #define QMPI_TOOL_PROFILE_RECORD_RECEIVES_H
 
+#include "record/tables.h"
+
 #include <qmpi/observer.h>
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct flight;
-struct function_row;
 struct layer;
-struct receive;
-struct numbered_row;
-struct site;
-struct thread;
-
-struct receives {
-    struct receive **buckets; /* by handle; lists that only grow */
-    uint64_t epoch;           /* grows when the layer is switched off: it misses completions then */
-};
 
 /* What a function does to requests. */
 enum receives_role {
@@ -41,15 +32,6 @@ enum receives_role receives_role(const QMPIX_Function *function);
 
 /* Which of the functions that complete requests it is, for traits.h; 0 of others, too. */
 int receives_completion(const QMPIX_Function *function);
-
-/* Where the call that posts was noted, in its thread's tables. */
-struct receives_post {
-    struct function_row *function; /* NULL: memory was out */
-    struct site *site;             /* likewise */
-    struct numbered_row *comm;     /* NULL: likewise, or there was none */
-    uint64_t comm_handle;          /* its handle */
-    uint64_t sent;                 /* by the same call */
-};
 
 bool receives_make(struct receives *receives);
 

@@ -3,6 +3,7 @@
 #include "record/receives_parts.h"
 
 #include "layer.h"
+#include "record/receives.h"
 #include "record/traits.h"
 
 /* The arguments of a call that completes; -1: it has none. */

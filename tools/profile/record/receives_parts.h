@@ -4,7 +4,7 @@
 #ifndef QMPI_TOOL_PROFILE_RECORD_RECEIVES_PARTS_H
 #define QMPI_TOOL_PROFILE_RECORD_RECEIVES_PARTS_H
 
-#include "record/receives.h"
+#include "record/tables.h"
 
 /* What a call that posted receives has moved by now: with each that completes it goes to the bin of
  * sizes that it belongs to then. */

@@ -5,11 +5,10 @@
  */
 #include "record/record.h"
 
-#include "record/callsites.h"
 #include "record/control.h"
-#include "record/flights.h"
+#include "record/describe.h"
 #include "record/note.h"
-#include "record/traits.h"
+#include "record/receives.h"
 #include "toolkit/clock.h"
 
 /* ---- Callbacks ----------------------------------------------------------------------------------
@@ -29,42 +28,21 @@ static uint64_t wait_for_others(const QMPIX_Call *call, struct flight *flight, b
     return tool_clock_now() - begin;
 }
 
-static bool is_counted(const struct layer *layer, const struct traits *traits)
-{
-    if (!atomic_load_explicit(&layer->regions.on, memory_order_relaxed))
-        return false;
-    return !traits_set_always_on(traits, layer->options.sync) || profile_is_on(layer);
-}
-
-/* What is told of the call while it is under way. */
-__attribute__((always_inline)) static inline void
-describe(struct layer *layer, struct thread *thread, struct flight *flight, const QMPIX_Call *call)
-{
-    const struct traits *traits = &traits_all[call->function->number];
-    uint64_t comm = 0, file = 0;
-    if (traits->comm >= 0)
-        comm = HANDLE_WORD(*(const MPI_Comm *)call->arguments[traits->comm]);
-    if (traits->file >= 0)
-        file = HANDLE_WORD(*(const MPI_File *)call->arguments[traits->file]);
-    flights_describe(flight, (uint64_t)call->function->number, comm, file,
-                     sites_find(thread, call, layer->options.depth));
-}
-
 /* A call of which there is more to do than to note that it begins. */
 __attribute__((noinline)) static void begin_specially(struct layer *layer,
                                                       struct thread_level *level,
                                                       const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct traits *traits = &traits_all[call->function->number];
-    if (traits->is_steered && control_before(layer, call, word))
+    if (traits->is_controlled && control_before(layer, call, word))
         return;
     struct thread *thread = threads_at(level, layer->tool_id, layer->options.depth);
-    const bool counted = thread && is_counted(layer, traits);
+    const bool counted = thread && record_counts(layer, traits);
     const bool completes = traits->receives == RECEIVES_COMPLETES;
     struct flight *flight =
         thread && (counted || completes) ? flights_begin(&thread->flights, word) : NULL;
     if (flight && counted)
-        describe(layer, thread, flight, call);
+        record_describe(layer, thread, flight, call);
     if (flight && completes)
         receives_hold(layer, flight, call);
     if (traits->receives == RECEIVES_FREES)
@@ -91,7 +69,7 @@ static inline void begin(struct layer *layer, struct thread_level *level, const 
         return;
     struct flight *flight = flights_begin(&thread->flights, word);
     if (__builtin_expect(flight != NULL, 1))
-        describe(layer, thread, flight, call);
+        record_describe(layer, thread, flight, call);
     word->number = tool_clock_now();
     if (__builtin_expect(flight != NULL, 1))
         flights_publish(flight, FLIGHT_RUNS, word->number);
@@ -111,7 +89,7 @@ __attribute__((noinline)) static void end_specially(struct layer *layer, struct 
         note(layer, thread, call, word, flight, now);
     if (thread && traits->receives == RECEIVES_MAKES && *(const int *)call->result == MPI_SUCCESS)
         receives_add(layer, call);
-    if (traits->is_steered)
+    if (traits->is_controlled)
         control_after(layer, call, word, counted);
 }
 
@@ -144,32 +122,4 @@ void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
     else
         end_specially(layer, level, call, word, now);
     thread_level_leave(level);
-}
-
-void record_publish(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
-{
-    struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
-    struct flight *flight = thread && is_counted(layer, &traits_all[call->function->number])
-                                ? flights_begin(&thread->flights, word)
-                                : NULL;
-    if (flight) {
-        describe(layer, thread, flight, call);
-        flights_publish(flight, FLIGHT_NOTED, tool_clock_now());
-    }
-}
-
-void observe_hide(struct layer *layer, const QMPIX_Word *word)
-{
-    struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
-    if (thread)
-        flights_end(&thread->flights, word);
-}
-
-void observe_at_once(struct layer *layer, const QMPIX_Call *call)
-{
-    const uint64_t now = tool_clock_now();
-    const QMPIX_Word word = {.number = now};
-    struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
-    if (thread && is_counted(layer, &traits_all[call->function->number]))
-        note(layer, thread, call, &word, NULL, now);
 }

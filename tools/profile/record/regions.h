@@ -7,41 +7,12 @@
 #ifndef QMPI_TOOL_PROFILE_RECORD_REGIONS_H
 #define QMPI_TOOL_PROFILE_RECORD_REGIONS_H
 
-#include <stdatomic.h>
+#include "record/tables.h"
+
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct layer;
-
-struct region {
-    char *name;
-    uint64_t entries;
-    uint64_t time;  /* switched on, in ticks, up to when it was last closed */
-    uint64_t since; /* of the on-time, where it is open */
-    int open;       /* how many times it is open */
-};
-
-struct region_node {
-    int parent; /* node; -1: of node 0 */
-    int region; /* of the set, the one with the highest number */
-};
-
-struct regions {
-    atomic_bool on;
-    atomic_int node; /* of now */
-    struct region *all;
-    int count;
-    struct region_node *nodes;
-    int node_count;
-    int *open; /* regions, in the order in which they were opened */
-    int open_count;
-    uint64_t unmatched;        /* ends of regions that were not open */
-    char first_unmatched[128]; /* the first one's name */
-    uint64_t on_time;  /* ticks between MPI_Init's end and now, switched on, up to `on_since` */
-    uint64_t on_since; /* 0: off, or not begun */
-    atomic_bool begun; /* MPI_Init has ended */
-};
 
 bool regions_make(struct regions *regions);
 

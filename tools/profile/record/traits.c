@@ -2,7 +2,6 @@
 /* See traits.h. */
 #include "record/traits.h"
 
-#include "record/control.h"
 #include "record/receives.h"
 
 #include <string.h>
@@ -55,6 +54,29 @@ static void describe_receives(struct traits *traits, const QMPIX_Function *funct
     traits->source = traits->receives == RECEIVES_POSTS ? find_source(function) : -1;
 }
 
+/* What control.h follows. */
+static bool is_controlled(enum QMPI_Functions_enum number)
+{
+    switch (number) {
+    case MPI_INIT_T:
+    case MPI_INIT_THREAD_T:
+    case MPI_FINALIZE_T:
+    case MPI_SESSION_INIT_T:
+    case MPI_SESSION_FINALIZE_T:
+    case MPI_ABORT_T:
+    case MPI_PCONTROL_T:
+    case MPI_COMM_FREE_T:
+    case MPI_COMM_DISCONNECT_T:
+    case MPI_COMM_SET_NAME_T:
+    case MPI_COMM_CREATE_FROM_GROUP_T:
+    case MPI_FILE_OPEN_T:
+    case MPI_FILE_CLOSE_T:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void describe(struct traits *traits, const QMPIX_Function *function)
 {
     const enum QMPI_Functions_enum number = function->number;
@@ -71,12 +93,14 @@ static void describe(struct traits *traits, const QMPIX_Function *function)
     traits->waits = function->group == QMPIX_GROUP_COLLECTIVE && traits->comm >= 0 &&
                     number != MPI_BARRIER_T && !takes(function, QMPIX_KIND_REQUEST);
     traits->has_error = function->result == QMPIX_KIND_INT;
-    traits->is_steered = control_concerns(number);
+    traits->is_controlled = is_controlled(number);
     traits->sends_plainly = sends_plainly(function);
     traits->carries = traits->has_transfers || traits->has_bytes;
-    traits->begins_simply = !traits->is_steered && !completes && traits->receives != RECEIVES_FREES;
-    traits->ends_simply = !traits->is_steered && !completes && traits->receives != RECEIVES_MAKES;
-    traits->has_places = traits->is_steered || traits->file >= 0;
+    traits->begins_simply =
+        !traits->is_controlled && !completes && traits->receives != RECEIVES_FREES;
+    traits->ends_simply =
+        !traits->is_controlled && !completes && traits->receives != RECEIVES_MAKES;
+    traits->has_places = traits->is_controlled || traits->file >= 0;
 }
 
 void traits_find(void)

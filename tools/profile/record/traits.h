@@ -12,7 +12,7 @@ struct traits {
     bool has_bytes;     /* moves bytes otherwise */
     bool reads_peer;    /* one-sided: what it receives comes from the peer's window */
     bool waits;         /* a blocking collective, before which sync=yes waits; not MPI_Barrier */
-    bool is_steered;    /* see control.h */
+    bool is_controlled; /* see control.h */
     bool has_error;     /* returns an error class */
     bool sends_plainly; /* one buffer of one datatype to one rank: MPI_Send and its like */
     bool carries;       /* has_transfers or has_bytes */
@@ -36,7 +36,7 @@ extern struct traits traits_all[MPI_LAST_FUNC] __attribute__((visibility("hidden
  * sync=yes a rank that is off must not leave out the barrier for which the others wait. */
 static inline bool traits_set_always_on(const struct traits *traits, bool sync)
 {
-    return traits->is_steered || (sync && traits->waits);
+    return traits->is_controlled || (sync && traits->waits);
 }
 
 /* Finds them; again: does nothing. From `init`. */

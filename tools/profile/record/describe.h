@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What is told of a call while it is under way. On the path of every call: inline. */
+#ifndef QMPI_TOOL_PROFILE_RECORD_DESCRIBE_H
+#define QMPI_TOOL_PROFILE_RECORD_DESCRIBE_H
+
+#include "layer.h"
+#include "record/callsites.h"
+#include "record/flights.h"
+#include "record/traits.h"
+
+/* Whether calls of a function are noted now. */
+static inline bool record_counts(const struct layer *layer, const struct traits *traits)
+{
+    if (!atomic_load_explicit(&layer->regions.on, memory_order_relaxed))
+        return false;
+    return !traits_set_always_on(traits, layer->options.sync) || profile_is_on(layer);
+}
+
+__attribute__((always_inline)) static inline void record_describe(struct layer *layer,
+                                                                  struct thread *thread,
+                                                                  struct flight *flight,
+                                                                  const QMPIX_Call *call)
+{
+    const struct traits *traits = &traits_all[call->function->number];
+    uint64_t comm = 0, file = 0;
+    if (traits->comm >= 0)
+        comm = HANDLE_WORD(*(const MPI_Comm *)call->arguments[traits->comm]);
+    if (traits->file >= 0)
+        file = HANDLE_WORD(*(const MPI_File *)call->arguments[traits->file]);
+    flights_describe(flight, (uint64_t)call->function->number, comm, file,
+                     sites_find(thread, call, layer->options.depth));
+}
+
+#endif
