@@ -31,9 +31,11 @@ static int build_of(const char *mpi)
     return -1;
 }
 
-bool cli_knows_mpi(const char *mpi)
+const char *cli_check_mpi(const struct argp_state *state, const char *mpi)
 {
-    return build_of(mpi) >= 0;
+    if (build_of(mpi) < 0)
+        cli_misuse(state, "--mpi must be mpich or openmpi, not '%s'", mpi);
+    return mpi;
 }
 
 static char *find_library(int build)

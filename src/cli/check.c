@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { KEY_FUNCTION = 256, KEY_TOOL_PATH, KEY_MPI, KEY_TIMEOUT, KEY_IN_PROCESS };
+enum { KEY_FUNCTION = CLI_KEY_FREE, KEY_MPI, KEY_TIMEOUT, KEY_IN_PROCESS };
 
 struct wish {
     const char **functions; /* whose chains are asked for */
@@ -36,7 +36,7 @@ static const struct argp_option options[] = {
     {"tools", 't', "STACK", 0, "stack to check (default: QMPI_TOOLS)", 0},
     {"config", 'c', "FILE", 0,
      "configuration file with a stack and settings (default: QMPI_CONFIG)", 0},
-    {"tool-path", KEY_TOOL_PATH, "DIRS", 0,
+    {"tool-path", CLI_KEY_TOOL_PATH, "DIRS", 0,
      "directories to search for tools first (default: QMPI_TOOL_PATH)", 0},
     {"function", KEY_FUNCTION, "NAME", 0,
      "show the chain of this MPI function instead; may be repeated", 0},
@@ -78,22 +78,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct wish *wish = state->input;
     switch (key) {
-    case 't':
-        cli_use_stack(argument);
-        return 0;
-    case 'c':
-        cli_use_config(argument);
-        return 0;
-    case KEY_TOOL_PATH:
-        cli_set_variable("QMPI_TOOL_PATH", argument);
-        return 0;
     case KEY_FUNCTION:
         wish->functions[wish->count++] = argument;
         return 0;
     case KEY_MPI:
-        if (!cli_knows_mpi(argument))
-            cli_misuse(state, "--mpi must be mpich or openmpi, not '%s'", argument);
-        wish->mpi = argument;
+        wish->mpi = cli_check_mpi(state, argument);
         return 0;
     case KEY_TIMEOUT:
         doctor_set_patience(argument, state);
@@ -105,7 +94,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         cli_misuse(state, "unexpected argument '%s': give the stack with -t", argument);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_parse_stack(key, argument);
     }
 }
 

@@ -32,9 +32,12 @@ void cli_tidy(char *version);
 /* Sets an environment variable; terminates the command on failure. */
 void cli_set_variable(const char *name, const char *value);
 
-/* Implements the options -t and -c. Terminates the command if the file cannot be read. */
-void cli_use_stack(const char *stack);
-void cli_use_config(const char *file);
+/* The keys of options: --tool-path, and from where on a subcommand may choose those of its own. */
+enum { CLI_KEY_TOOL_PATH = 256, CLI_KEY_FREE };
+
+/* Carries out -t, -c and --tool-path, for the default case of a subcommand's parser. A file that
+ * cannot be read ends the command. */
+error_t cli_parse_stack(int key, char *argument);
 
 /* Whether an option, a variable or a file gives a stack, even an empty one. */
 bool cli_stack_is_given(void);
@@ -66,8 +69,9 @@ void cli_set_preload(const struct cli_build *build);
  * NULL: it need not be. */
 char *cli_preload_reason(const char *path);
 
-/* Whether qmpi can be built for an MPI of this name. In build_choice.c, as the next two. */
-bool cli_knows_mpi(const char *mpi);
+/* The argument of --mpi, if qmpi can be built for an MPI of this name. In build_choice.c, as the
+ * next two. */
+const char *cli_check_mpi(const struct argp_state *state, const char *mpi);
 
 /* Returns the libqmpi for a known MPI, next to that of this command; NULL: none. The caller frees
  * it.

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_ON_ERROR = 256, KEY_DEBUG, KEY_TOOL_PATH, KEY_MPI };
+enum { KEY_ON_ERROR = CLI_KEY_FREE, KEY_DEBUG, KEY_MPI };
 
 static const struct argp_option options[] = {
     {"tools", 't', "STACK", 0,
@@ -22,7 +22,7 @@ static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0,
      "configuration file for a stack and settings that are not set otherwise (sets QMPI_CONFIG)",
      0},
-    {"tool-path", KEY_TOOL_PATH, "DIRS", 0,
+    {"tool-path", CLI_KEY_TOOL_PATH, "DIRS", 0,
      "directories to search for tools first (sets QMPI_TOOL_PATH)", 0},
     {"on-error", KEY_ON_ERROR, "stop|skip", 0,
      "what to do if a tool cannot be used (sets QMPI_ON_ERROR)", 0},
@@ -50,15 +50,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct wish *wish = state->input;
     switch (key) {
-    case 't':
-        cli_use_stack(argument);
-        return 0;
-    case 'c':
-        cli_use_config(argument);
-        return 0;
-    case KEY_TOOL_PATH:
-        cli_set_variable("QMPI_TOOL_PATH", argument);
-        return 0;
     case KEY_ON_ERROR:
         if (strcmp(argument, "stop") != 0 && strcmp(argument, "skip") != 0)
             cli_misuse(state, "--on-error is stop or skip, not '%s'", argument);
@@ -68,9 +59,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         cli_set_variable("QMPI_DEBUG", argument);
         return 0;
     case KEY_MPI:
-        if (!cli_knows_mpi(argument))
-            cli_misuse(state, "--mpi must be mpich or openmpi, not '%s'", argument);
-        wish->mpi = argument;
+        wish->mpi = cli_check_mpi(state, argument);
         return 0;
     case ARGP_KEY_ARG:
         wish->program = state->argv + state->next - 1;
@@ -80,7 +69,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         cli_misuse(state, "missing program: qmpi run [OPTION...] -- PROGRAM [ARGUMENT...]");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_parse_stack(key, argument);
     }
 }
 

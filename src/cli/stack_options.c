@@ -29,13 +29,13 @@ void cli_set_variable(const char *name, const char *value)
     }
 }
 
-void cli_use_stack(const char *stack)
+static void use_stack(const char *stack)
 {
     cli_set_variable("QMPI_TOOLS", stack);
     stack_given = true;
 }
 
-void cli_use_config(const char *file)
+static void use_config(const char *file)
 {
     /* Not realpath: paths in the file are relative to where it is named, links or not. */
     char *folder = *file == '/' ? NULL : getcwd(NULL, 0);
@@ -50,6 +50,23 @@ void cli_use_config(const char *file)
     free(path);
     free(folder);
     config_given = true;
+}
+
+error_t cli_parse_stack(int key, char *argument)
+{
+    switch (key) {
+    case 't':
+        use_stack(argument);
+        return 0;
+    case 'c':
+        use_config(argument);
+        return 0;
+    case CLI_KEY_TOOL_PATH:
+        cli_set_variable("QMPI_TOOL_PATH", argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 bool cli_stack_is_given(void)

@@ -29,9 +29,9 @@ struct qmpi_layer {
     char *failure;            /* the message of QMPIX_Tool_fail */
     bool mpich;               /* it has made a call that exists only in MPICH's variant */
     /* By function number. */
-    qmpi_function **functions; /* its interceptors */
-    qmpi_function **mpich_functions;  /* those for MPICH's variant instead; NULL: none */
-    qmpi_function **observing; /* those of its observer, above the others; NULL: none */
+    qmpi_function **functions;       /* its interceptors */
+    qmpi_function **mpich_functions; /* those for MPICH's variant instead; NULL: none */
+    qmpi_function **observing;       /* those of its observer, above the others; NULL: none */
 };
 
 /* Allocates the layers 1 … count; the entries must exist for the whole run. */

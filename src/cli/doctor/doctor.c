@@ -20,13 +20,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_TOOL_PATH = 256, KEY_TIMEOUT, STATUS_WRONG = 1 };
+enum { KEY_TIMEOUT = CLI_KEY_FREE, STATUS_WRONG = 1 };
 
 static const struct argp_option options[] = {
     {"tools", 't', "STACK", 0, "examine this stack (default: QMPI_TOOLS)", 0},
     {"config", 'c', "FILE", 0,
      "configuration file with a stack and settings (default: QMPI_CONFIG)", 0},
-    {"tool-path", KEY_TOOL_PATH, "DIRS", 0,
+    {"tool-path", CLI_KEY_TOOL_PATH, "DIRS", 0,
      "directories to search for tools first (default: QMPI_TOOL_PATH)", 0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "time limit for loading tools (default: 10; 0: none)",
      0},
@@ -44,15 +44,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     const char **program = state->input;
     switch (key) {
-    case 't':
-        cli_use_stack(argument);
-        return 0;
-    case 'c':
-        cli_use_config(argument);
-        return 0;
-    case KEY_TOOL_PATH:
-        cli_set_variable("QMPI_TOOL_PATH", argument);
-        return 0;
     case KEY_TIMEOUT:
         doctor_set_patience(argument, state);
         return 0;
@@ -61,7 +52,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->next = state->argc;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_parse_stack(key, argument);
     }
 }
 
