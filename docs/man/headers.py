@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The calls of <qmpi/*.h> as manual pages of section 3, in Markdown, from the headers' own comments.
+"""The public names of <qmpi/*.h> as manual pages of section 3, in Markdown, from the headers' own comments.
 
 A page is one comment with the declarations that follow it, named after the first of them; the others
-become links to it. So a call that is added to a header has its page, and the two cannot disagree.
+become links to it. So a call or a type that is added to a header has its page, and the two cannot disagree.
+A type and a call under one comment have a page each.
 """
 import re
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 HEADERS = ("qmpi.h", "observer.h", "mpit.h", "wrappers.h")
@@ -15,7 +16,11 @@ HEADERS = ("qmpi.h", "observer.h", "mpit.h", "wrappers.h")
 BLOCK = re.compile(r"(?m)^/\*(?!-)(.*?)\*/\n(.*?)(?=^/\*|\Z)", re.S)
 FUNCTION = re.compile(r"(?m)^(?:QMPI_API|static inline) ([\w\s*]+?\b(QMPIX?_\w+)\([^{;]*\))[;\n]")
 MACRO = re.compile(r"(?m)^#define ((QMPIX_[A-Z]\w+)\([^)]*\))")
+VALUE = re.compile(r"(?m)^(#define (QMPIX_[A-Z_]+)) ")  # a macro without arguments
 TYPE = re.compile(r"(?m)^typedef (?:struct|union|enum) (QMPIX_\w+) \{.*?^\} \1;$", re.S)
+CALLBACK = re.compile(r"(?m)^typedef [\w *]+?\b(QMPIX_\w+)\([^;]*\);$")
+CONSTANTS = re.compile(r"(?m)^enum \{.*?^\};$", re.S)
+CONSTANT = re.compile(r"(?m)^ +(QMPIX_[A-Z_]+)\b")
 # Pages are about calls, not about what the header needs for itself.
 INTERNAL = {"QMPI_API"}
 
@@ -26,7 +31,8 @@ class Page:
     names: list[str]
     prototypes: list[str]
     comment: str
-    types: list[tuple[str, str]] = field(default_factory=list)  # (what the header says of it, definition)
+    types: dict[str, str]  # {name: definition}: those that the prototypes name
+    is_of_types: bool
 
 
 def comment_text(raw):
@@ -35,34 +41,42 @@ def comment_text(raw):
     return "\n".join(lines).strip()
 
 
-def types_used(text, types):
-    """The types that a text names, and those that these name, in the header's order."""
-    used = set()
-    while more := {name for name in types if re.search(rf"\b{name}\b", text)} - used:
-        used |= more
-        text = " ".join(types[name][1] for name in more)
-    return [types[name] for name in types if name in used]
+def names_of(definition):
+    """A type, or nothing, and its constants."""
+    return [match[1] for match in [TYPE.match(definition) or CALLBACK.match(definition)] if match] + (
+        CONSTANT.findall(definition) if re.match(r"(typedef )?enum", definition) else [])
+
+
+def types_named(text, types, but=()):
+    """The types that a text names; what these are made of is on their own pages."""
+    return {name: types[name] for name in types if name not in but and re.search(rf"\b{name}\b", text)}
+
+
+def pages_of(header, raw, code, types):
+    """The pages of one comment: of the types that it describes, of the calls."""
+    comment = comment_text(raw)
+    definitions = [match[0] for match in sorted(
+        (match for kind in (TYPE, CALLBACK, CONSTANTS) for match in kind.finditer(code)),
+        key=lambda match: match.start())]
+    calls = sorted([(m.start(), m[2], " ".join(m[1].split()) + ";") for m in FUNCTION.finditer(code)] +
+                   [(m.start(), m[2], m[1]) for kind in (MACRO, VALUE) for m in kind.finditer(code)])
+    calls = {name: prototype for _, name, prototype in calls if name not in INTERNAL}
+    if definitions:
+        names = [name for definition in definitions for name in names_of(definition)]
+        yield Page(header, names, definitions, comment, types_named(" ".join(definitions), types, names), True)
+    if calls:
+        # The words of one call are passed on by several macros: the first comment tells of all.
+        prototypes = list(calls.values())
+        named = types_named(" ".join([*prototypes, *definitions]), types)
+        yield Page(header, list(calls), prototypes, comment, named, False)
 
 
 def read(path):
     """The pages of one header, in its order."""
     text = Path(path).read_text(encoding="utf-8")
-    types = {match[1]: ("", match[0]) for match in TYPE.finditer(text)}
-    pages = []
-    for raw, code in BLOCK.findall(text):
-        if match := TYPE.match(code):
-            types[match[1]] = (comment_text(raw), match[0])
-        found = sorted([(m.start(), m[2], " ".join(m[1].split()), True) for m in FUNCTION.finditer(code)] +
-                       [(m.start(), m[2], m[1], False) for m in MACRO.finditer(code)])
-        found = [entry for entry in found if entry[1] not in INTERNAL]
-        if not found or raw.strip().startswith("----") or "SPDX" in raw:
-            continue
-        # The words of one call are passed on by several macros: the first comment tells of all.
-        page = Page(Path(path).name, [entry[1] for entry in found],
-                    [entry[2] + (";" if entry[3] else "") for entry in found], comment_text(raw))
-        page.types = types_used(" ".join(page.prototypes), types)
-        pages.append(page)
-    return pages
+    types = {match[1]: match[0] for kind in (TYPE, CALLBACK) for match in kind.finditer(text)}
+    return [page for raw, code in BLOCK.findall(text) if not raw.strip().startswith("----") and "SPDX" not in raw
+            for page in pages_of(Path(path).name, raw, code, types)]
 
 
 def overview(path):
@@ -109,7 +123,7 @@ def summary(page):
     first = re.split(r"[.;](?=\s|$)", text)[0]
     if len(first) > 100:
         first = re.split(r":\s", first)[0]
-    return first[0].lower() + first[1:] if first[1:2].islower() else first
+    return first[0].lower() + first[1:] if re.match("[A-Z][a-z]|A ", first) else first
 
 
 def wrap_prototype(prototype):
@@ -122,32 +136,40 @@ def wrap_prototype(prototype):
     return "\n".join(lines)
 
 
+def main_names(page):
+    """Those that a page is listed under: a type without its constants."""
+    return [name for name in page.names if not name.isupper()] or page.names
+
+
 def page_markdown(page):
     name = page.names[0]
-    synopsis = "\n\n".join(wrap_prototype(prototype) for prototype in page.prototypes)
-    parts = [f"# {name}(3)", "## NAME", f"{escape(', '.join(page.names))} - {escape(summary(page))}",
+    synopsis = "\n\n".join(prototype if "{" in prototype else wrap_prototype(prototype)
+                           for prototype in page.prototypes)
+    parts = [f"# {name}(3)", "## NAME", f"{escape(', '.join(main_names(page)))} - {escape(summary(page))}",
              "## SYNOPSIS", textwrap.indent(f"#include <qmpi/{page.header}>\n\n{synopsis}", "    "),
              "## DESCRIPTION", markdown_of(page.comment)]
-    if page.types:
+    if page.types and not page.is_of_types:
         parts.append("## TYPES")
-        for said, definition in page.types:
-            parts += [markdown_of(said)] * bool(said) + [textwrap.indent(definition, "    ")]
-    parts += ["## RETURN VALUE", "Calls of type int: an MPI error class, MPI\\_SUCCESS where it succeeded. "
-              "Outputs are set only on success.",
-              "## SEE ALSO", f"**{escape(page_name(page.header))}**(3), **qmpi**(1)"]
+        parts += [textwrap.indent(definition, "    ") for definition in page.types.values()]
+    if any(prototype.startswith("int ") for prototype in page.prototypes):
+        parts += ["## RETURN VALUE", "Calls of type int return an MPI error class, MPI\\_SUCCESS on success. "
+                  "Outputs are set only on success."]
+    parts += ["## SEE ALSO", ", ".join(f"**{escape(other)}**(3)" for other in [*page.types, page_name(page.header)]) +
+              ", **qmpi**(1)"]
     return "\n\n".join(parts) + "\n"
 
 
 def overview_markdown(path, pages):
     name = Path(path).name
-    calls = "\n".join(f"**{escape(call)}**(3)\n: {escape(summary(page))}\n"
-                      for page in pages for call in page.names)
+    listed = {kind: "".join(f"\n**{escape(name)}**(3)\n: {escape(summary(page))}\n" for page in pages
+                            if page.is_of_types == (kind == "TYPES") for name in main_names(page))
+              for kind in ("CALLS", "TYPES")}
     text = overview(path)
     first = escape(" ".join(text.split("\n\n")[0].split()).rstrip("."))
     return "\n\n".join([
         f"# {page_name(name)}(3)", "## NAME", f"{escape(page_name(name))} - {first}",
         "## SYNOPSIS", f"    #include <qmpi/{name}>",
-        "## DESCRIPTION", markdown_of("\n\n".join(text.split("\n\n")[1:]) or text), "## CALLS",
-        calls or "Macros alone: see above.",
+        "## DESCRIPTION", markdown_of("\n\n".join(text.split("\n\n")[1:]) or text),
+        *(f"## {kind}\n{text}" for kind, text in listed.items() if text),
         "## SEE ALSO", ", ".join(f"**{escape(page_name(other))}**(3)" for other in HEADERS if other != name) +
         ", **qmpi**(1)"]) + "\n"

@@ -132,6 +132,8 @@ def header_pages(root):
             pages[f"{page.names[0]}.3"] = (path, headers.page_markdown(page))
             for other in page.names[1:]:
                 pages[f"{other}.3"] = (path, f".so man3/{page.names[0]}.3\n")
+    # A generated macro, of which the header itself tells.
+    pages["QMPIX_FOR_EACH_FUNCTION.3"] = (path, ".so man3/qmpi_wrappers.h.3\n")
     return pages
 
 

@@ -178,6 +178,7 @@ typedef struct QMPIX_Category {
 /* Publishes a category. `index` is set to its index; it may be NULL. */
 QMPI_API int QMPIX_Category_create(int tool_id, const QMPIX_Category *category, int *index);
 
+/* A value of an enumeration, and its name. */
 typedef struct QMPIX_Enum_item {
     const char *name;
     int value;

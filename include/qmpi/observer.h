@@ -79,6 +79,7 @@ typedef enum QMPIX_Kind {
     QMPIX_KIND_PCONTROL_WORDS /* QMPIX_Pcontrol_words: the arguments after `level` */
 } QMPIX_Kind;
 
+/* One parameter of an MPI function. */
 typedef struct QMPIX_Parameter {
     const char *name; /* as in mpi.h: "dest" */
     const char *type; /* as in mpi.h: "int", "const MPI_Count []" */
@@ -106,6 +107,7 @@ enum {
     QMPIX_GROUP_TOOL_INFORMATION = 1 << 12 /* MPI_T_…, MPI_Pcontrol */
 };
 
+/* The description of an MPI function. */
 typedef struct QMPIX_Function {
     enum QMPI_Functions_enum number;
     const char *name; /* "MPI_Send" */
@@ -144,6 +146,7 @@ typedef struct QMPIX_Call {
     int request_count;
 } QMPIX_Call;
 
+/* Flags of an observer. */
 enum {
     /* Save the handles passed to Wait… and Test…, because the call replaces them. */
     QMPIX_OBSERVE_REQUESTS = 1 << 0,
@@ -153,6 +156,7 @@ enum {
     QMPIX_OBSERVE_STATUSES = 1 << 1
 };
 
+/* An observer: what it observes, and its callbacks. */
 typedef struct QMPIX_Observer {
     size_t size;                                              /* sizeof(QMPIX_Observer) */
     void (*before)(const QMPIX_Call *call, QMPIX_Word *word); /* NULL: none */

@@ -169,6 +169,7 @@ static inline int QMPIX_Context_get_tool_id(QMPI_Context context, int *tool_id)
 /* ---- The description of a tool, and its options -------------------------------------------------
  */
 
+/* An option of a tool. */
 typedef struct QMPIX_Tool_option {
     const char *name;          /* key in `key=value`; `set.*` stands for all keys that start with
                                 * `set.` (see QMPIX_Tool_get_given_option); NULL ends the array */
@@ -176,6 +177,7 @@ typedef struct QMPIX_Tool_option {
     const char *help;          /* one line */
 } QMPIX_Tool_option;
 
+/* The description of a tool. */
 typedef struct QMPIX_Tool_info {
     size_t size;                      /* sizeof(QMPIX_Tool_info) */
     const char *description;          /* one line */

@@ -168,6 +168,39 @@ def test_every_call_of_the_library_has_a_page_with_its_prototype():
             assert f"QMPI_API {prototype}" in headers
 
 
+# What tools see of a node, which they must not use by these names; what the build generates; what a page
+# explains that is not its own.
+NO_PAGES = {"QMPI_API", "QMPIX_Node", "QMPIX_Stack", "QMPIX_stack", "QMPI_Context", "QMPI_Functions_enum",
+            "QMPI_"}
+OF_HEADERS = {f"{name}.3" for name in ("qmpi.h", "qmpi_observer.h", "qmpi_mpit.h", "qmpi_wrappers.h",
+                                       "QMPIX_FOR_EACH_FUNCTION")}
+
+
+def public_names():
+    """All that the public headers declare or use outside comments, the guards of the headers excepted."""
+    code = ""
+    for path in (SOURCE / "include" / "qmpi").glob("*.h"):
+        code += re.sub(r"/\*.*?\*/", " ", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return {name for name in re.findall(r"\bQMPIX?_\w*", code) if not re.fullmatch(r"QMPI_\w+_H", name)} - NO_PAGES
+
+
+def test_every_public_name_has_a_page_and_every_page_its_name():
+    pages_of_names = {page for page in ALL if page.endswith(".3")} - OF_HEADERS
+    assert pages_of_names == {f"{name}.3" for name in public_names()}
+
+
+CALLS = sorted(page for page, (_, text) in ALL.items() if page.endswith(".3") and "## RETURN VALUE\n" in text)
+
+
+@pytest.mark.parametrize("page", CALLS)
+def test_a_calls_page_shows_the_types_that_the_call_uses_and_no_others(page):
+    text = ALL[page][1]
+    named = set(re.findall(r"\bQMPIX_\w+", re.sub(r"\b\w+\(", "(", section(text, "SYNOPSIS"))))
+    types = section(text, "TYPES") if "## TYPES\n" in text else ""
+    shown = set(re.findall(r"(?m)^ *typedef [^;{]*?\b(QMPIX_\w+) \{", types))
+    assert shown == named
+
+
 # ---- As they are installed
 
 def built_pages():
