@@ -17,7 +17,7 @@ def covered(source: Source) -> dict[str, Function]:
 def numbers(source: Source) -> str:
     return (
         f"/* {LICENCE} */\n/* {GENERATED} */\n"
-        "#ifndef QMPI_MPICH_NUMBERS_H\n#define QMPI_DIALECT_NUMBERS_H\n\n"
+        "#ifndef QMPI_MPICH_NUMBERS_H\n#define QMPI_MPICH_NUMBERS_H\n\n"
         "/* How many functions mpi.h's own QMPI numbers; 0: it declares none. */\n"
         f"#define QMPI_MPICH_COUNT {len(source.mpich)}\n\n"
         "/* The type that its calls take a number as. */\n"
