@@ -497,10 +497,10 @@ def test_a_library_that_is_missing_is_wrong(tmp_path):
     (20, "libown.so.1: file too short"),
     (4000, "the dynamic loader cannot load ")])  # which does not survive it
 def test_a_library_that_is_cut_is_wrong(size, said, tmp_path):
-    library = build(tmp_path, "libown.so.1", "char own[100000] = {1};\n", "-shared", "-fPIC",
+    broken = build(tmp_path, "libown.so.1", "char own[100000] = {1};\n", "-shared", "-fPIC",
                 "-nostdlib", "-Wl,-soname,libown.so.1")
     path = linked(tmp_path, library(tmp_path), "libown.so.1")
-    library.write_bytes(library.read_bytes()[:size])
+    broken.write_bytes(broken.read_bytes()[:size])
     findings = about_program(path)
     findings.one("wrong", said)
     assert len(findings.of("wrong")) == 1

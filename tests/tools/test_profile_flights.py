@@ -18,20 +18,20 @@ ENDS = [(f"raise={int(signal.SIGTERM)}", "signal SIGTERM", -signal.SIGTERM), ("e
 def test_a_call_that_has_not_ended_is_counted_and_named(tmp_path, end, termination, status):
     result = run_steps("init", "region=r", f"in_dup={end}", cwd=tmp_path, ranks=1, tools=JSON)
     assert result.returncode == status
-    saved = load(tmp_path / "out.json.0")
-    flight, = saved["in_flight"]
-    assert (saved["ending"], flight["name"], flight["rank"], flight["waiting"]) == (
+    output = load(tmp_path / "out.json.0")
+    flight, = output["in_flight"]
+    assert (output["ending"], flight["name"], flight["rank"], flight["waiting"]) == (
         termination, "MPI_Comm_dup", 0, False)
-    assert flight["since"][:19] >= saved["begin"][:19] and 0 < flight["time"] < 60
-    row = functions(saved)["MPI_Comm_dup"]
+    assert flight["since"][:19] >= output["begin"][:19] and 0 < flight["time"] < 60
+    row = functions(output)["MPI_Comm_dup"]
     assert (row["calls"], row["no_bytes"], sum(number for _, number in row["times"])) == (1, 1, 1)
     assert row["time"]["sum"] == row["longest"] == row["shortest"] == flight["time"]
-    site, = (site for site in saved["callsites"] if site["name"] == "MPI_Comm_dup")
+    site, = (site for site in output["callsites"] if site["name"] == "MPI_Comm_dup")
     assert site["time"] == row["time"] and site["calls"] == 1
     assert [frame["offset"] for frame in site["frames"]] == [frame["offset"] for frame in flight["frames"]]
-    region, = saved["regions"]
+    region, = output["regions"]
     assert functions(region)["MPI_Comm_dup"]["time"]["sum"] == flight["time"]
-    assert flight["time"] <= saved["time"]["sum"] <= saved["application"]["sum"]
+    assert flight["time"] <= output["time"]["sum"] <= output["application"]["sum"]
     assert region["mpi"]["sum"] >= flight["time"]
     text = report("--in-flight", tmp_path / "out.json.0")
     assert "Calls in flight when the process was saved" in text
@@ -44,15 +44,15 @@ def test_a_call_that_has_not_ended_is_counted_and_named(tmp_path, end, terminati
 def test_a_call_within_a_call_is_named_after_it_and_in_mpi_time_once(tmp_path):
     result = run_steps("init", "in_two_dups=exit=3", cwd=tmp_path, ranks=1, tools=JSON)
     assert result.returncode == 3
-    saved = load(tmp_path / "out.json.0")
-    outer, inner = saved["in_flight"]
+    output = load(tmp_path / "out.json.0")
+    outer, inner = output["in_flight"]
     assert outer["time"] > inner["time"] and outer["name"] == inner["name"] == "MPI_Comm_dup"
-    row = functions(saved)["MPI_Comm_dup"]
+    row = functions(output)["MPI_Comm_dup"]
     assert row["calls"] == 2 and row["time"]["sum"] == pytest.approx(outer["time"] + inner["time"])
     # The rest is in the calls that have ended, and they took less than the inner one did.
-    others = sum(function["time"]["sum"] for name, function in functions(saved).items()
+    others = sum(function["time"]["sum"] for name, function in functions(output).items()
                  if name not in ("MPI_Comm_dup", "MPI_Init"))
-    assert outer["time"] <= saved["time"]["sum"] <= outer["time"] + others + 1e-6
+    assert outer["time"] <= output["time"]["sum"] <= outer["time"] + others + 1e-6
 
 
 def test_what_has_ended_is_not_in_flight(tmp_path):
@@ -75,8 +75,8 @@ def test_a_snapshot_names_the_call_that_it_is_taken_in(tmp_path):
 
 def test_what_is_switched_off_is_not_named(tmp_path):
     run_steps("init", "level=0", "in_dup=exit=0", cwd=tmp_path, ranks=1, tools=JSON)
-    saved = load(tmp_path / "out.json.0")
-    assert saved["in_flight"] == [] and "MPI_Comm_dup" not in calls(saved)
+    output = load(tmp_path / "out.json.0")
+    assert output["in_flight"] == [] and "MPI_Comm_dup" not in calls(output)
 
 
 def test_both_layers_name_it_with_the_callers_of_the_caller(tmp_path):
@@ -107,9 +107,9 @@ def saved(path, name):
     """What is saved once the process is in a call of that name."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
-        saved = load(path) if path.exists() else {"in_flight": []}
-        if name in [flight["name"] for flight in saved["in_flight"]]:
-            return saved
+        output = load(path) if path.exists() else {"in_flight": []}
+        if name in [flight["name"] for flight in output["in_flight"]]:
+            return output
         time.sleep(0.05)
     raise AssertionError(f"{path} never had {name}")
 
@@ -131,11 +131,11 @@ def test_a_process_that_hangs_is_saved_with_the_call_that_it_hangs_in(tmp_path, 
     last = load(tmp_path / "out.json.0")
     assert (first["ending"], last["ending"]) == ("checkpoint", "signal SIGTERM")
     assert last["in_flight"][0]["time"] > first["in_flight"][0]["time"]
-    for saved in (first, last):
-        flight, = saved["in_flight"]
-        row = functions(saved)["MPI_Recv"]
+    for output in (first, last):
+        flight, = output["in_flight"]
+        row = functions(output)["MPI_Recv"]
         assert (row["calls"], row["time"]["sum"]) == (1, flight["time"])
-        assert saved["time"]["sum"] >= flight["time"]
+        assert output["time"]["sum"] >= flight["time"]
 
 
 def test_a_rank_that_waits_for_the_others_is_named_as_waiting(tmp_path):
@@ -144,10 +144,10 @@ def test_a_rank_that_waits_for_the_others_is_named_as_waiting(tmp_path):
         process = start("init", "barrier", "only=0", "bcast", "only=1", "sleep=60000", cwd=tmp_path,
                         ranks=2, tools=f"{JSON},checkpoint=1,sync=yes")
         try:
-            saved = saved(tmp_path / "out.json.0", "MPI_Bcast")
+            output = saved(tmp_path / "out.json.0", "MPI_Bcast")
         finally:
             end(process, signal.SIGTERM)
-    flight, = saved["in_flight"]
-    bcast = functions(saved)["MPI_Bcast"]
+    flight, = output["in_flight"]
+    bcast = functions(output)["MPI_Bcast"]
     assert flight["waiting"] and bcast["wait"]["sum"] == flight["time"] and bcast["time"]["sum"] == 0
-    assert named(saved["communicators"])["MPI_COMM_WORLD"]["wait"]["sum"] == flight["time"]
+    assert named(output["communicators"])["MPI_COMM_WORLD"]["wait"]["sum"] == flight["time"]
