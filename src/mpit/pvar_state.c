@@ -42,7 +42,8 @@ void qmpi_mpit_raise(const struct qmpi_mpit_variable *variable, uint64_t *mark, 
         ;
 }
 
-uint64_t qmpi_mpit_at_first(const struct qmpi_mpit_variable *variable, const void *array, int i)
+/* What is in `words` when a handle is allocated. */
+static uint64_t at_first(const struct qmpi_mpit_variable *variable, const void *array, int i)
 {
     return variable->style == QMPI_MPIT_SUM ? 0 : qmpi_mpit_load(variable->type, array, i);
 }
@@ -139,7 +140,7 @@ int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session)
         state = make_state(slot->count);
     for (int i = 0; state && i < slot->count; i++)
         __atomic_store_n(qmpi_mpit_words(state, qmpi_mpit_sequence(state)) + i,
-                         qmpi_mpit_at_first(variable, raw.array, i), __ATOMIC_RELAXED);
+                         at_first(variable, raw.array, i), __ATOMIC_RELAXED);
     qmpi_mpit_raw_end(&raw);
     if (!state)
         return MPI_T_ERR_MEMORY;
@@ -260,7 +261,8 @@ int qmpi_mpit_pvar_end(const struct qmpi_mpit_slot *slot)
     return turn(slot, false);
 }
 
-void qmpi_mpit_pvar_sample(const struct qmpi_mpit_variable *variable)
+/* Updates the marks of all started handles of a watermark. */
+static void pvar_sample(const struct qmpi_mpit_variable *variable)
 {
     struct qmpi_mpit_state *state = atomic_load(&variable->marks);
     for (; state; state = state->next)
@@ -273,6 +275,6 @@ int QMPIX_Pvar_sample(int index)
     const struct qmpi_mpit_variable *variable = (const struct qmpi_mpit_variable *)item;
     if (!item || !is_watermark(variable))
         return MPI_ERR_ARG;
-    qmpi_mpit_pvar_sample(variable);
+    pvar_sample(variable);
     return MPI_SUCCESS;
 }

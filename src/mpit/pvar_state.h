@@ -78,7 +78,4 @@ void qmpi_mpit_raw_end(struct qmpi_mpit_raw *raw);
 /* Raises (lowers) one mark to `level`. */
 void qmpi_mpit_raise(const struct qmpi_mpit_variable *variable, uint64_t *mark, uint64_t level);
 
-/* What is in `words` when a handle is allocated. */
-uint64_t qmpi_mpit_at_first(const struct qmpi_mpit_variable *variable, const void *array, int i);
-
 #endif

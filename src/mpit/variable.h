@@ -48,7 +48,4 @@ int qmpi_mpit_pvar_begin(const struct qmpi_mpit_slot *slot);
 int qmpi_mpit_pvar_end(const struct qmpi_mpit_slot *slot);
 bool qmpi_mpit_pvar_is_started(const struct qmpi_mpit_slot *slot);
 
-/* Updates the marks of all started handles of a watermark. */
-void qmpi_mpit_pvar_sample(const struct qmpi_mpit_variable *variable);
-
 #endif

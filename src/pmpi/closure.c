@@ -227,7 +227,8 @@ static void mark_all(struct qmpi_closure *closure, const char *path)
     free(needed);
 }
 
-bool qmpi_closure_is_private(const struct qmpi_closure_object *object)
+/* Whether an object belongs to the tool that reaches it, and not also to the program. */
+static bool is_private(const struct qmpi_closure_object *object)
 {
     return !object->mpi && !object->tool && !object->runtime && !object->base && !object->programs;
 }
@@ -247,7 +248,7 @@ struct qmpi_elf_loaded *qmpi_closure_members(struct qmpi_closure *closure, int f
     *count = 0;
     for (int i = 0; i < reached; i++) {
         const struct qmpi_closure_object *object = &closure->objects[order[i]];
-        if (i == 0 || (qmpi_closure_is_private(object) && !object->owned))
+        if (i == 0 || (is_private(object) && !object->owned))
             members[(*count)++] = object->object;
     }
     free(order);

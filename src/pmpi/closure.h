@@ -57,7 +57,4 @@ struct qmpi_elf_loaded *qmpi_closure_members(struct qmpi_closure *closure, int f
 /* The same for a loaded tool, which must not be unloaded. */
 struct qmpi_elf_loaded *qmpi_closure_of(const struct qmpi_elf_loaded *object, int *count);
 
-/* Whether an object belongs to the tool that reaches it, and not also to the program. */
-bool qmpi_closure_is_private(const struct qmpi_closure_object *object);
-
 #endif

@@ -37,7 +37,8 @@ struct qmpi_layer *qmpi_layer_get(int tool_id)
     return tool_id >= 1 && tool_id <= layer_count ? layers[tool_id] : NULL;
 }
 
-const char *qmpi_layer_option(const struct qmpi_layer *layer, const char *key)
+/* Returns the value of an option in the entry; NULL: not given. */
+static const char *given_option(const struct qmpi_layer *layer, const char *key)
 {
     for (int i = 0; i < layer->entry->option_count; i++) {
         if (!strcmp(layer->entry->options[i].key, key))
@@ -179,7 +180,7 @@ int QMPIX_Tool_get_option(int tool_id, const char *key, const char **value)
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer || !key || !value || !layer->tool)
         return MPI_ERR_ARG;
-    const char *given = qmpi_layer_option(layer, key);
+    const char *given = given_option(layer, key);
     if (!given) {
         const QMPIX_Tool_option *option = find_option(layer->tool->info, key);
         given = option ? option->default_value : NULL;

@@ -40,9 +40,6 @@ void qmpi_layer_start(int count);
 /* Returns the layer with this tool_id; NULL: none. */
 struct qmpi_layer *qmpi_layer_get(int tool_id);
 
-/* Returns the value of an option in the entry; NULL: not given. */
-const char *qmpi_layer_option(const struct qmpi_layer *layer, const char *key);
-
 /* Whether the init function of the layer is running, which may register interceptors. */
 bool qmpi_layer_is_initialising(const struct qmpi_layer *layer);
 

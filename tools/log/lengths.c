@@ -18,7 +18,8 @@ long long length_number(const void *from, size_t size)
     return large;
 }
 
-bool length_read(const QMPIX_Call *call, int parameter, long long *number)
+/* Reads an argument that is an integer, or points to one. False: it cannot be read. */
+static bool length_read(const QMPIX_Call *call, int parameter, long long *number)
 {
     const QMPIX_Parameter *described = &call->function->parameters[parameter];
     unsigned char bytes[sizeof *number];

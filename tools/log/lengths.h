@@ -15,9 +15,6 @@ long long length_of(struct layer *layer, const QMPIX_Call *call, const struct sh
  * process is the root, or there is none. */
 bool length_is_at_root(struct layer *layer, const QMPIX_Call *call, const struct shape *shape);
 
-/* Reads an argument that is an integer, or points to one. False: it cannot be read. */
-bool length_read(const QMPIX_Call *call, int parameter, long long *number);
-
 /* The integer of `size` bytes at `from`. */
 long long length_number(const void *from, size_t size);
 

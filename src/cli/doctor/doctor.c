@@ -120,7 +120,7 @@ static void look_at_launcher(void)
     free(found);
 }
 
-void doctor_look_at_qmpi(void)
+static void look_at_qmpi(void)
 {
     look_at_library();
     look_at_mpi();
@@ -135,7 +135,7 @@ int cli_doctor(int argc, char **argv)
     cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &program);
     cli_note_stack();
     doctor_heading("qmpi and MPI");
-    doctor_look_at_qmpi();
+    look_at_qmpi();
     doctor_heading("environment");
     const bool can_be_tried = doctor_look_at_environment();
     doctor_heading("stack");

@@ -29,7 +29,6 @@ int doctor_count_wrong(void);
 /* ---- The parts ----------------------------------------------------------------------------------
  */
 
-void doctor_look_at_qmpi(void);
 /* Returns whether the stack can be tried: two libqmpi in a process block each other. */
 bool doctor_look_at_environment(void);
 void doctor_look_at_stack(void);
