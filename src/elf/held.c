@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "elf/held.h"
 
+#include "elf/walk.h"
 #include "util/message.h"
 
 #include <dlfcn.h>
@@ -62,7 +63,7 @@ struct qmpi_elf_held *qmpi_elf_hold(qmpi_elf_wants *wants, void *data, int *coun
 {
     struct search search = {wants, data, NULL, 0};
     int held = 0;
-    dl_iterate_phdr(note_wanted, &search);
+    qmpi_elf_walk(note_wanted, &search);
     for (int i = 0; i < search.count; i++) {
         struct qmpi_elf_held *one = &search.found[i];
         one->handle = hold(&one->object);
@@ -72,7 +73,7 @@ struct qmpi_elf_held *qmpi_elf_hold(qmpi_elf_wants *wants, void *data, int *coun
     }
     *count = search.count = held;
     if (held)
-        dl_iterate_phdr(read_again, &search);
+        qmpi_elf_walk(read_again, &search);
     return search.found;
 }
 

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "elf/loaded.h"
 
+#include "elf/walk.h"
+
 #include <string.h>
 
 const void *qmpi_elf_loaded_at(const struct qmpi_elf_loaded *object, uint64_t address)
@@ -139,7 +141,7 @@ static int look_for_holder(struct dl_phdr_info *info, size_t size, void *data)
 bool qmpi_elf_loaded_holder(const void *address, struct qmpi_elf_loaded *object)
 {
     struct holder holder = {address, object, false};
-    dl_iterate_phdr(look_for_holder, &holder);
+    qmpi_elf_walk(look_for_holder, &holder);
     return holder.found;
 }
 
@@ -153,6 +155,6 @@ static int count_loaded(struct dl_phdr_info *info, size_t size, void *data)
 unsigned long long qmpi_elf_loads(void)
 {
     unsigned long long loaded = 0;
-    dl_iterate_phdr(count_loaded, &loaded);
+    qmpi_elf_walk(count_loaded, &loaded);
     return loaded;
 }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "pmpi/closure.h"
 
+#include "elf/walk.h"
 #include "pmpi/copies_made.h"
 #include "process/classify.h"
 #include "process/mpi_symbols.h"
@@ -271,7 +272,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *data)
     struct qmpi_closure closure = {NULL, 0, NULL, 0};
     (void)info;
     (void)size;
-    dl_iterate_phdr(collect, &closure);
+    qmpi_elf_walk(collect, &closure);
     add_names(&closure);
     mark_all(&closure, with->path);
     with->use(with->data, &closure);
@@ -284,7 +285,7 @@ void qmpi_closure_use(const char *path, qmpi_closure_user *use, void *data)
 {
     struct look with = {path, use, data};
     qmpi_preloaded_find();
-    dl_iterate_phdr(look, &with);
+    qmpi_elf_walk(look, &with);
 }
 
 struct wanted {

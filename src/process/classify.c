@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "process/classify.h"
 
+#include "elf/walk.h"
 #include "process/linkage.h"
 #include "process/mpi_symbols.h"
 
@@ -83,7 +84,7 @@ bool qmpi_is_in_mpi_library(const void *address)
 {
     struct question question = {address, false};
     if (!idle)
-        dl_iterate_phdr(ask, &question);
+        qmpi_elf_walk(ask, &question);
     return question.answer;
 }
 

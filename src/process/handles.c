@@ -4,6 +4,7 @@
 #include "process/handles.h"
 
 #include "elf/reloc.h"
+#include "elf/walk.h"
 #include "process/classify.h"
 #include "util/message.h"
 
@@ -41,7 +42,7 @@ static bool are_bound(void)
 void qmpi_handles_find(const struct qmpi_elf_loaded *library)
 {
     if (!are_bound())
-        dl_iterate_phdr(bind_weak_handles, (void *)library);
+        qmpi_elf_walk(bind_weak_handles, (void *)library);
 }
 #else
 void qmpi_handles_find(const struct qmpi_elf_loaded *library)

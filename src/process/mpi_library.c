@@ -4,6 +4,7 @@
 #include "process/mpi_library.h"
 
 #include "elf/loaded.h"
+#include "elf/walk.h"
 #include "functions/functions.h"
 #include "generate/build.h"
 #include "process/classify.h"
@@ -109,7 +110,7 @@ static void note_dependencies(void)
 static void find(void)
 {
     struct search search = {.functions = 0};
-    dl_iterate_phdr(consider, &search);
+    qmpi_elf_walk(consider, &search);
     if (!search.functions) {
         /* A program may reach MPI through us alone (linked with -lqmpi only). */
         if (!dlopen(QMPI_MPI_SONAME, RTLD_NOW | RTLD_GLOBAL)) {
@@ -118,7 +119,7 @@ static void find(void)
                         QMPI_MPI_SONAME, dlerror());
             _exit(2);
         }
-        dl_iterate_phdr(consider, &search);
+        qmpi_elf_walk(consider, &search);
     }
     library = search.best;
     library.name = qmpi_copy(library.name);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "process/preloaded.h"
 
+#include "elf/walk.h"
 #include "process/classify.h"
 #include "util/message.h"
 
@@ -60,7 +61,7 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
 static void find(void)
 {
     bool behind = false;
-    dl_iterate_phdr(consider, &behind);
+    qmpi_elf_walk(consider, &behind);
 }
 
 void qmpi_preloaded_find(void)

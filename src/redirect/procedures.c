@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "redirect/procedures.h"
 
+#include "elf/walk.h"
 #include "pmpi/closure.h"
 #include "process/classify.h"
 #include "process/fortran_names.h"
@@ -85,7 +86,7 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
 void qmpi_procedures_find(void)
 {
     struct definers tools = find_tools();
-    dl_iterate_phdr(consider, &tools);
+    qmpi_elf_walk(consider, &tools);
     free(tools.all);
     for (int i = 0; i < definers.count; i++) { /* we go on looking into them */
         if (*definers.all[i].object.name)

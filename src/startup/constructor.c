@@ -8,6 +8,7 @@
 #include "startup/constructor.h"
 
 #include "elf/loaded.h"
+#include "elf/walk.h"
 #include "util/message.h"
 #include "util/unwind.h"
 
@@ -43,7 +44,7 @@ bool qmpi_in_constructor(void)
     struct qmpi_elf_loaded loader = {.segment_count = 0};
     bool in_loader = false, called = false;
     int count;
-    if (!getauxval(AT_BASE) || !dl_iterate_phdr(find_loader, &loader))
+    if (!getauxval(AT_BASE) || !qmpi_elf_walk(find_loader, &loader))
         return false; /* a static program */
     void **frames = unwind_all(&count);
     for (int i = 0; i < count && !called; i++) {

@@ -7,6 +7,7 @@
 #include "startup/startup.h"
 
 #include "config/file.h"
+#include "elf/walk.h"
 #include "functions/functions.h"
 #include "loader/load.h"
 #include "loader/plan.h"
@@ -166,6 +167,7 @@ static void start_locked(void)
     if (done)
         return;
     qmpi_lock_start();
+    qmpi_elf_walk_start();
     pthread_atfork(NULL, NULL, note_fork);
     building = starting = true;
     start();

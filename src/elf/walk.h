@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dl_iterate_phdr for libqmpi. The dynamic loader's lock that it takes is not released in a forked
+ * child if another thread had it: dl_iterate_phdr would never return there. A fork therefore waits
+ * until no thread is in qmpi_elf_walk.
+ */
+#ifndef QMPI_ELF_WALK_H
+#define QMPI_ELF_WALK_H
+
+#include <stddef.h>
+
+struct dl_phdr_info;
+
+/* Like dl_iterate_phdr. May be nested, and called by several threads. */
+int qmpi_elf_walk(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data);
+
+/* Installs the fork handlers. Called once, before libqmpi starts threads. */
+void qmpi_elf_walk_start(void);
+
+#endif
