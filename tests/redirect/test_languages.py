@@ -94,6 +94,15 @@ def test_without_tools_the_program_is_undisturbed(binding, tmp_path):
     exchange(binding, tmp_path, None)
 
 
+@pytest.mark.parametrize("how", ["local", "global"])
+@pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
+def test_a_plugin_that_is_opened_after_the_first_call_is_seen_by_a_qmpi_tool_alone(order, how, tmp_path):
+    """No PMPI tool has libqmpi watch dlopen there."""
+    exchange((f"plugin_host_{order}", ("plugin_c", how), {}, ()), tmp_path,
+             "count,output=%t.json")
+    assert counted(tmp_path / "1.json") == in_each_rank({**EXCHANGE, "MPI_Initialized": 1})
+
+
 @pytest.mark.parametrize("env", [{}, {"LD_BIND_NOW": "1"}], ids=["lazily", "at once"])
 @pytest.mark.parametrize("how", ["local", "global", "deep"])
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
