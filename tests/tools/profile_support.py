@@ -7,7 +7,7 @@ import subprocess
 from support import BUILD, BUNDLED_TOOLS, LIBQMPI, QMPI, clean_environment, run_mpi
 
 STEPS = BUILD / "tests" / "tools" / "programs" / "tools_steps"
-TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'tools' / 'tools'}:{BUILD / 'tests' / 'host' / 'tools'}"
+TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'tools' / 'tools'}:{BUILD / 'tests' / 'pmpi' / 'tools'}"
 JSON = "profile,output=out.json,format=json"
 
 
