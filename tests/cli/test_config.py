@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from cli_support import MPI_NAME, SONAMES, own_messages, qmpi
+from cli_support import MPI_NAME, SONAMES, qmpi_messages, qmpi
 from support import ASAN, BUILD, PROGRAMS, SOURCE, TOOLS, folder_open_to_all, program, run_mpi, tool
 
 RUN = ["init", "comm_rank", "finalize"]
@@ -229,11 +229,11 @@ def test_run_says_where_the_environment_wins_over_the_file(config):
     path = config(STACK)
     command = ["--", PROGRAMS / "calls", *RUN]
     result = qmpi("run", "-c", path, *command, env={"QMPI_TOOLS": "empty"})
-    assert own_messages(result) == [
+    assert qmpi_messages(result) == [
         f"QMPI_TOOLS is set: its tools are used instead of those in {path}", "hint: unset QMPI_TOOLS"]
     assert tool_calls(result) == []
     asked = qmpi("run", "-c", path, "-t", "empty", *command)
-    assert own_messages(asked) == []
+    assert qmpi_messages(asked) == []
 
 
 def test_run_preloads_a_tool_of_the_file_that_must_be(config):
