@@ -10,7 +10,7 @@ from support import BUILD, BUNDLED_TOOLS, OPEN_MPI, needs_sessions, run_mpi
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 FAULTS = PROGRAMS / "tools_faults"
 PMPI_TOOL = BUILD / "tests" / "tools" / "tools" / "libhow_many.so"
-TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'mpi' / 'tools'}"
+TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'stack' / 'tools'}"
 
 # Numbers of error classes, which each MPI library chooses.
 ARG, OTHER = (13, 16) if OPEN_MPI else (12, 15)
