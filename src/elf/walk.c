@@ -28,11 +28,12 @@ static void begin(void)
 {
     if (depth++ > 0)
         return;
-    if (atomic_fetch_add(&walks, 1), atomic_load(&forks) == 0)
-        return;
-    atomic_fetch_sub(&walks, 1);
-    wait_until(&forks, 0);
     atomic_fetch_add(&walks, 1);
+    if (atomic_load(&forks) > 0) { /* it may not have seen this walk */
+        atomic_fetch_sub(&walks, 1);
+        wait_until(&forks, 0);
+        atomic_fetch_add(&walks, 1);
+    }
 }
 
 static void end(void)
