@@ -118,7 +118,7 @@ static void timer(struct storm_thread *thread, const long *a)
 }
 
 #ifdef __x86_64__
-/* Not inlined, and no red zone under what is pushed. */
+/* What is pushed leaves the red zone alone. */
 static void set_trap_flag(void)
 {
     __asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
@@ -128,26 +128,34 @@ static void set_trap_flag(void)
                      "lea 128(%%rsp), %%rsp" ::
                          : "memory", "cc");
 }
-#define STEP_THROUGH(call)                                                                         \
-    do {                                                                                           \
-        now.stepping = 1;                                                                          \
-        set_trap_flag();                                                                           \
-        call;                                                                                      \
-        now.stepping = 0;                                                                          \
-        __asm__ volatile("nop\n\tnop" ::: "memory");                                               \
-    } while (0)
 #else
-#define STEP_THROUGH(call) call
+static void set_trap_flag(void)
+{
+}
 #endif
 
-/* between CALLS KIND FUNCTION */
+/* The same call with and without the trap flag, from the same place: what unwinds its stack the
+ * first time blocks all signals, and the kernel kills a process in which a trap comes that is
+ * blocked. */
+static __attribute__((noinline)) void call_stepwise(struct storm_thread *thread, long function,
+                                                    int step)
+{
+    now.stepping = step;
+    if (step)
+        set_trap_flag();
+    call_once(thread, function);
+    now.stepping = 0;
+    __asm__ volatile("nop\n\tnop" ::: "memory");
+}
+
+/* between CALLS KIND FUNCTION: one more call comes first, without signals. */
 static void between(struct storm_thread *thread, const long *a)
 {
     now.kind = a[1];
     now.jump_at = 0;
     install(SIGTRAP);
-    for (long i = 0; i < a[0]; i++)
-        STEP_THROUGH(call_once(thread, a[2]));
+    for (long i = 0; i <= a[0]; i++)
+        call_stepwise(thread, a[2], i > 0);
 }
 
 /* jump INSTRUCTION TIMES FUNCTION: the call that is left may have reached some layers and not
@@ -158,12 +166,12 @@ static void jump(struct storm_thread *thread, const long *a)
                                     STORM_Initialized};
     struct storm_caller *caller = storm_caller(), before = *caller;
     install(SIGTRAP);
-    for (volatile long i = 0; i < a[1]; i++) {
+    for (volatile long i = -1; i < a[1]; i++) { /* -1: without a jump */
         now.kind = -1;
         now.count = 0;
-        now.jump_at = 1 + (a[0] + i) % 400;
+        now.jump_at = i < 0 ? 0 : 1 + (a[0] + i) % 400;
         if (sigsetjmp(now.back, 1) == 0) {
-            STEP_THROUGH(call_once(thread, a[2]));
+            call_stepwise(thread, a[2], i >= 0);
         } else {
             *caller = before;
             now.stepping = 0;
