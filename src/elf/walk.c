@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See walk.h. Nobody waits for ever: a walk may itself wait for a thread that forks, if that has
- * the loader's lock. After the time given here, a fork or a walk goes on as without the other.
+ * See walk.h. No fork and no walk waits for ever: a walk may itself wait for a thread that forks,
+ * if that has the loader's lock. After PATIENCE, it goes on as without the other.
  */
 #define _GNU_SOURCE
 #include "elf/walk.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { PATIENCE = 1000 /* milliseconds */ };
 
 static atomic_int walks, forks; /* threads that are in one */
 static _Thread_local int depth; /* of nested walks */
+
+/* This process was forked, so a thread that it does not have may hold the loader's lock. */
+static atomic_bool forked;
 
 static void wait_until(atomic_int *threads, int remaining)
 {
@@ -42,8 +51,66 @@ static void end(void)
         atomic_fetch_sub(&walks, 1);
 }
 
+/* Another thread of the parent may have been unmapping the object during the fork. */
+static bool is_mapped(const void *address, size_t size)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t end = (uintptr_t)address + size;
+    unsigned char resident;
+    for (uintptr_t at = (uintptr_t)address / page * page; at < end; at += page) {
+        if (mincore((void *)at, page, &resident) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Reads the program headers of an object in memory; they follow its ELF header. */
+static bool read_headers(const struct link_map *object, struct dl_phdr_info *info)
+{
+    Dl_info place;
+    if (!object->l_ld || !dladdr(object->l_ld, &place))
+        return false;
+    const ElfW(Ehdr) *header = place.dli_fbase;
+    if (!is_mapped(header, sizeof *header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+        return false;
+    const ElfW(Phdr) *segments = (const void *)((const char *)header + header->e_phoff);
+    if (!is_mapped(segments, header->e_phnum * sizeof *segments))
+        return false;
+    *info = (struct dl_phdr_info){.dlpi_addr = object->l_addr,
+                                  .dlpi_name = object->l_name,
+                                  .dlpi_phdr = segments,
+                                  .dlpi_phnum = header->e_phnum};
+    return true;
+}
+
+/* dl_iterate_phdr without a lock, for a process with one thread. `dlpi_adds` is different each
+ * time: what has been loaded since the last walk is not known. */
+static int walk_alone(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+    static unsigned long long walk;
+    struct dl_phdr_info info;
+    int result = 0;
+    walk++;
+    for (const struct link_map *object = _r_debug.r_map; object && !result;
+         object = object->l_next) {
+        if (read_headers(object, &info)) {
+            info.dlpi_adds = ~walk;
+            result = visit(&info, sizeof info, data);
+        }
+    }
+    return result;
+}
+
+static bool is_only_thread(void)
+{
+    struct stat tasks; /* a folder for each thread */
+    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 2 + 1;
+}
+
 int qmpi_elf_walk(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
 {
+    if (atomic_load(&forked) && is_only_thread())
+        return walk_alone(visit, data);
     begin();
     const int result = dl_iterate_phdr(visit, data);
     end();
@@ -63,6 +130,7 @@ static void after_fork(void)
 
 static void after_fork_in_child(void)
 {
+    atomic_store(&forked, true);
     atomic_store(&forks, 0);
     atomic_store(&walks, depth > 0);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * dl_iterate_phdr for libqmpi. The dynamic loader's lock that it takes is not released in a forked
- * child if another thread had it: dl_iterate_phdr would never return there. A fork therefore waits
- * until no thread is in qmpi_elf_walk.
+ * child if another thread had it: dl_iterate_phdr would never return there, and neither would dlopen.
+ * A fork therefore waits until no thread is in qmpi_elf_walk. A thread that is in dlopen or dlclose
+ * has the lock, too, so a child with one thread walks without it.
  */
 #ifndef QMPI_ELF_WALK_H
 #define QMPI_ELF_WALK_H

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,10 +30,17 @@ void qmpi_unwind_load(void)
         atomic_store(&chosen, (unwinder *)(uintptr_t)found);
 }
 
+/* Another thread of the parent may have held the locks of libunwind. */
+static void after_fork_in_child(void)
+{
+    atomic_store(&chosen, backtrace);
+}
+
 void qmpi_unwind_prepare(void)
 {
     void *frame;
     backtrace(&frame, 1); /* it loads a library the first time, under a lock */
+    pthread_atfork(NULL, NULL, after_fork_in_child);
     atomic_store(&prepared, true);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The return addresses on the call stack, innermost first. Uses libunwind if it is loaded, which
- * caches the frame layout of each function and takes tens of nanoseconds per frame; otherwise
- * backtrace of the C library.
+ * caches the frame layout of each function and takes tens of nanoseconds per frame; otherwise, and
+ * in forked children, backtrace of the C library.
  */
 #ifndef QMPI_UTIL_UNWIND_H
 #define QMPI_UTIL_UNWIND_H

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A child that was forked while another thread was in qmpi does not wait for that thread."""
+"""A child that was forked while another thread was in qmpi or in the loader does not wait for it."""
 import pytest
 
-from support import ASAN, run_mpi
+from support import ASAN, TOOLS, run_mpi
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="the sanitizer's malloc stays locked in a child")
 
@@ -11,6 +11,12 @@ pytestmark = pytest.mark.skipif(bool(ASAN), reason="the sanitizer's malloc stays
                                    "counter:pmpi_quiet", "pmpi_quiet:pmpi_tally:counter"])
 def test_a_child_switches_layers_while_its_parent_was_switching_one(tools):
     result = run_mpi("forks", ranks=1, tools=tools, timeout=120)
+    assert (result.returncode, result.stdout) == (0, "50 of 50 children\n")
+
+
+@pytest.mark.parametrize("tools", ["counter:counter", "pmpi_quiet:counter"])
+def test_a_child_switches_layers_while_its_parent_was_loading_a_library(tools):
+    result = run_mpi("forks", TOOLS / "plain.so", ranks=1, tools=tools, timeout=120)
     assert (result.returncode, result.stdout) == (0, "50 of 50 children\n")
 
 

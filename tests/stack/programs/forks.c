@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks over and over while another thread switches a layer; each child switches the other layer,
- * looks a function up and calls MPI. Prints how many children ended as they should.
+ * Usage: forks [LIBRARY]. Forks over and over while another thread switches a layer, or loads and
+ * unloads LIBRARY; each child switches the other layer, looks a function up and calls MPI. Prints
+ * how many children ended as they should.
  */
 #define _GNU_SOURCE
 #include <qmpi/qmpi.h>
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +24,16 @@ static void *switch_layers(void *unused)
     for (int on = 0; !atomic_load(&stop); on = !on)
         QMPIX_Tool_set_enabled(1, on);
     return unused;
+}
+
+static void *load(void *library)
+{
+    while (!atomic_load(&stop)) {
+        void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+        if (!handle || dlclose(handle) != 0)
+            abort();
+    }
+    return NULL;
 }
 
 /* Every layer on again: a switch that the fork interrupted is completed by the next one. */
@@ -43,7 +55,7 @@ int main(int argc, char **argv)
     int provided, good = 0;
     pthread_t thread;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    pthread_create(&thread, NULL, switch_layers, NULL);
+    pthread_create(&thread, NULL, argc > 1 ? load : switch_layers, argc > 1 ? argv[1] : NULL);
     for (int i = 0; i < CHILDREN; i++) {
         int status = -1;
         const pid_t child = fork();
