@@ -62,13 +62,15 @@ static int read_again(struct dl_phdr_info *info, size_t size, void *data)
 struct qmpi_elf_held *qmpi_elf_hold(qmpi_elf_wants *wants, void *data, int *count)
 {
     struct search search = {wants, data, NULL, 0};
+    const bool alone =
+        qmpi_elf_walks_alone(); /* nobody unloads, and dlopen may fail an assertion */
     int held = 0;
     qmpi_elf_walk(note_wanted, &search);
     for (int i = 0; i < search.count; i++) {
         struct qmpi_elf_held *one = &search.found[i];
-        one->handle = hold(&one->object);
+        one->handle = alone ? NULL : hold(&one->object);
         free((char *)(uintptr_t)one->object.name);
-        if (one->handle)
+        if (one->handle || alone)
             search.found[held++] = *one;
     }
     *count = search.count = held;

@@ -25,7 +25,8 @@ typedef bool qmpi_elf_wants(void *data, const struct qmpi_elf_loaded *object);
 /*
  * Holds all wanted objects, in the order of the loader, except those that are unloaded meanwhile.
  * Waits for threads that are loading, so the caller must not have a lock that their constructors
- * need.
+ * need. In a process for which qmpi_elf_walks_alone returns true, the objects have no handles; one
+ * of them may be incomplete for ever, and is used by nobody.
  */
 struct qmpi_elf_held *qmpi_elf_hold(qmpi_elf_wants *wants, void *data, int *count);
 

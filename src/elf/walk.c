@@ -6,13 +6,13 @@
 #define _GNU_SOURCE
 #include "elf/walk.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -64,23 +64,30 @@ static bool is_mapped(const void *address, size_t size)
     return true;
 }
 
-/* Reads the program headers of an object in memory; they follow its ELF header. */
-static bool read_headers(const struct link_map *object, struct dl_phdr_info *info)
+/* Finds the program headers of an object in the loader's list. Those of a library follow its ELF
+ * header, at its first address. */
+static bool find_segments(const struct link_map *object, struct dl_phdr_info *info)
 {
-    Dl_info place;
-    if (!object->l_ld || !dladdr(object->l_ld, &place))
-        return false;
-    const ElfW(Ehdr) *header = place.dli_fbase;
+    *info = (struct dl_phdr_info){.dlpi_addr = object->l_addr, .dlpi_name = object->l_name};
+    if (!object->l_prev) { /* the program */
+        info->dlpi_phdr = (const void *)getauxval(AT_PHDR);
+        info->dlpi_phnum = (ElfW(Half))getauxval(AT_PHNUM);
+        return true;
+    }
+    const ElfW(Ehdr) *header = (const void *)object->l_addr;
     if (!is_mapped(header, sizeof *header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return false;
-    const ElfW(Phdr) *segments = (const void *)((const char *)header + header->e_phoff);
-    if (!is_mapped(segments, header->e_phnum * sizeof *segments))
+    info->dlpi_phdr = (const void *)(object->l_addr + header->e_phoff);
+    info->dlpi_phnum = header->e_phnum;
+    if (!is_mapped(info->dlpi_phdr, info->dlpi_phnum * sizeof *info->dlpi_phdr))
         return false;
-    *info = (struct dl_phdr_info){.dlpi_addr = object->l_addr,
-                                  .dlpi_name = object->l_name,
-                                  .dlpi_phdr = segments,
-                                  .dlpi_phnum = header->e_phnum};
-    return true;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_DYNAMIC)
+            return (const void *)(object->l_addr + segment->p_vaddr) == object->l_ld &&
+                   is_mapped(object->l_ld, segment->p_memsz);
+    }
+    return false;
 }
 
 /* dl_iterate_phdr without a lock, for a process with one thread. `dlpi_adds` is different each
@@ -93,7 +100,7 @@ static int walk_alone(int (*visit)(struct dl_phdr_info *, size_t, void *), void 
     walk++;
     for (const struct link_map *object = _r_debug.r_map; object && !result;
          object = object->l_next) {
-        if (read_headers(object, &info)) {
+        if (find_segments(object, &info)) {
             info.dlpi_adds = ~walk;
             result = visit(&info, sizeof info, data);
         }
@@ -101,15 +108,15 @@ static int walk_alone(int (*visit)(struct dl_phdr_info *, size_t, void *), void 
     return result;
 }
 
-static bool is_only_thread(void)
+bool qmpi_elf_walks_alone(void)
 {
     struct stat tasks; /* a folder for each thread */
-    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 2 + 1;
+    return atomic_load(&forked) && stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 2 + 1;
 }
 
 int qmpi_elf_walk(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
 {
-    if (atomic_load(&forked) && is_only_thread())
+    if (qmpi_elf_walks_alone())
         return walk_alone(visit, data);
     begin();
     const int result = dl_iterate_phdr(visit, data);
