@@ -4,7 +4,8 @@
  * in the same numbers. redirect_support.py says how many; whoever changes one changes all.
  * Argument: a folder for one file per rank. Each rank prints a sum of what it received.
  *
- * PLUGIN: the same as a function of a shared object. BY_NAME: without a link to MPI.
+ * PLUGIN: the same as a function of a shared object, in which MPI_Init is left out where
+ * REDIRECT_INITIALIZED is set. BY_NAME: without a link to MPI.
  */
 #include <mpi.h>
 
@@ -162,7 +163,8 @@ int main(int argc, char **argv)
 #endif
 {
     int size = 0;
-    MPI_Init(&argc, &argv);
+    if (!getenv("REDIRECT_INITIALIZED"))
+        MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size != 2 || argc < 2)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that knows no MPI (LINKED: has called it before). It loads a plugin that does, and
+ * A program that knows no MPI (LINKED: has called it before, MPI_Init where REDIRECT_INITIALIZED is
+ * set). It loads a plugin that does, and
  * calls it: plugin_host PLUGIN HOW ARGUMENT, where HOW is local, global or deep. As Fortran
  * procedures are called without arguments, they take ARGUMENT from REDIRECT_FOLDER. A library that
  * REDIRECT_FIRST names is loaded before the plugin.
@@ -27,7 +28,10 @@ int main(int argc, char **argv)
         return 96;
 #ifdef LINKED
     int flag;
-    MPI_Initialized(&flag);
+    if (getenv("REDIRECT_INITIALIZED"))
+        MPI_Init(&argc, &argv);
+    else
+        MPI_Initialized(&flag);
 #else
     if (dlsym(RTLD_DEFAULT, "PMPI_Get_library_version") && !getenv("LD_PRELOAD")) {
         fprintf(stderr, "the program that shall have no MPI has one\n");
