@@ -11,6 +11,7 @@
 #include <qmpi/qmpi.h>
 #include <qmpi/wrappers.h>
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ extern const char trace_tool[]; /* the tool's name, in trace_name.c */
 
 struct layer {
     int tool_id;
-    int calls;
+    atomic_int calls; /* by several threads */
 };
 
 static void trace_note(QMPI_Context context, const char *function)
