@@ -146,7 +146,7 @@ static bool print_head(FILE *stream, struct profile_named a, struct profile_name
     columns_add_all(&columns, headings);
     add_row(&columns, "application time, all ranks", TIME, application);
     add_row(&columns, "application time, mean rank", TIME, mean);
-    add_row(&columns, "MPI time, all ranks", TIME, time);
+    add_row(&columns, "time in MPI, all ranks", TIME, time);
     return columns_print(&columns, stream) && good;
 }
 

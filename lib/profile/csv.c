@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns in their order. New ones go to the end: scripts may count. */
+/* The columns in their order. New ones go to the end: scripts may count. Figures (figures.h) that
+ * are not among them follow. */
 /* clang-format off */
 #define COLUMNS(X) \
     X(table) X(region) X(name) X(text) X(rank) X(from) X(to) X(calls) \
@@ -21,7 +22,26 @@
 /* clang-format on */
 
 #define COLUMN_NUMBER(NAME) COLUMN_##NAME,
-enum column { COLUMNS(COLUMN_NUMBER) COLUMN_COUNT };
+enum column { COLUMNS(COLUMN_NUMBER) COLUMN_FIGURES };
+enum { COLUMN_COUNT = COLUMN_FIGURES + PROFILE_FIGURE_COUNT };
+
+#define COLUMN_NAME(NAME) #NAME,
+static const char *const column_names[] = {COLUMNS(COLUMN_NAME)};
+
+/* The column of a figure: one of the above, or one at the end. */
+static int figure_column(int figure)
+{
+    int column = 0;
+    while (column < COLUMN_FIGURES &&
+           strcmp(column_names[column], profile_figures[figure].name) != 0)
+        column++;
+    return column < COLUMN_FIGURES ? column : COLUMN_FIGURES + figure;
+}
+
+static bool is_used(int column)
+{
+    return column < COLUMN_FIGURES || figure_column(column - COLUMN_FIGURES) == column;
+}
 
 struct row {
     FILE *stream;
@@ -77,6 +97,8 @@ static void put_row(struct row *row, const char *table)
 {
     row->texts[COLUMN_table] = table;
     for (int column = 0; column < COLUMN_COUNT; column++) {
+        if (!is_used(column))
+            continue;
         if (column)
             putc(',', row->stream);
         put_quoted(row->stream, row->texts[column] ? row->texts[column] : "");
@@ -100,8 +122,8 @@ static void set_calls(struct row *row, const struct profile_calls *calls)
 {
     set_whole(row, COLUMN_calls, calls->calls);
     set_spread(row, COLUMN_time_sum, &calls->time);
-    set_real(row, COLUMN_shortest, calls->shortest);
-    set_real(row, COLUMN_longest, calls->longest);
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++)
+        set_real(row, (enum column)figure_column(i), profile_figure_get(calls, i));
     if (calls->wait.sum > 0)
         set_spread(row, COLUMN_wait_sum, &calls->wait);
     set_whole(row, COLUMN_sent, calls->sent);
@@ -312,10 +334,10 @@ static void put_regions(struct row *row, const struct profile_result *result)
 
 bool profile_print_csv(FILE *stream, const struct profile_result *result)
 {
-#define COLUMN_NAME(NAME) #NAME,
-    static const char *const names[] = {COLUMNS(COLUMN_NAME)};
     struct row row = {.stream = stream, .good = true};
-    memcpy(row.texts, names, sizeof names);
+    memcpy(row.texts, column_names, sizeof column_names);
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++)
+        row.texts[figure_column(i)] = profile_figures[i].name;
     put_row(&row, "table");
     put_head(&row, result);
     put_processes(&row, result);

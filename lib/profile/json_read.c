@@ -28,8 +28,11 @@ static void read_calls(const struct source *source, struct profile_calls *calls)
     const struct source bytes = source_object(source, "bytes");
     calls->calls = source_whole(source, "calls");
     read_spread(source, "time", &calls->time);
-    calls->shortest = source_real(source, "shortest");
-    calls->longest = source_real(source, "longest");
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
+        const struct profile_figure *figure = &profile_figures[i];
+        if (figure->since || source_member(source, figure->name))
+            profile_figure_set(calls, i, source_real(source, figure->name));
+    }
     if (source_member(source, "wait"))
         read_spread(source, "wait", &calls->wait);
     calls->sent = source_whole(&bytes, "sent");
@@ -260,12 +263,12 @@ static json_t *load(const char *path, char **problem)
 
 static int read_schema(const struct source *root)
 {
-    static const char dependencies[] = "qmpi-profile/";
+    static const char prefix[] = "qmpi-profile/";
     struct reader *reader = root->reader;
     char *schema = source_string(root, "schema"), *end = NULL;
-    const bool ours = schema && !strncmp(schema, dependencies, strlen(dependencies));
-    const unsigned long version = ours ? strtoul(schema + strlen(dependencies), &end, 10) : 0;
-    const bool is_number = ours && end != schema + strlen(dependencies) && !*end;
+    const bool ours = schema && !strncmp(schema, prefix, strlen(prefix));
+    const unsigned long version = ours ? strtoul(schema + strlen(prefix), &end, 10) : 0;
+    const bool is_number = ours && end != schema + strlen(prefix) && !*end;
     const bool known = is_number && version >= 1 && version <= PROFILE_SCHEMA;
     if (schema && !known) {
         char *shown = qmpi_shorten(schema);

@@ -64,11 +64,19 @@ static json_t *spread(const struct profile_spread *spread)
 /* Adds the members that everything with calls has. */
 static bool add_calls(json_t *object, const struct profile_calls *calls)
 {
-    json_t *members = json_pack("{s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "calls", whole(calls->calls),
-                                "time", spread(&calls->time), "shortest", real(calls->shortest),
-                                "longest", real(calls->longest), "bytes", "sent",
-                                whole(calls->sent), "received", whole(calls->received));
-    bool good = members && json_object_update(object, members) == 0;
+    json_t *members =
+        json_pack("{s:o, s:o}", "calls", whole(calls->calls), "time", spread(&calls->time));
+    bool good = members != NULL;
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
+        const double value = profile_figure_get(calls, i);
+        json_t *figure =
+            profile_figures[i].unit == PROFILE_COUNT ? whole((uint64_t)value) : real(value);
+        good = good && json_object_set_new(members, profile_figures[i].name, figure) == 0;
+    }
+    json_t *bytes =
+        json_pack("{s:o, s:o}", "sent", whole(calls->sent), "received", whole(calls->received));
+    good = good && json_object_set_new(members, "bytes", bytes) == 0;
+    good = good && json_object_update(object, members) == 0;
     if (calls->wait.sum > 0)
         good = good && json_object_set_new(object, "wait", spread(&calls->wait)) == 0;
     json_decref(members);

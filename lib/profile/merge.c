@@ -31,11 +31,22 @@ void merge_spread(struct profile_spread *mine, const struct profile_spread *its,
     mine->stddev = sqrt(squares / (a + b));
 }
 
+static double combine(enum profile_combine how, double mine, double its)
+{
+    if (how == PROFILE_TOTAL)
+        return mine + its;
+    return how == PROFILE_LEAST ? fmin(mine, its) : fmax(mine, its);
+}
+
 void merge_calls(struct profile_calls *mine, const struct profile_calls *its, struct sides ranks)
 {
-    if (its->calls && (!mine->calls || its->shortest < mine->shortest))
-        mine->shortest = its->shortest;
-    mine->longest = fmax(mine->longest, its->longest);
+    for (int i = 0; i < PROFILE_FIGURE_COUNT && its->calls; i++) {
+        const double value = profile_figure_get(its, i);
+        profile_figure_set(
+            mine, i,
+            mine->calls ? combine(profile_figures[i].combine, profile_figure_get(mine, i), value)
+                        : value);
+    }
     mine->calls += its->calls;
     merge_spread(&mine->time, &its->time, ranks);
     merge_spread(&mine->wait, &its->wait, ranks);

@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* See result.h: freeing, listing and ordering. */
+/* See result.h: figures, freeing, listing and ordering. */
 #define _GNU_SOURCE
 #include "profile/result.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define ROW(NAME, UNIT, COMBINE, HEADING, SINCE)                                                   \
+    {#NAME, offsetof(struct profile_calls, NAME), PROFILE_##UNIT, PROFILE_##COMBINE, HEADING,      \
+     SINCE},
+const struct profile_figure profile_figures[] = {PROFILE_FIGURES(ROW)};
+
+double profile_figure_get(const struct profile_calls *calls, int figure)
+{
+    double value;
+    memcpy(&value, (const char *)calls + profile_figures[figure].offset, sizeof value);
+    return value;
+}
+
+void profile_figure_set(struct profile_calls *calls, int figure, double value)
+{
+    memcpy((char *)calls + profile_figures[figure].offset, &value, sizeof value);
+}
 
 void profile_function_clear(struct profile_function *function)
 {

@@ -7,6 +7,8 @@
 #ifndef QMPI_PROFILE_RESULT_H
 #define QMPI_PROFILE_RESULT_H
 
+#include "profile/figures.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,15 +20,21 @@ struct profile_spread {
     double sum, mean, min, max, stddev; /* over ranks; stddev of the population */
 };
 
-/* Calls of one kind. `time` is per rank; `shortest` and `longest` are per call. */
+/* Calls of one kind. `time` is per rank; the figures of figures.h are over all ranks. */
+#define PROFILE_CALLS_MEMBER(NAME, UNIT, COMBINE, HEADING, SINCE) double NAME;
 struct profile_calls {
     uint64_t calls;
     struct profile_spread time;
-    double shortest, longest; /* of one call, on any rank */
+    PROFILE_FIGURES(PROFILE_CALLS_MEMBER)
     struct profile_spread
         wait; /* sync=yes: waiting for other ranks before collectives; not part of `time` */
     uint64_t sent, received;
 };
+
+extern const struct profile_figure profile_figures[PROFILE_FIGURE_COUNT];
+
+double profile_figure_get(const struct profile_calls *calls, int figure);
+void profile_figure_set(struct profile_calls *calls, int figure, double value);
 
 struct profile_function {
     char *name;  /* "MPI_Send" */

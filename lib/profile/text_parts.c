@@ -30,18 +30,41 @@ static void note_frame(struct columns *columns, const struct profile_frame *fram
         columns_note(columns, "%s%s+0x%llx", indent, module, offset);
 }
 
+static void add_figures(struct columns *columns, const struct profile_calls *calls)
+{
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
+        const double value = profile_figure_get(calls, i);
+        if (!*profile_figures[i].heading)
+            continue;
+        if (profile_figures[i].unit == PROFILE_COUNT)
+            columns_add(columns, "%.0f", value);
+        else
+            columns_add(columns, "%s", units_time(value));
+    }
+}
+
 bool text_callsites(FILE *stream, const struct profile_result *result, int top)
 {
-    static const char *const headings[] = {"call site", "calls", "time", "%",        "per call",
-                                           "longest",   "ranks", "sent", "received", NULL};
+    static const char *const before[] = {"call site", "calls", "time", "%", "per call", NULL};
+    static const char *const after[] = {"ranks", "sent", "received", NULL};
+    char format[sizeof "lrrrrrrr" + PROFILE_FIGURE_COUNT] = "lrrrrrrr";
     const size_t shown = text_shown(result->callsite_count, top);
     const double time = text_time(result->functions, result->function_count);
     struct columns columns;
     if (!shown)
         return true;
     fprintf(stream, "\nCall sites\n");
-    columns_start(&columns, "lrrrrrrrr");
-    columns_add_all(&columns, headings);
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
+        if (*profile_figures[i].heading)
+            strcat(format, "r");
+    }
+    columns_start(&columns, format);
+    columns_add_all(&columns, before);
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
+        if (*profile_figures[i].heading)
+            columns_add(&columns, "%s", profile_figures[i].heading);
+    }
+    columns_add_all(&columns, after);
     for (size_t i = 0; i < shown; i++) {
         const struct profile_callsite *site = &result->callsites[i];
         const struct profile_calls *calls = &site->calls;
@@ -51,7 +74,7 @@ bool text_callsites(FILE *stream, const struct profile_result *result, int top)
         columns_add(&columns, "%s", units_percent(calls->time.sum, time));
         columns_add(&columns, "%s",
                     units_time(calls->calls ? calls->time.sum / (double)calls->calls : 0));
-        columns_add(&columns, "%s", units_time(calls->longest));
+        add_figures(&columns, calls);
         columns_add(&columns, "%d", site->ranks);
         columns_add(&columns, "%s", units_bytes((double)calls->sent));
         columns_add(&columns, "%s", units_bytes((double)calls->received));

@@ -56,9 +56,9 @@ static bool is_mapped(const void *address, size_t size)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const uintptr_t end = (uintptr_t)address + size;
-    unsigned char resident;
+    unsigned char status;
     for (uintptr_t at = (uintptr_t)address / page * page; at < end; at += page) {
-        if (mincore((void *)at, page, &resident) != 0)
+        if (mincore((void *)at, page, &status) != 0)
             return false;
     }
     return true;

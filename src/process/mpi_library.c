@@ -98,13 +98,13 @@ static void note_dependencies(void)
                          qmpi_base_path());
         return;
     }
-    const char *dependencies = open_mpi ? "openmpi" : "mpich";
-    if (strcmp(dependencies, QMPI_MPI) != 0)
+    const char *name = open_mpi ? "openmpi" : "mpich";
+    if (strcmp(name, QMPI_MPI) != 0)
         mismatch = qmpi_message("the program uses %s (%s), but this libqmpi was built for %s\n"
                                 "hint: use `qmpi run --mpi=%s` if qmpi is installed for this MPI; "
                                 "otherwise build and install it: meson setup -Dmpi=%s",
                                 open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI,
-                                dependencies, dependencies);
+                                name, name);
 }
 
 static void find(void)

@@ -157,17 +157,17 @@ static void read_libraries(struct whole *whole, const char *path)
 
 static void look_at_mpi(const struct whole *whole)
 {
-    const char *dependencies = whole->open_mpi ? "openmpi" : "mpich";
+    const char *build = whole->open_mpi ? "openmpi" : "mpich";
     const char *name =
         strrchr(whole->mpi_name, '/') ? strrchr(whole->mpi_name, '/') + 1 : whole->mpi_name;
-    char *other = strcmp(dependencies, QMPI_MPI) ? cli_find_library(dependencies) : NULL;
+    char *other = strcmp(build, QMPI_MPI) ? cli_find_library(build) : NULL;
     if (other)
         doctor_ok("the program uses %s (%s): `qmpi run` uses %s and the tools installed with it",
                   whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, other);
-    else if (strcmp(dependencies, QMPI_MPI) != 0)
+    else if (strcmp(build, QMPI_MPI) != 0)
         doctor_wrong("the program uses %s (%s), but this libqmpi was built for %s\n"
                      "hint: build and install qmpi for this MPI as well: meson setup -Dmpi=%s",
-                     whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, QMPI_MPI, dependencies);
+                     whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, QMPI_MPI, build);
     else if (strcmp(name, QMPI_MPI_SONAME) != 0)
         doctor_wrong(
             "the program uses %s, but this libqmpi was built for %s, which has a different ABI\n"

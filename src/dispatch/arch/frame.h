@@ -25,7 +25,11 @@ static inline void *qmpi_frame_return_address(const void *frame)
 #endif
 }
 
-/* The register in which over_X keeps the outer frame, by its DWARF number: rbx. */
-#define QMPI_THUNK_FRAME_REGISTER 3
+/* The register in which over_X keeps the outer frame, by its DWARF number. */
+#if defined(__x86_64__)
+#define QMPI_THUNK_FRAME_REGISTER 3 /* rbx */
+#else
+#error "qmpi: this processor needs its QMPI_THUNK_FRAME_REGISTER"
+#endif
 
 #endif

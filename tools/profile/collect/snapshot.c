@@ -21,14 +21,16 @@ struct profile_spread build_spread(double value)
     return (struct profile_spread){value, value, value, value, 0};
 }
 
+#define IN_TIME(TICKS) ((double)(TICKS)*tick)
+#define IN_COUNT(COUNT) ((double)(COUNT))
+#define BUILD_FIGURE(NAME, UNIT, COMBINE, HEADING, SINCE) .NAME = IN_##UNIT(stats->NAME),
+
 void build_calls(struct profile_calls *calls, const struct stats *stats, double tick)
 {
     *calls = (struct profile_calls){
         .calls = stats->calls,
         .time = build_spread((double)stats->time * tick),
-        .shortest = (double)stats->shortest * tick,
-        .longest = (double)stats->longest * tick,
-        .wait = build_spread((double)stats->wait * tick),
+        PROFILE_FIGURES(BUILD_FIGURE).wait = build_spread((double)stats->wait * tick),
         .sent = stats->sent,
         .received = stats->received,
     };

@@ -73,15 +73,31 @@ struct thread *threads_first(int tool_id)
     return __atomic_load_n(&all[tool_id], __ATOMIC_ACQUIRE);
 }
 
+static inline uint64_t add_LEAST(uint64_t mine, uint64_t its, bool first)
+{
+    return first || its < mine ? its : mine;
+}
+
+static inline uint64_t add_GREATEST(uint64_t mine, uint64_t its, bool first)
+{
+    return first || its > mine ? its : mine;
+}
+
+static inline uint64_t add_TOTAL(uint64_t mine, uint64_t its, bool first)
+{
+    return first ? its : mine + its;
+}
+
+#define ADD_FIGURE(NAME, UNIT, COMBINE, HEADING, SINCE)                                            \
+    sum->NAME = add_##COMBINE(sum->NAME, __atomic_load_n(&more->NAME, __ATOMIC_ACQUIRE), first);
+
 void stats_add(struct stats *sum, const struct stats *more)
 {
     const uint64_t calls = __atomic_load_n(&more->calls, __ATOMIC_ACQUIRE);
-    const uint64_t shortest = __atomic_load_n(&more->shortest, __ATOMIC_ACQUIRE);
-    const uint64_t longest = __atomic_load_n(&more->longest, __ATOMIC_ACQUIRE);
-    if (calls && (!sum->calls || shortest < sum->shortest))
-        sum->shortest = shortest;
-    if (longest > sum->longest)
-        sum->longest = longest;
+    const bool first = !sum->calls;
+    if (calls) {
+        PROFILE_FIGURES(ADD_FIGURE)
+    }
     sum->calls += calls;
     sum->time += __atomic_load_n(&more->time, __ATOMIC_ACQUIRE);
     sum->wait += __atomic_load_n(&more->wait, __ATOMIC_ACQUIRE);

@@ -17,8 +17,11 @@
 struct layer;
 
 /* Calls of one kind, as one thread saw them. */
+#define STATS_MEMBER(NAME, UNIT, COMBINE, HEADING, SINCE) uint64_t NAME;
 struct stats {
-    uint64_t calls, time, shortest, longest, wait, sent, received;
+    uint64_t calls, time;
+    PROFILE_FIGURES(STATS_MEMBER)
+    uint64_t wait, sent, received;
 };
 
 /* Rows of the tables; first the key. */
