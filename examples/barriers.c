@@ -3,7 +3,7 @@
 #include <qmpi/qmpi.h>
 #include <stdio.h>
 
-static int barriers[256]; /* one for each layer */
+static int barriers[256]; /* one for each layer: a tool_id is at most 255 */
 
 static int my_Barrier(QMPI_Context c, MPI_Comm comm)
 {

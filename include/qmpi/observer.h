@@ -43,9 +43,7 @@
 extern "C" {
 #endif
 
-/* ---- The description of a function
- * --------------------------------------------------------------------------
- */
+/* ---- The description of a function ----------------------------------------------------------- */
 
 /* The kind of a value or, if `indirection` is not 0, of the value that the pointers lead to. */
 typedef enum QMPIX_Kind {
@@ -123,9 +121,7 @@ typedef struct QMPIX_Function {
  */
 QMPI_API int QMPIX_Function_describe(enum QMPI_Functions_enum fn, const QMPIX_Function **function);
 
-/* ---- The record of a call
- * -------------------------------------------------------------------------
- */
+/* ---- The record of a call -------------------------------------------------------------------- */
 
 /* A word that an observer passes from `before` to `after` of one call; it is zero in `before`. */
 typedef union QMPIX_Word {
@@ -176,9 +172,7 @@ typedef struct QMPIX_Observer {
  */
 QMPI_API int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer);
 
-/* ---- The meaning of a call
- * ----------------------------------------------------------------------------
- */
+/* ---- The meaning of a call ------------------------------------------------------------------- */
 
 /* Returns the calling address, like QMPI_Context_get_calling_address. */
 static inline int QMPIX_Call_get_caller(const QMPIX_Call *call, void **caller)
@@ -198,7 +192,7 @@ QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, 
  *
  *   - A receive that completes in the call counts the bytes received if it has a status (see
  *     QMPIX_OBSERVE_STATUSES), in `after`. Otherwise, and for MPI_Irecv and similar calls, it
- * counts the size of the buffer.
+ *     counts the size of the buffer.
  *   - Collectives: `sent` is the data of this process that is read, `received` the data that is
  *     written. At the root of MPI_Bcast, `sent` is one message; at the root of MPI_Scatter, it is
  *     the data for all processes. Arguments that are significant only at the root are read only

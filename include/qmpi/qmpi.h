@@ -43,8 +43,7 @@
 extern "C" {
 #endif
 
-/* ---- The node behind a context: part of the ABI, opaque to tools -------------------------------
- */
+/* ---- The node behind a context: part of the ABI, opaque to tools ----------------------------- */
 
 /* The position of one layer in the chain of one function. Never changed or freed once published. */
 struct QMPIX_Node {
@@ -65,8 +64,7 @@ struct QMPIX_Stack {
 };
 QMPI_API extern struct QMPIX_Stack QMPIX_stack;
 
-/* ---- Registering a tool ------------------------------------------------------------------------
- */
+/* ---- Registering a tool ---------------------------------------------------------------------- */
 
 /*
  * Registers a tool. Usually called from a constructor of the tool's library.
@@ -102,8 +100,7 @@ QMPI_API int QMPI_Register_tool_storage(int tool_id, void *storage);
 QMPI_API int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn,
                                          void (*fp)(void));
 
-/* ---- Inside an interceptor ---------------------------------------------------------------------
- */
+/* ---- Inside an interceptor ------------------------------------------------------------------- */
 
 /*
  * Returns the data that a layer registered, or NULL if it registered none. `context` is the context
@@ -166,8 +163,7 @@ static inline int QMPIX_Context_get_tool_id(QMPI_Context context, int *tool_id)
     return MPI_SUCCESS;
 }
 
-/* ---- The description of a tool, and its options -------------------------------------------------
- */
+/* ---- The description of a tool, and its options ---------------------------------------------- */
 
 /* An option of a tool. */
 typedef struct QMPIX_Tool_option {
@@ -215,8 +211,7 @@ QMPI_API int QMPIX_Tool_get_given_option(int tool_id, int index, const char **ke
  */
 QMPI_API int QMPIX_Tool_fail(int tool_id, const char *message);
 
-/* ---- The layers of the stack --------------------------------------------------------------------
- */
+/* ---- The layers of the stack ----------------------------------------------------------------- */
 
 /* Returns the number of layers: their tool_ids are 1 … count. It is 0 before the first MPI call. */
 QMPI_API int QMPIX_Tool_count(int *count);
@@ -312,8 +307,7 @@ QMPI_API int QMPIX_Register_stack_changed(int tool_id, void (*callback)(int tool
 QMPI_API int QMPIX_Announced_count(int *count);
 QMPI_API int QMPIX_Announced_get(int index, const char **name, const QMPIX_Tool_info **info);
 
-/* ---- Function names -----------------------------------------------------------------------------
- */
+/* ---- Function names -------------------------------------------------------------------------- */
 
 /* Returns the name of a function: "MPI_Send" for MPI_SEND_T. NULL: no such number. The string is
  * constant. */
@@ -325,8 +319,7 @@ QMPI_API int QMPIX_Function_id(const char *name, enum QMPI_Functions_enum *fn);
 /* Tells whether the MPI that this library was built for has a function: sets `flag` to 1 or 0. */
 QMPI_API int QMPIX_Function_exists(enum QMPI_Functions_enum fn, int *flag);
 
-/* ---- MPI_Pcontrol -------------------------------------------------------------------------------
- */
+/* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
 
 /*
  * Passes on the variadic arguments of MPI_Pcontrol, whose number and types are unknown. An

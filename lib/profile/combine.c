@@ -13,8 +13,7 @@
 
 enum { APART = 60 }; /* seconds: processes start one after the other, and clocks differ */
 
-/* ---- Whether ------------------------------------------------------------------------------------
- */
+/* ---- Whether --------------------------------------------------------------------------------- */
 
 static bool read_time(const char *text, time_t *seconds)
 {
@@ -44,8 +43,7 @@ bool profile_combine_fits(const struct profile_result *result, const struct prof
     return true;
 }
 
-/* ---- Joining ------------------------------------------------------------------------------------
- */
+/* ---- Joining --------------------------------------------------------------------------------- */
 
 static bool names_termination(const char *terminations, const char *its)
 {

@@ -73,8 +73,7 @@ static int compare_pairs(const void *a, const void *b, void *order)
     return strcmp(mine->name, its->name);
 }
 
-/* ---- Printing -----------------------------------------------------------------------------------
- */
+/* ---- Printing -------------------------------------------------------------------------------- */
 
 static void add_value(struct columns *columns, enum quantity quantity, double value, bool sign)
 {

@@ -107,8 +107,7 @@ static void put_row(struct row *row, const char *table)
     putc('\n', row->stream);
 }
 
-/* ---- Rows ---------------------------------------------------------------------------------------
- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 /* `first` is the column of the sum; mean, min, max and stddev follow it. */
 static void set_spread(struct row *row, int first, const struct profile_spread *spread)

@@ -62,8 +62,7 @@ static void read_bins(const struct source *source, const char *key, uint64_t *bi
     }
 }
 
-/* ---- The parts of a result ----------------------------------------------------------------------
- */
+/* ---- The parts of a result ------------------------------------------------------------------- */
 
 static void read_function(const struct source *source, void *element)
 {
@@ -192,8 +191,7 @@ static void read_result(const struct source *root, struct profile_result *result
 #undef READ
 }
 
-/* ---- The file -----------------------------------------------------------------------------------
- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 /*
  * Opening a FIFO waits for one who writes to it, which may be for ever. Here a FIFO must have a

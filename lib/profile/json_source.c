@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Problems -----------------------------------------------------------------------------------
- */
+/* ---- Problems -------------------------------------------------------------------------------- */
 
 static char *describe_place(const struct place *place)
 {
@@ -73,8 +72,7 @@ void source_fail_member(const struct source *source, const char *key, const char
     source_fail(source->reader, &place, expected, json_object_get(source->object, key));
 }
 
-/* ---- Plain values -------------------------------------------------------------------------------
- */
+/* ---- Plain values ---------------------------------------------------------------------------- */
 
 char *source_string(const struct source *source, const char *key)
 {
@@ -131,8 +129,7 @@ uint64_t source_bits(const struct source *source, const char *key)
     return value;
 }
 
-/* ---- Objects and arrays -------------------------------------------------------------------------
- */
+/* ---- Objects and arrays ---------------------------------------------------------------------- */
 
 struct source source_object(const struct source *source, const char *key)
 {

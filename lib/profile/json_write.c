@@ -16,8 +16,7 @@
 
 enum { FORMAT = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15) };
 
-/* ---- Values: NULL where memory is out, which jansson's containers refuse ------------------------
- */
+/* ---- Values: NULL where memory is out, which jansson's containers refuse --------------------- */
 
 /* jansson takes UTF-8 alone. */
 static json_t *repaired(const char *text)
@@ -201,8 +200,7 @@ static json_t *process(const void *element)
                      whole(it->memory));
 }
 
-/* ---- The document -------------------------------------------------------------------------------
- */
+/* ---- The document ---------------------------------------------------------------------------- */
 
 static bool put_value(FILE *stream, json_t *value)
 {

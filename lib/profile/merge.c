@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Figures ------------------------------------------------------------------------------------
- */
+/* ---- Figures --------------------------------------------------------------------------------- */
 
 /* Sums of squared deviations by the formula of Chan, Golub and LeVeque: no cancellation. */
 void merge_spread(struct profile_spread *mine, const struct profile_spread *its, struct sides ranks)
@@ -54,8 +53,7 @@ void merge_calls(struct profile_calls *mine, const struct profile_calls *its, st
     mine->received += its->received;
 }
 
-/* ---- Arrays -------------------------------------------------------------------------------------
- */
+/* ---- Arrays ---------------------------------------------------------------------------------- */
 
 static void sort(const struct kind *kind, void *array, size_t count)
 {
@@ -124,8 +122,7 @@ size_t merge_arrays(const struct kind *kind, void *mine, size_t count, const voi
     return merged;
 }
 
-/* ---- Results ------------------------------------------------------------------------------------
- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 #define FOR_EACH_ARRAY(X)                                                                          \
     X(functions, function_count)                                                                   \

@@ -24,8 +24,7 @@ static void take_name(char **mine, char *its)
         *mine = its;
 }
 
-/* ---- Functions ----------------------------------------------------------------------------------
- */
+/* ---- Functions ------------------------------------------------------------------------------- */
 
 static int compare_functions(const void *mine, const void *its)
 {
@@ -49,8 +48,7 @@ static void add_function(void *mine, const void *its, struct sides ranks)
 const struct kind merge_functions = {sizeof(struct profile_function), compare_functions, NULL,
                                      add_function};
 
-/* ---- Call sites ---------------------------------------------------------------------------------
- */
+/* ---- Call sites ------------------------------------------------------------------------------ */
 
 static int compare_frames(const struct profile_frame *a, const struct profile_frame *b)
 {
@@ -97,8 +95,7 @@ static void add_callsite(void *mine, const void *its, struct sides ranks)
 const struct kind merge_callsites = {sizeof(struct profile_callsite), compare_callsites, NULL,
                                      add_callsite};
 
-/* ---- The matrix ---------------------------------------------------------------------------------
- */
+/* ---- The matrix ------------------------------------------------------------------------------ */
 
 static int compare_matrix_entries(const void *mine, const void *its)
 {
@@ -120,8 +117,7 @@ static void add_matrix_entry(void *mine, const void *its, struct sides ranks)
 const struct kind merge_matrix = {sizeof(struct profile_matrix_entry), compare_matrix_entries, NULL,
                                   add_matrix_entry};
 
-/* ---- Communicators, files -----------------------------------------------------------------------
- */
+/* ---- Communicators, files -------------------------------------------------------------------- */
 
 static int compare_communicators(const void *mine, const void *its)
 {
@@ -166,8 +162,7 @@ static void add_file(void *mine, const void *its, struct sides ranks)
 
 const struct kind merge_files = {sizeof(struct profile_file), compare_files, NULL, add_file};
 
-/* ---- Regions ------------------------------------------------------------------------------------
- */
+/* ---- Regions --------------------------------------------------------------------------------- */
 
 static int compare_regions(const void *mine, const void *its)
 {
@@ -201,8 +196,7 @@ static void add_region(void *mine, const void *its, struct sides ranks)
 const struct kind merge_regions = {sizeof(struct profile_region), compare_regions, prepare_region,
                                    add_region};
 
-/* ---- Processes ----------------------------------------------------------------------------------
- */
+/* ---- Processes ------------------------------------------------------------------------------- */
 
 static int compare_processes(const void *mine, const void *its)
 {
@@ -221,8 +215,7 @@ static void add_process(void *mine, const void *its, struct sides ranks)
 const struct kind merge_processes = {sizeof(struct profile_process), compare_processes, NULL,
                                      add_process};
 
-/* ---- Calls under way ----------------------------------------------------------------------------
- */
+/* ---- Calls under way ------------------------------------------------------------------------- */
 
 /* The first one to begin is first: within it is the next. */
 static int compare_flights(const void *mine, const void *its)

@@ -112,8 +112,7 @@ struct profile_frame **profile_result_frames(const struct profile_result *result
     return frames;
 }
 
-/* ---- Order --------------------------------------------------------------------------------------
- */
+/* ---- Order ----------------------------------------------------------------------------------- */
 
 /* What any of the things that are ordered is ordered by. */
 struct rank {

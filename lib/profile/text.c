@@ -24,8 +24,7 @@ void text_rest(FILE *stream, size_t count, int top, const char *what)
         fprintf(stream, "(%zu more %s)\n", rest, what);
 }
 
-/* ---- Head ---------------------------------------------------------------------------------------
- */
+/* ---- Head ------------------------------------------------------------------------------------ */
 
 /* How it came that these are not the figures of all ranks. */
 static const char *describe_termination(const struct profile_result *result)
@@ -97,8 +96,7 @@ static bool print_head(FILE *stream, const struct profile_result *result)
     return columns_print(&columns, stream);
 }
 
-/* ---- Functions ----------------------------------------------------------------------------------
- */
+/* ---- Functions ------------------------------------------------------------------------------- */
 
 static void add_function(struct columns *columns, const char *name,
                          const struct profile_calls *calls, double time, bool spread)
@@ -178,8 +176,7 @@ static bool print_functions(FILE *stream, const struct profile_result *result, i
     return true;
 }
 
-/* ---- All of it ----------------------------------------------------------------------------------
- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 bool profile_print_text(FILE *stream, const struct profile_result *result, unsigned sections,
                         int top)

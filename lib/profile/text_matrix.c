@@ -14,8 +14,7 @@
 
 enum { MAP_RANKS = 32, MAP_LEVELS = 9, BAR = 40 };
 
-/* ---- Histograms ---------------------------------------------------------------------------------
- */
+/* ---- Histograms ------------------------------------------------------------------------------ */
 
 /* One line for each bin from the first to the last one that holds something, and one for several
  * empty ones in a row. */
@@ -87,8 +86,7 @@ bool text_histograms(FILE *stream, const struct profile_result *result)
            print_bins(stream, time_headings, times, PROFILE_TIME_BINS, time_bound);
 }
 
-/* ---- The map ------------------------------------------------------------------------------------
- */
+/* ---- The map --------------------------------------------------------------------------------- */
 
 struct map {
     int ranks;
@@ -169,8 +167,7 @@ static void print_map(FILE *stream, const struct map *map)
     print_legend(stream, map);
 }
 
-/* ---- Pairs --------------------------------------------------------------------------------------
- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 static int compare_matrix_entries(const void *a, const void *b)
 {

@@ -13,8 +13,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* ---- Call sites ---------------------------------------------------------------------------------
- */
+/* ---- Call sites ------------------------------------------------------------------------------ */
 
 static void note_frame(struct columns *columns, const struct profile_frame *frame, bool first)
 {
@@ -86,8 +85,7 @@ bool text_callsites(FILE *stream, const struct profile_result *result, int top)
     return good;
 }
 
-/* ---- Calls under way ----------------------------------------------------------------------------
- */
+/* ---- Calls under way ------------------------------------------------------------------------- */
 
 bool text_flights(FILE *stream, const struct profile_result *result, int top)
 {
@@ -115,8 +113,7 @@ bool text_flights(FILE *stream, const struct profile_result *result, int top)
     return good;
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------------
- */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 
 bool text_waits(FILE *stream, const struct profile_result *result, int top)
 {
@@ -150,8 +147,7 @@ bool text_waits(FILE *stream, const struct profile_result *result, int top)
     return good;
 }
 
-/* ---- Communicators and files --------------------------------------------------------------------
- */
+/* ---- Communicators and files ----------------------------------------------------------------- */
 
 bool text_communicators(FILE *stream, const struct profile_result *result, int top)
 {
@@ -213,8 +209,7 @@ bool text_files(FILE *stream, const struct profile_result *result, int top)
     return good;
 }
 
-/* ---- Regions ------------------------------------------------------------------------------------
- */
+/* ---- Regions --------------------------------------------------------------------------------- */
 
 static bool print_region_times(FILE *stream, const struct profile_result *result, size_t shown)
 {
@@ -260,8 +255,7 @@ bool text_regions(FILE *stream, const struct profile_result *result, int top)
     return good;
 }
 
-/* ---- Processes ----------------------------------------------------------------------------------
- */
+/* ---- Processes ------------------------------------------------------------------------------- */
 
 static void add_process(struct columns *columns, const char *why,
                         const struct profile_process *process)

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Names --------------------------------------------------------------------------------------
- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 static bool is_mangled(const char *name)
 {
@@ -63,8 +62,7 @@ static const char *symbol_name(Dwfl_Module *module, Dwarf_Addr address)
     return name && offset < symbol.st_size ? name : NULL;
 }
 
-/* ---- Debug information --------------------------------------------------------------------------
- */
+/* ---- Debug information ----------------------------------------------------------------------- */
 
 /* The unit that holds an address; `bias` is what libdwfl adds to the addresses of the file. */
 static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *bias)
@@ -165,8 +163,7 @@ static void read_line(Dwarf_Die *unit, Dwarf_Addr address, struct profile_frame 
     }
 }
 
-/* ---- Modules ------------------------------------------------------------------------------------
- */
+/* ---- Modules --------------------------------------------------------------------------------- */
 
 static void resolve_frame(Dwfl_Module *module, struct profile_frame *frame)
 {

@@ -46,8 +46,7 @@ static int place_of(int number)
     return i;
 }
 
-/* ---- In the handler -----------------------------------------------------------------------------
- */
+/* ---- In the handler -------------------------------------------------------------------------- */
 
 static void put_back(int number, const struct sigaction *action)
 {
@@ -147,8 +146,7 @@ static void on_fatal_signal(int number, siginfo_t *info, void *context)
     errno = error;
 }
 
-/* ---- Watching -----------------------------------------------------------------------------------
- */
+/* ---- Watching -------------------------------------------------------------------------------- */
 
 /* A stack that has overflown has no room for a handler. */
 static void make_stack(void)

@@ -55,8 +55,7 @@ char *cli_find_library(const char *mpi)
     return find_library(build_of(mpi));
 }
 
-/* ---- What a program's libraries show ------------------------------------------------------------
- */
+/* ---- What a program's libraries show --------------------------------------------------------- */
 
 /* Which MPI an MPI library's name stands for; NULL: it does not tell. Both have had libmpi.so.12.
  */
@@ -135,8 +134,7 @@ static const char *mpi_of_program(const char *name)
     return mpi;
 }
 
-/* ---- What a launcher shows ----------------------------------------------------------------------
- */
+/* ---- What a launcher shows ------------------------------------------------------------------- */
 
 /* The MPI of the launcher, by the environment of this process. If launchers of both started it, the
  * nearer one is unknown. */
@@ -148,8 +146,7 @@ static const char *mpi_of_environment(void)
     return mpich == open_mpi ? NULL : mpich ? "mpich" : "openmpi";
 }
 
-/* ---- Which build it is --------------------------------------------------------------------------
- */
+/* ---- Which build it is ----------------------------------------------------------------------- */
 
 char *cli_command_path(const char *mpi)
 {

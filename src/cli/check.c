@@ -139,8 +139,7 @@ static void print_functions(int tool_id)
     printf("\n");
 }
 
-/* ---- What is preloaded, and what that leads to --------------------------------------------------
- */
+/* ---- What is preloaded, and what that leads to ----------------------------------------------- */
 
 static const char *library_of(int tool_id)
 {
@@ -219,8 +218,7 @@ static void print_layer(int tool_id)
     print_functions(tool_id);
 }
 
-/* ---- One function's chain -----------------------------------------------------------------------
- */
+/* ---- One function's chain -------------------------------------------------------------------- */
 
 static void print_step(const char *who, const char *name, const char *what)
 {
@@ -282,8 +280,7 @@ static _Noreturn void check_here(const struct wish *wish)
     _exit(0); /* exit handlers of tools would report, although nothing was run */
 }
 
-/* ---- The process that waits ---------------------------------------------------------------------
- */
+/* ---- The process that waits ------------------------------------------------------------------ */
 
 static void say(const char *finding)
 {

@@ -27,8 +27,7 @@ static const char doc[] = "Run several MPI tools at once on one unmodified progr
                           "Commands:\n" CLI_COMMANDS_HELP "\n"
                           "Run `qmpi COMMAND --help` for the options of a command.";
 
-/* ---- What is said of the command line -----------------------------------------------------------
- */
+/* ---- What is said of the command line -------------------------------------------------------- */
 
 static FILE *plain_errors; /* stderr, while another stands in for it; NULL: none does */
 

@@ -58,8 +58,7 @@ static const struct {
 
 static const char *const sources[2][2] = {{"tool.c", "tool.cpp"}, {"observer.c", "observer.cpp"}};
 
-/* ---- What is asked for --------------------------------------------------------------------------
- */
+/* ---- What is asked for ----------------------------------------------------------------------- */
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -134,8 +133,7 @@ static void check_name(struct wish *wish)
     free(installed);
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static bool is_empty(const char *folder)
 {
@@ -221,8 +219,7 @@ static void write_file(const struct wish *wish, const char *source, const char *
     free(path);
 }
 
-/* ---- What comes next ----------------------------------------------------------------------------
- */
+/* ---- What comes next ------------------------------------------------------------------------- */
 
 /* Where the qmpi.pc of this command's library is; NULL: it is not known. To be freed. */
 static char *find_pkg_config(void)

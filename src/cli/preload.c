@@ -117,14 +117,52 @@ static void consider(struct preload *preload, const struct qmpi_entry *entry)
     free(path);
 }
 
+/* Whether an entry of LD_PRELOAD is a libqmpi, of whichever MPI. */
+static bool is_libqmpi(const char *entry)
+{
+    struct qmpi_elf_file file;
+    bool found = false;
+    if (!strchr(entry, '/')) /* the loader searches for it */
+        return !strncmp(entry, "libqmpi", 7);
+    if (qmpi_elf_file_open(entry, &file))
+        return false;
+    for (size_t i = 0; !found && i < file.image.symbol_count; i++) {
+        const ElfW(Sym) *symbol = &file.image.symbols[i];
+        found = qmpi_elf_defines(symbol) &&
+                !strcmp(qmpi_elf_string(&file.image, symbol->st_name), "QMPIX_Get_function");
+    }
+    qmpi_elf_file_close(&file);
+    return found;
+}
+
+/* LD_PRELOAD without any libqmpi: the one that belongs to the program's MPI is added, and two of
+ * them do not go together. */
+static char *other_libraries(void)
+{
+    const char *list = getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "";
+    char *others = qmpi_copy("");
+    while (*list) {
+        const size_t length = strcspn(list, " :");
+        char *entry = qmpi_copy_part(list, length);
+        if (length && !is_libqmpi(entry)) {
+            char *longer = qmpi_format("%s%s%s", others, *others ? ":" : "", entry);
+            free(others);
+            others = longer;
+        }
+        free(entry);
+        list += length + (list[length] != '\0');
+    }
+    return others;
+}
+
 void cli_set_preload(const struct cli_build *build)
 {
-    const char *others = getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "";
     struct qmpi_tool_list tools;
     const char *source;
     if (!check_preloadable(build->library, "install qmpi under another path"))
         return;
     qmpi_stack_read(&tools, &source);
+    char *others = other_libraries();
     struct preload preload = {.list = qmpi_copy(build->library),
                               .others = others,
                               .tools_folder = build->tools_folder,
@@ -142,4 +180,5 @@ void cli_set_preload(const struct cli_build *build)
         free(preload.decided[i]);
     free(preload.decided);
     free(preload.list);
+    free(others);
 }

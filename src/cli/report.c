@@ -73,8 +73,7 @@ struct request {
     char **files;      /* ends with NULL */
 };
 
-/* ---- The command line ---------------------------------------------------------------------------
- */
+/* ---- The command line ------------------------------------------------------------------------ */
 
 /* The place of a word in a list that ends with NULL, or an error of use. */
 static int choose(const char *option, const char *word, const char *const *words,
@@ -165,8 +164,7 @@ struct loaded {
     struct profile_result *result; /* NULL: it cannot be read, or another one took it over */
 };
 
-/* ---- Reading ------------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 /* What a program was when the run began, not what has been built since. */
 static bool is_unchanged(const char *module, const char *begin)
@@ -239,8 +237,7 @@ static int prepare(const struct request *request, struct loaded *loaded, int cou
     return left;
 }
 
-/* ---- Printing -----------------------------------------------------------------------------------
- */
+/* ---- Printing -------------------------------------------------------------------------------- */
 
 /* Which files it is, where it is not all of them. */
 static void print_title(FILE *stream, const struct loaded *loaded)

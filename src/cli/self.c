@@ -6,19 +6,22 @@
 #include "generate/build.h"
 #include "util/message.h"
 
-#include <qmpi/qmpi.h>
-
 #include <dlfcn.h>
-#include <stdint.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* By its soname: LD_PRELOAD may contain the libqmpi of another MPI, which defines the same names.
+ */
 const char *cli_library_path(void)
 {
     static char *path;
-    Dl_info info;
-    if (!path && dladdr((void *)(uintptr_t)QMPIX_Function_name, &info))
-        path = realpath(info.dli_fname, NULL);
+    const struct link_map *map = NULL;
+    void *library = path ? NULL : dlopen(QMPI_SONAME, RTLD_LAZY | RTLD_NOLOAD);
+    if (library && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0)
+        path = realpath(map->l_name, NULL);
+    if (library)
+        dlclose(library);
     if (!path) {
         qmpi_printf("cannot find libqmpi\n"
                     "hint: reinstall qmpi");

@@ -60,8 +60,7 @@ bool trial_is_good(const struct doctor_child *child)
     return child->status != -1 && WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0;
 }
 
-/* ---- Stacks as QMPI_TOOLS has them --------------------------------------------------------------
- */
+/* ---- Stacks as QMPI_TOOLS has them ----------------------------------------------------------- */
 
 static void escape(FILE *to, const char *plain)
 {
@@ -106,8 +105,7 @@ static char *write_stack(const struct qmpi_tool_list *tools, int index, bool wit
     return text;
 }
 
-/* ---- Trying many --------------------------------------------------------------------------------
- */
+/* ---- Trying many ----------------------------------------------------------------------------- */
 
 struct trial {
     const char *variables[VARIABLES];
@@ -158,8 +156,7 @@ static char *how_it_ended(int status)
                         WEXITSTATUS(status));
 }
 
-/* ---- Who it is ----------------------------------------------------------------------------------
- */
+/* ---- Who it is ------------------------------------------------------------------------------- */
 
 static char *name_entry(const struct qmpi_entry *entry)
 {

@@ -47,8 +47,7 @@ static void *grow(void *array, size_t *room, int count, size_t size)
     return larger;
 }
 
-/* ---- What is wrong ------------------------------------------------------------------------------
- */
+/* ---- What is wrong --------------------------------------------------------------------------- */
 
 /* Takes ownership of `problem`. A file with thousands of invalid lines is not a configuration file,
  * so a few messages suffice. */
@@ -81,8 +80,7 @@ static void spoil_tool(struct reader *reader, struct qmpi_entry *tool, char *pro
     tool->name = NULL;
 }
 
-/* ---- Paths --------------------------------------------------------------------------------------
- */
+/* ---- Paths ----------------------------------------------------------------------------------- */
 
 static char *resolve(const struct reader *reader, const char *path)
 {
@@ -113,8 +111,7 @@ static char *resolve_list(const struct reader *reader, const char *list)
     return all;
 }
 
-/* ---- Lines --------------------------------------------------------------------------------------
- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static char *list_settings(void)
 {

@@ -49,8 +49,7 @@ static char *check_escapes(const char *text)
     return NULL;
 }
 
-/* ---- Options ------------------------------------------------------------------------------------
- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 static bool has_option(const struct qmpi_entry *entry, const char *key)
 {

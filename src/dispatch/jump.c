@@ -4,10 +4,9 @@
  * to the C library's. See redirect/caller.h: who jumps out of a call leaves qmpi_entry_frame as it
  * was.
  */
-#define _GNU_SOURCE
 #include "dispatch/chain.h"
+#include "util/next_symbol.h"
 
-#include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -20,7 +19,7 @@ void qmpi_jump_resolve(void)
 {
     static const char *const names[] = {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        qmpi_function *found = (qmpi_function *)(uintptr_t)dlsym(RTLD_NEXT, names[i]);
+        qmpi_function *found = (qmpi_function *)(uintptr_t)qmpi_next_symbol(names[i]);
         if (found)
             __atomic_store_n(&qmpi_real_jumps[i], found, __ATOMIC_RELEASE);
         else if (i == 0)

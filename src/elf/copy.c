@@ -65,8 +65,7 @@ char *qmpi_elf_copy_expand(const char *text, const char *directory)
     return expanded;
 }
 
-/* ---- The dynamic section ------------------------------------------------------------------------
- */
+/* ---- The dynamic section --------------------------------------------------------------------- */
 
 struct dynamic {
     ElfW(Dyn) * entries;
@@ -143,8 +142,7 @@ static bool rename_versions(const struct qmpi_elf_file *file, int descriptor,
     return true;
 }
 
-/* ---- The segment --------------------------------------------------------------------------------
- */
+/* ---- The segment ----------------------------------------------------------------------------- */
 
 struct segment {
     uint64_t offset, address;              /* where it begins, in the file and in memory */

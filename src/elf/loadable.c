@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ---- Opening ------------------------------------------------------------------------------------
- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 /* The size of its thread-local storage; the file was found whole. */
 static uint64_t read_tls_size(const struct qmpi_elf_file *file)
@@ -68,8 +67,7 @@ char *qmpi_loadable_explain(const char *path, const char *reason, const char *hi
     return qmpi_message("%s cannot be loaded: %s\nhint: %s", path, said, hint);
 }
 
-/* ---- Paths --------------------------------------------------------------------------------------
- */
+/* ---- Paths ----------------------------------------------------------------------------------- */
 
 /* Whether `text`, behind a `$`, is a name that the loader replaces. */
 static bool is_replaced(const char *text, const char *name)

@@ -13,8 +13,8 @@
 #include "dispatch/chain.h"
 
 /*
- * Puts the merged functions into `terminators`, the ends of the chains, and those that count who uses
- * MPI_T into `pmpi`, what PMPI_X lead to. Both hold the library's functions before.
+ * Puts the merged functions into `terminators`, the ends of the chains, and those that count who
+ * uses MPI_T into `pmpi`, what PMPI_X lead to. Both hold the library's functions before.
  */
 void qmpi_mpit_merge(qmpi_function **terminators, qmpi_function **pmpi);
 

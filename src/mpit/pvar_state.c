@@ -63,8 +63,7 @@ static bool is_watermark(const struct qmpi_mpit_variable *variable)
     return variable->style == QMPI_MPIT_HIGH || variable->style == QMPI_MPIT_LOW;
 }
 
-/* ---- Who is inside ------------------------------------------------------------------------------
- */
+/* ---- Who is inside --------------------------------------------------------------------------- */
 
 /* This thread's visits, the innermost first. Not made on demand: a signal handler may come by. */
 static _Thread_local const struct qmpi_mpit_visit *visits
@@ -94,8 +93,7 @@ static void wait_for_others(const struct qmpi_mpit_state *state)
         sched_yield();
 }
 
-/* ---- Making and ending handles ------------------------------------------------------------------
- */
+/* ---- Making and ending handles --------------------------------------------------------------- */
 
 static struct qmpi_mpit_state *find_state(const struct qmpi_mpit_slot *slot)
 {

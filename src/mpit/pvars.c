@@ -117,8 +117,7 @@ int qmpi_mpit_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *ha
     return result;
 }
 
-/* ---- One handle or all of a session -------------------------------------------------------------
- */
+/* ---- One handle or all of a session ---------------------------------------------------------- */
 
 typedef int one_function(const struct qmpi_mpit_slot *slot);
 typedef int library_function(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
@@ -192,8 +191,7 @@ int qmpi_mpit_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
     return apply(session, handle, qmpi_mpit_pvar_zero, LIBRARY(pvar_reset, PVAR_RESET));
 }
 
-/* ---- Values -------------------------------------------------------------------------------------
- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 int qmpi_mpit_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf)
 {

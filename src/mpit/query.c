@@ -89,8 +89,7 @@ int qmpi_mpit_pvar_get_info(int pvar_index, char *name, int *name_len, int *verb
     return MPI_SUCCESS;
 }
 
-/* ---- By name ------------------------------------------------------------------------------------
- */
+/* ---- By name --------------------------------------------------------------------------------- */
 
 /* Whether the answer is known without the library: then *result is it. */
 static bool look_up(enum qmpi_mpit_space space, const char *name, int var_class, int *index,
@@ -146,8 +145,7 @@ int qmpi_mpit_category_get_index(const char *name, int *cat_index)
     return translate(result, QMPI_MPIT_CATEGORIES, cat_index);
 }
 
-/* ---- Events: the library's alone, while MPI_T is initialized for others than ourselves ----------
- */
+/* ---- Events: the library's alone, while MPI_T is initialized for others than ourselves ------- */
 
 #if MPI_VERSION >= 4
 #define PASS(x, X, PARAMETERS, ARGUMENTS)                                                          \

@@ -27,8 +27,7 @@ static inline bool qmpi_mpit_is_writable(const struct qmpi_mpit_variable *cvar)
 int qmpi_mpit_open(const struct qmpi_mpit_variable *variable, const void *object_handle,
                    struct qmpi_mpit_slot **slot);
 
-/* ---- Performance variables: an MPI_T error code ------------------------------------------------
- */
+/* ---- Performance variables: an MPI_T error code ---------------------------------------------- */
 
 /* Adds the state to an opened slot, and publishes it as a handle of the session. */
 int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session);

@@ -78,8 +78,7 @@ static int copy_none_window(MPI_Win window, int keyval, void *state, void *value
     return MPI_SUCCESS;
 }
 
-/* ---- Ranks in the world -------------------------------------------------------------------------
- */
+/* ---- Ranks in the world ---------------------------------------------------------------------- */
 
 /* The group of all processes. In a program with sessions alone one of our own is opened for it. */
 static bool world_group(MPI_Group *group)
@@ -119,8 +118,7 @@ static void translate(struct qmpi_processes *processes, MPI_Group group)
     free(ranks);
 }
 
-/* ---- Neighbours: MPI 4.0, section 8.6, "Neighborhood Collective Communication" ------------------
- */
+/* ---- Neighbours: MPI 4.0, section 8.6, "Neighborhood Collective Communication" --------------- */
 
 static bool make_room(struct qmpi_processes *processes, int in, int out)
 {
@@ -187,8 +185,7 @@ static void find_topology(MPI_Comm comm, struct qmpi_processes *processes)
         find_distributed_graph(comm, processes);
 }
 
-/* ---- All of a communicator ----------------------------------------------------------------------
- */
+/* ---- All of a communicator ------------------------------------------------------------------- */
 
 static struct qmpi_processes *find_comm(MPI_Comm comm)
 {
@@ -240,8 +237,7 @@ static bool may_exist(MPI_Comm comm)
     return !finalized && (initialized || (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF));
 }
 
-/* ---- Kept with the handle -----------------------------------------------------------------------
- */
+/* ---- Kept with the handle -------------------------------------------------------------------- */
 
 static bool keyvals_are_there(void)
 {

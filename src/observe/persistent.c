@@ -99,9 +99,7 @@ void qmpi_persistent_forget(const MPI_Request *request)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- What MPI_Start starts
- * ------------------------------------------------------------------------
- */
+/* ---- What MPI_Start starts ------------------------------------------------------------------- */
 
 static int request_count(const QMPIX_Call *call)
 {

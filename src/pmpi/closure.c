@@ -47,8 +47,7 @@ static int collect(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* ---- Names --------------------------------------------------------------------------------------
- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 static uint32_t hash_of(const char *name)
 {
@@ -108,8 +107,7 @@ int qmpi_closure_at(const struct qmpi_closure *closure, ElfW(Addr) base)
     return -1;
 }
 
-/* ---- Whose they are -----------------------------------------------------------------------------
- */
+/* ---- Whose they are -------------------------------------------------------------------------- */
 
 /*
  * Goes through what `first` reaches, breadth first: `visit` says whether to go on behind an object
@@ -256,8 +254,7 @@ struct qmpi_elf_loaded *qmpi_closure_members(struct qmpi_closure *closure, int f
     return members;
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------
- */
+/* ---- Looking --------------------------------------------------------------------------------- */
 
 struct look {
     const char *path;

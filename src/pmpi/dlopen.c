@@ -11,6 +11,7 @@
 #include "pmpi/pmpi.h"
 #include "registry/objects.h"
 #include "util/message.h"
+#include "util/next_symbol.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -23,10 +24,7 @@ void *(*qmpi_real_dlopen)(const char *file, int mode);
 
 EARLY static void find_real(void)
 {
-    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
-    void *found = NULL;
-    for (size_t i = 0; !found && i < sizeof versions / sizeof *versions; i++)
-        found = dlvsym(RTLD_NEXT, "dlopen", versions[i]);
+    void *found = qmpi_next_symbol("dlopen");
     if (!found)
         abort(); /* no C library that we know is without it */
     __atomic_store_n(&qmpi_real_dlopen, (void *(*)(const char *, int))(uintptr_t)found,

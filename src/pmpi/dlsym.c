@@ -13,6 +13,7 @@
 #include "pmpi/owner.h"
 #include "process/classify.h"
 #include "registry/objects.h"
+#include "util/next_symbol.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -24,13 +25,9 @@ void *(*qmpi_real_dlsym)(void *handle, const char *name);
  */
 #define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
 
-/* dlvsym is not ours, so it finds the real one. The version changed when libdl went into libc. */
 EARLY static void find_real(void)
 {
-    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
-    for (size_t i = 0; !qmpi_real_dlsym && i < sizeof versions / sizeof *versions; i++)
-        qmpi_real_dlsym =
-            (void *(*)(void *, const char *))(uintptr_t)dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    qmpi_real_dlsym = (void *(*)(void *, const char *))(uintptr_t)qmpi_next_symbol("dlsym");
     if (!qmpi_real_dlsym)
         abort(); /* no C library that we know is without it */
 }

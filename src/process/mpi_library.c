@@ -28,6 +28,7 @@ struct search {
     struct qmpi_elf_loaded best;
     int functions; /* how many of the PMPI functions that we know `best` defines */
     qmpi_function *found[QMPI_FUNCTION_COUNT]; /* those; NULL: it does not */
+    char *other;                               /* the path of another libqmpi; NULL: none */
 };
 
 static int find_functions(const struct qmpi_elf_loaded *object, qmpi_function **found)
@@ -41,6 +42,12 @@ static int find_functions(const struct qmpi_elf_loaded *object, qmpi_function **
     return count;
 }
 
+/* The libqmpi of another MPI, where it was preloaded beside this one. */
+static bool is_other_libqmpi(const struct qmpi_elf_loaded *object)
+{
+    return *object->name && qmpi_elf_loaded_find(object, "QMPIX_Get_function");
+}
+
 /* A tool may define some PMPI functions too (Darshan does): the MPI library defines most of them.
  */
 static int consider(struct dl_phdr_info *info, size_t size, void *data)
@@ -51,6 +58,11 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
     if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_find(&object, "PMPI_Init") ||
         qmpi_is_self(&object))
         return 0;
+    if (is_other_libqmpi(&object)) {
+        if (!search->other)
+            search->other = qmpi_copy(object.name);
+        return 0;
+    }
     qmpi_function *found[QMPI_FUNCTION_COUNT] = {NULL};
     const int functions = find_functions(&object, found);
     qmpi_debug(QMPI_TOPIC_BASE, "%s defines %d PMPI functions",
@@ -88,7 +100,7 @@ static bool is_mpich(void)
     return false;
 }
 
-static void note_dependencies(void)
+static void note_mismatch(const char *other)
 {
     const bool open_mpi = qmpi_elf_loaded_find(&library, "ompi_mpi_comm_world") != NULL;
     if (!open_mpi && !is_mpich()) {
@@ -99,12 +111,20 @@ static void note_dependencies(void)
         return;
     }
     const char *name = open_mpi ? "openmpi" : "mpich";
-    if (strcmp(name, QMPI_MPI) != 0)
-        mismatch = qmpi_message("the program uses %s (%s), but this libqmpi was built for %s\n"
-                                "hint: use `qmpi run --mpi=%s` if qmpi is installed for this MPI; "
-                                "otherwise build and install it: meson setup -Dmpi=%s",
-                                open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI,
-                                name, name);
+    if (strcmp(name, QMPI_MPI) == 0)
+        return;
+    if (other)
+        mismatch =
+            qmpi_message("the program uses %s (%s), but this libqmpi was built for %s\n"
+                         "hint: LD_PRELOAD also contains %s: preload only the libqmpi of the "
+                         "program's MPI, or use `qmpi run`, which chooses it",
+                         open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, other);
+    else
+        mismatch =
+            qmpi_message("the program uses %s (%s), but this libqmpi was built for %s\n"
+                         "hint: use `qmpi run --mpi=%s` if qmpi is installed for this MPI; "
+                         "otherwise build and install it: meson setup -Dmpi=%s",
+                         open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, name, name);
 }
 
 static void find(void)
@@ -123,7 +143,8 @@ static void find(void)
     }
     library = search.best;
     library.name = qmpi_copy(library.name);
-    note_dependencies();
+    note_mismatch(search.other);
+    free(search.other);
     qmpi_handles_find(&library);
     for (int number = 0; number < qmpi_name_count; number++) {
         if (!qmpi_names[number].exists)

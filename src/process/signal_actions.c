@@ -11,6 +11,8 @@
 #define _GNU_SOURCE
 #include <qmpi/qmpi.h>
 
+#include "util/next_symbol.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -24,8 +26,7 @@ typedef void (*handler_function)(int number);
 typedef int sigaction_function(int number, const struct sigaction *action, struct sigaction *old);
 typedef handler_function signal_function(int number, handler_function handler);
 
-/* ---- The C library's ----------------------------------------------------------------------------
- */
+/* ---- The C library's ------------------------------------------------------------------------- */
 
 enum real { ACTION, SIGNAL, BSD_SIGNAL, SSIGNAL, SYSV_SIGNAL, SYSV_SIGNAL_TOO, SIGSET, REALS };
 
@@ -34,15 +35,14 @@ static const char *const names[REALS] = {
 };
 static void *reals[REALS];
 
-/* Not by dlsym, which is ours. A sanitizer may ask before its own memory is there. */
+/* A sanitizer may ask before its own memory is there. */
 #define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
 
 EARLY static void *real(enum real which)
 {
-    static const char *const versions[] = {"GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27"};
     void *found = __atomic_load_n(&reals[which], __ATOMIC_RELAXED);
-    for (size_t i = 0; !found && i < sizeof versions / sizeof *versions; i++)
-        found = dlvsym(RTLD_NEXT, names[which], versions[i]);
+    if (!found)
+        found = qmpi_next_symbol(names[which]);
     __atomic_store_n(&reals[which], found, __ATOMIC_RELAXED);
     return found;
 }
@@ -64,8 +64,7 @@ EARLY static int real_sigaction(int number, const struct sigaction *action, stru
     return -1;
 }
 
-/* ---- Handlers of tools --------------------------------------------------------------------------
- */
+/* ---- Handlers of tools ----------------------------------------------------------------------- */
 
 struct hidden {
     struct sigaction tool, before;
@@ -152,8 +151,7 @@ int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct siga
     return MPI_SUCCESS;
 }
 
-/* ---- For the program ----------------------------------------------------------------------------
- */
+/* ---- For the program ------------------------------------------------------------------------- */
 
 #define EXPORTED __attribute__((visibility("default")))
 

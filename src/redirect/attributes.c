@@ -48,8 +48,7 @@ bool qmpi_attributes_hold(const void *address)
            (uintptr_t)replacements_end - (uintptr_t)replacements_begin;
 }
 
-/* ---- Values -------------------------------------------------------------------------------------
- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 /* The attributes that MPI itself defines: C gets the address of such a value. */
 static const struct predefined {
@@ -98,8 +97,7 @@ static void *to_fortran(const struct request *done, void *value)
     return done->answered && done->c_value == value ? done->fortran_value : value;
 }
 
-/* ---- The end of the chain -----------------------------------------------------------------------
- */
+/* ---- The end of the chain -------------------------------------------------------------------- */
 
 static qmpi_function *typed[CALLS]; /* MPII_…: those of the MPI library that are told the type */
 
@@ -183,8 +181,7 @@ static const struct keeper {
     KEEPER(Attr_get, MPI_ATTR_GET_T),           KEEPER(Attr_put, MPI_ATTR_PUT_T),
 };
 
-/* ---- What the binding calls ---------------------------------------------------------------------
- */
+/* ---- What the binding calls ------------------------------------------------------------------ */
 
 /* Gives what was on the way already: a layer or a copy function may be written in Fortran. */
 static struct request begin(enum call call, int keyval, int type, void *value, const void *frame)
@@ -242,8 +239,7 @@ REPLACEMENT_SET(SET_COMM, MPI_COMM_SET_ATTR_T, MPI_ATTR_PUT_T, MPI_Comm)
 REPLACEMENT_SET(SET_TYPE, MPI_TYPE_SET_ATTR_T, MPI_TYPE_SET_ATTR_T, MPI_Datatype)
 REPLACEMENT_SET(SET_WIN, MPI_WIN_SET_ATTR_T, MPI_WIN_SET_ATTR_T, MPI_Win)
 
-/* ---- Putting both ends in place -----------------------------------------------------------------
- */
+/* ---- Putting both ends in place -------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -15,8 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- Functions that procedures of another name call for their own needs -------------------------
- */
+/* ---- Functions that procedures of another name call for their own needs ---------------------- */
 
 struct range {
     const char *start;
@@ -129,8 +128,7 @@ static void note_binding_ranges(const struct qmpi_elf_loaded *object, struct hel
     }
 }
 
-/* ---- Redirecting --------------------------------------------------------------------------------
- */
+/* ---- Redirecting ----------------------------------------------------------------------------- */
 
 static void *target_of(void *data, const char *name, enum qmpi_binding binding)
 {

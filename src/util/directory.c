@@ -42,8 +42,7 @@ static int write_mark(char *mark, ino_t inode)
     return snprintf(mark, MARK_SIZE, "%s %llu\n", machine.nodename, (unsigned long long)inode);
 }
 
-/* ---- Making -------------------------------------------------------------------------------------
- */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 static int lock_folder(int folder, ino_t inode)
 {
@@ -87,8 +86,7 @@ int qmpi_folder_make(struct qmpi_folder *folder, const char *root)
     return 0;
 }
 
-/* ---- Removing -----------------------------------------------------------------------------------
- */
+/* ---- Removing -------------------------------------------------------------------------------- */
 
 /* Removes what is in a directory; at the top the lock file goes last, for what is half removed can
  * still be swept. Closes `folder`. */
@@ -135,8 +133,7 @@ void qmpi_folder_remove(const struct qmpi_folder *folder)
         close(found);
 }
 
-/* ---- Sweeping -----------------------------------------------------------------------------------
- */
+/* ---- Sweeping -------------------------------------------------------------------------------- */
 
 /* Whether it is a directory that this user's processes made here. */
 static bool is_marked(int lock, const struct stat *folder)

@@ -91,8 +91,7 @@ char *qmpi_format(const char *format, ...)
     return text;
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 /* Writes all of it: a message must not be cut by a signal or a slow pipe. */
 static void write_all(const char *text, size_t length)

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from cli_support import qmpi
-from support import ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, PROGRAMS, TOOLS, TOOLS_FOLDER, launch
+from support import ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, PROGRAMS, SOURCE, TOOLS, TOOLS_FOLDER, launch
 
 
 def test_version_names_the_mpi():
@@ -14,8 +14,9 @@ def test_version_names_the_mpi():
 
 def test_help_is_there_for_the_command_and_every_subcommand():
     assert "Commands:" in qmpi("--help").stdout
-    for command in ("run", "list", "check", "doctor", "new", "functions", "report",
-                    "vars"):
+    pages = sorted((SOURCE / "docs/man").glob("qmpi-*.1.md"))
+    assert len(pages) >= 8
+    for command in (page.name.removeprefix("qmpi-").removesuffix(".1.md") for page in pages):
         result = qmpi(command, "--help")
         assert result.returncode == 0
         assert result.stdout.startswith(f"Usage: qmpi {command}")

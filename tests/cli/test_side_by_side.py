@@ -250,3 +250,34 @@ def test_a_tool_of_the_other_mpi_is_refused_with_one_message(tmp_path):
     assert (result.returncode, result.stdout) == (2, "")
     assert f"{tool} was built for another MPI: it needs {OTHER}.so.0" in result.stderr
     assert result.stderr.count("qmpi: QMPI_TOOLS") == 1
+
+
+@pytest.mark.skipif(not OTHER_BUILD, reason="QMPI_OTHER_BUILD names no build for the other MPI")
+def test_a_preloaded_libqmpi_of_the_other_mpi_does_no_harm(tmp_path):
+    """As a site has it that sets LD_PRELOAD for everyone."""
+    install(OTHER_BUILD, tmp_path)
+    prefix = install(BUILD, tmp_path)
+    env = {**clean_environment(), **OPEN_MPI_SETTINGS, "OMPI_MCA_ess_singleton_isolated": "1",
+           "QMPI_TOOLS": "count:profile,output=/dev/null"}
+    this, other = (next(prefix.rglob(f"{name}.so")) for name in (THIS, OTHER))
+    calls = PROGRAMS / "calls"
+    counted = "count (layer 1): MPI calls of 1 rank"
+    for preload in (other, f"{other} {this}", f"{this}:{other}", f"{other.name}:{this}"):
+        env["LD_PRELOAD"] = str(preload)
+        env["LD_LIBRARY_PATH"] = str(this.parent)
+        for command in ("qmpi", "qmpi-openmpi"):
+            path = prefix / "bin" / command
+            result = run_command([path, "run", calls, "init", "barrier", "finalize"], env, timeout=60)
+            assert (result.returncode, counted in result.stderr) == (0, True), result.stderr
+            result = run_command([path, "check", f"--mpi={MPI_NAME}"], env, timeout=60)
+            assert (result.returncode, "layer 2: profile" in result.stdout) == (0, True)
+    env |= {"LD_PRELOAD": f"{this}:{other}", "QMPI_TOOLS": "count"}
+    result = run_command([calls, "init", "barrier", "finalize"], env, timeout=60)
+    assert (result.returncode, counted in result.stderr) == (0, True), result.stderr
+    for preload in (other, f"{other}:{this}"):
+        env["LD_PRELOAD"] = str(preload)
+        stops = run_command([calls, "init", "barrier", "finalize"], env, timeout=60)
+        assert stops.returncode == 2 and "but this libqmpi was built for" in stops.stderr
+        runs_on = run_command([calls, "init", "barrier", "finalize"], {**env, "QMPI_ON_ERROR": "skip"}, timeout=60)
+        assert runs_on.returncode == 0 and "the run continues without tools" in runs_on.stderr
+    assert f"LD_PRELOAD also contains {this}" in runs_on.stderr

@@ -34,8 +34,7 @@ static void check_entry(const struct qmpi_entry *entry, int index)
     }
 }
 
-/* ---- Written out again, everything between quotes, it must be read the same ---------------------
- */
+/* ---- Written out again, everything between quotes, it must be read the same ------------------ */
 
 static void write_quoted(FILE *to, const char *plain)
 {

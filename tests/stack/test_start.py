@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from support import ASAN, LIBQMPI, MPI_SONAME, OPEN_MPI, needs_sessions, run_mpi
+from support import ASAN, LIBQMPI, MPI_SONAME, OPEN_MPI, TOOLS, needs_sessions, run_mpi
 
 FIRST_CALLS = {
     "init": "MPI_Init",
@@ -72,6 +72,17 @@ def test_without_tools_the_program_runs_as_if_alone(tools):
     raw = run_mpi("calls", *steps, preload=())
     assert (result.returncode, sorted(result.stdout.splitlines())) == (
         0, sorted(raw.stdout.splitlines()))
+    assert result.messages == []
+
+
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer's library would have to come first")
+@pytest.mark.parametrize("program", [("calls", "init", "comm_size", "finalize"), ("/bin/echo", "hello")],
+                         ids=["MPI", "no MPI"])
+def test_a_tool_that_is_preloaded_without_libqmpi_does_no_harm(program):
+    """It brings libqmpi, which comes behind the C library in the loader's order then."""
+    raw = run_mpi(*program, ranks=1, preload=())
+    result = run_mpi(*program, ranks=1, preload=[TOOLS / "counter.so"])
+    assert (result.returncode, result.stdout) == (0, raw.stdout)
     assert result.messages == []
 
 

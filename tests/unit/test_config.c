@@ -78,8 +78,7 @@ static void assert_tool_problem(const char *text, int line, const char *part)
     assert_non_null(strstr(entry->problem, "\nhint: "));
 }
 
-/* ---- Tools --------------------------------------------------------------------------------------
- */
+/* ---- Tools ----------------------------------------------------------------------------------- */
 
 static void no_text_is_an_empty_configuration(void **state)
 {
@@ -154,8 +153,7 @@ static void a_stack_on_one_line_is_wrong(void **state)
     assert_tool_problem("\"\"", 1, "has no name");
 }
 
-/* ---- Options ------------------------------------------------------------------------------------
- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 static void options_stand_indented_below_their_tool(void **state)
 {
@@ -239,8 +237,7 @@ static void an_option_without_a_tool_is_wrong(void **state)
     assert_string_equal(config.problems[0].text, "k = v");
 }
 
-/* ---- Settings -----------------------------------------------------------------------------------
- */
+/* ---- Settings -------------------------------------------------------------------------------- */
 
 static void settings_stand_at_the_margin(void **state)
 {
@@ -280,8 +277,7 @@ static void a_setting_that_is_wrong_is_a_lines_problem(void **state)
     assert_line_problem("debug = \"x\n", 1, "closing quote is missing");
 }
 
-/* ---- Texts that are none ------------------------------------------------------------------------
- */
+/* ---- Texts that are none --------------------------------------------------------------------- */
 
 static void bytes_are_no_configuration(void **state)
 {

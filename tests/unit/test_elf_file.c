@@ -101,8 +101,7 @@ static bool defines(const struct qmpi_elf_image *image, const char *name)
     return false;
 }
 
-/* ---- good and wrong files -----------------------------------------------------------------------
- */
+/* ---- good and wrong files -------------------------------------------------------------------- */
 
 static void assert_is_libqmpi(const struct qmpi_elf_image *image)
 {
@@ -222,8 +221,7 @@ static void a_program_is_refused(void **state)
                 !strcmp(reason, "not a shared library"));
 }
 
-/* ---- damage -------------------------------------------------------------------------------------
- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 static void a_library_cut_short_anywhere_is_refused(void **state)
 {

@@ -24,8 +24,7 @@ static int clear_environment(void **state)
     return 0;
 }
 
-/* ---- stderr, captured ---------------------------------------------------------------------------
- */
+/* ---- stderr, captured ------------------------------------------------------------------------ */
 
 static int old_stderr;
 static int captured;
@@ -90,9 +89,7 @@ static void a_very_long_message_is_written_whole(void **state)
     assert_int_equal(strlen(released()), strlen("qmpi: ") + 100000 + 1);
 }
 
-/* ---- what comes from outside
- * ----------------------------------------------------------------------
- */
+/* ---- what comes from outside ----------------------------------------------------------------- */
 
 static void check_shown(const char *text, const char *expected)
 {
@@ -172,8 +169,7 @@ static void a_shortened_text_is_shown(void **state)
     free(shown);
 }
 
-/* ---- who speaks ---------------------------------------------------------------------------------
- */
+/* ---- who speaks ------------------------------------------------------------------------------ */
 
 static void without_a_launcher_the_process_speaks(void **state)
 {
@@ -209,8 +205,7 @@ static void a_rank_that_is_no_number_is_passed_over(void **state)
     }
 }
 
-/* ---- the environment ----------------------------------------------------------------------------
- */
+/* ---- the environment ------------------------------------------------------------------------- */
 
 static void an_empty_variable_is_no_variable(void **state)
 {
@@ -222,8 +217,7 @@ static void an_empty_variable_is_no_variable(void **state)
     assert_string_equal(qmpi_getenv("QMPI_TEST"), "value");
 }
 
-/* ---- QMPI_DEBUG: topics stay on, so the order of these tests matters ----------------------------
- */
+/* ---- QMPI_DEBUG: topics stay on, so the order of these tests matters ------------------------- */
 
 static void nothing_is_traced_unless_asked_for(void **state)
 {
@@ -286,8 +280,7 @@ static void all_means_every_topic(void **state)
         assert_true(qmpi_debugs((enum qmpi_topic)topic));
 }
 
-/* ---- texts --------------------------------------------------------------------------------------
- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static void a_text_that_fits_is_not_shortened(void **state)
 {

@@ -66,8 +66,7 @@ static void assert_problem(json_t *document, const char *expected)
     free(problem);
 }
 
-/* ---- What is whole ------------------------------------------------------------------------------
- */
+/* ---- What is whole --------------------------------------------------------------------------- */
 
 static void every_member_is_written_and_read_back(void **state)
 {
@@ -177,8 +176,7 @@ static void unknown_members_are_passed_over(void **state)
     profile_result_free(read_again());
 }
 
-/* ---- What is not --------------------------------------------------------------------------------
- */
+/* ---- What is not ----------------------------------------------------------------------------- */
 
 /* The object or array of the full sample at a pointer such as "functions/0/time". */
 static json_t *at(json_t *document, const char *pointer)

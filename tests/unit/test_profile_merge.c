@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Memory that runs out: the linker leads calls of realloc here -------------------------------
- */
+/* ---- Memory that runs out: the linker leads calls of realloc here ---------------------------- */
 
 void *__real_realloc(void *memory, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
@@ -29,8 +28,7 @@ void *__wrap_realloc(void *memory, size_t size)
     return __real_realloc(memory, size);
 }
 
-/* ---- Results ------------------------------------------------------------------------------------
- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 /* Adds a region with functions that take that many seconds each; the list ends in NULL. */
 static void add_region(struct profile_result *result, const char *name, double seconds,
@@ -110,8 +108,7 @@ static void assert_spread(struct profile_spread spread, double sum, double min, 
     assert_true(fabs(spread.stddev - stddev) < 1e-12);
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------
- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void the_way_up_the_tree_makes_no_difference(void **state)
 {

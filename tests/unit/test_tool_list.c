@@ -62,8 +62,7 @@ static void assert_option(const struct qmpi_entry *entry, int index, const char 
 
 #define assert_says(problem, part) assert_non_null(strstr((problem), (part)))
 
-/* ---- entries ------------------------------------------------------------------------------------
- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static void no_text_is_the_empty_list(void **state)
 {
@@ -110,8 +109,7 @@ static void the_text_of_an_entry_is_kept_as_written(void **state)
     assert_string_equal(list.entries[0].text, "a,b");
 }
 
-/* ---- escapes ------------------------------------------------------------------------------------
- */
+/* ---- escapes --------------------------------------------------------------------------------- */
 
 static void every_special_character_can_be_escaped_in_a_name(void **state)
 {
@@ -163,8 +161,7 @@ static void a_backslash_before_a_colon_hides_the_end_of_the_entry(void **state)
     assert_string_equal(parse_one("a\\:b\\:c")->name, "a:b:c");
 }
 
-/* ---- options ------------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static void options_belong_to_their_entry(void **state)
 {
@@ -281,8 +278,7 @@ static void a_wrong_entry_leaves_the_others_alone(void **state)
     assert_string_equal(list.entries[2].name, "c");
 }
 
-/* ---- size ---------------------------------------------------------------------------------------
- */
+/* ---- size ------------------------------------------------------------------------------------ */
 
 static char *repeated(const char *part, size_t count, const char *end)
 {

@@ -41,8 +41,7 @@ struct layer {
 static struct layer *layers;
 static pid_t owner;
 
-/* ---- Bringing the ranks together ----------------------------------------------------------------
- */
+/* ---- Bringing the ranks together ------------------------------------------------------------- */
 
 static void write_summary(const struct layer *layer, const struct count_summary *summary, int rank)
 {
@@ -93,8 +92,7 @@ static bool gather(struct layer *layer, MPI_Comm comm)
     return good;
 }
 
-/* ---- A signal that ends the process -------------------------------------------------------------
- */
+/* ---- A signal that ends the process ---------------------------------------------------------- */
 
 static bool all_reported(void)
 {
@@ -131,8 +129,7 @@ static void termination_unwatch(void)
         tool_signals_unwatch();
 }
 
-/* ---- Exit ---------------------------------------------------------------------------------------
- */
+/* ---- Exit ------------------------------------------------------------------------------------ */
 
 /* One process, at its end, of which nothing has been reported. */
 static void report_alone(struct layer *layer)
@@ -162,8 +159,7 @@ __attribute__((destructor)) static void leave(void)
     termination_unwatch();
 }
 
-/* ---- The interceptors ---------------------------------------------------------------------------
- */
+/* ---- The interceptors ------------------------------------------------------------------------ */
 
 static void note(QMPI_Context context, enum QMPI_Functions_enum number)
 {
@@ -299,8 +295,7 @@ static int session_finalize(QMPI_Context context, MPI_Session *session)
 }
 #endif
 
-/* ---- Joining the stack --------------------------------------------------------------------------
- */
+/* ---- Joining the stack ----------------------------------------------------------------------- */
 
 #define REGISTER_NAMED(NUMBER, function)                                                           \
     QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))function)

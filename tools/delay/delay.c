@@ -23,8 +23,7 @@
 static struct rule *rules;
 static pid_t owner;
 
-/* ---- What happens to a call ---------------------------------------------------------------------
- */
+/* ---- What happens to a call ------------------------------------------------------------------ */
 
 /* What a call's numbers are drawn for. */
 enum { WHETHER = 1, BEFORE, AFTER };
@@ -109,8 +108,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
         spend_leave(rule);
 }
 
-/* ---- Joining the stack --------------------------------------------------------------------------
- */
+/* ---- Joining the stack ----------------------------------------------------------------------- */
 
 /* Whether a call can be failed whose error handler only its request or message tells. */
 static bool needs_requests(const struct rule *rule)
@@ -171,8 +169,7 @@ static void init(int tool_id)
     rules = rule;
 }
 
-/* ---- The end ------------------------------------------------------------------------------------
- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 static void report(const struct rule *rule)
 {

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What a call is given -----------------------------------------------------------------------
- */
+/* ---- What a call is given -------------------------------------------------------------------- */
 
 /* Whether MPI_File_call_errhandler refuses MPI_FILE_NULL, so that its handler's function is to be
  * known: error_handler.c calls it. */
@@ -147,8 +146,7 @@ static const void *argument_at(const QMPIX_Call *call, int i)
     return call->function->parameters[i].indirection ? *(const void *const *)value : value;
 }
 
-/* ---- What requests and messages were made of ----------------------------------------------------
- */
+/* ---- What requests and messages were made of ------------------------------------------------- */
 
 struct noted {
     QMPIX_Kind kind;
@@ -225,8 +223,7 @@ static struct error_object noted_error_object(const QMPIX_Call *call)
     return find(noted_at(&call->function->parameters[place], value));
 }
 
-/* ---- Answers ------------------------------------------------------------------------------------
- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 struct error_object error_object_of(const QMPIX_Call *call)
 {

@@ -292,8 +292,7 @@ static int fail_test_any(QMPI_Context context, int count, MPI_Request requests[]
     return !fault.rule || result != MPI_SUCCESS ? result : report(&fault, fault.rule->error);
 }
 
-/* ---- Joining the stack --------------------------------------------------------------------------
- */
+/* ---- Joining the stack ----------------------------------------------------------------------- */
 
 /* A table: as statements the compiler would take minutes for so many, with sanitizers. */
 #define LIST(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) {NUMBER, (void (*)(void))fail_##X},

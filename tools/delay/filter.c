@@ -145,8 +145,7 @@ char *choose_functions(const char *list, bool fails, unsigned char does[MPI_LAST
     return problem;
 }
 
-/* ---- Error classes ------------------------------------------------------------------------------
- */
+/* ---- Error classes --------------------------------------------------------------------------- */
 
 #define ERROR(NAME)                                                                                \
     {                                                                                              \

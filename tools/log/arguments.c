@@ -55,8 +55,7 @@ static void open_hole(const struct argument *argument, struct hole hole)
     frame->holes[frame->hole_count++] = hole;
 }
 
-/* ---- Before the call ----------------------------------------------------------------------------
- */
+/* ---- Before the call ------------------------------------------------------------------------- */
 
 static bool add_strings(struct text *text, const struct argument *argument)
 {
@@ -161,8 +160,7 @@ void arguments_begin(struct frame *frame, const QMPIX_Call *call)
     text_char(text, ')');
 }
 
-/* ---- After the call -----------------------------------------------------------------------------
- */
+/* ---- After the call -------------------------------------------------------------------------- */
 
 struct termination {
     const struct frame *frame;

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What numbers mean --------------------------------------------------------------------------
- */
+/* ---- What numbers mean ----------------------------------------------------------------------- */
 
 static const struct {
     enum how how;
@@ -62,8 +61,7 @@ static enum how meaning_of(const QMPIX_Function *function, const QMPIX_Parameter
     return HOW_NUMBER;
 }
 
-/* ---- What is read and written, and how much -----------------------------------------------------
- */
+/* ---- What is read and written, and how much -------------------------------------------------- */
 
 struct rule {
     const char *functions, *parameters; /* as in a shell; @(a|b): one of them */

@@ -228,8 +228,7 @@ bool handles_is_null(QMPIX_Kind kind, const void *from, size_t size)
     return tables[kind].count && !memcmp(&tables[kind].named[0].handle, from, size);
 }
 
-/* ---- Addresses ----------------------------------------------------------------------------------
- */
+/* ---- Addresses ------------------------------------------------------------------------------- */
 
 /* Where they are variables of the MPI library's, one that was loaded for itself alone (dlopen) does
  * not show them. */

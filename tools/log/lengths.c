@@ -79,8 +79,7 @@ bool length_is_at_root(struct layer *layer, const QMPIX_Call *call, const struct
     return processes.is_inter ? root == MPI_ROOT : root == processes.rank;
 }
 
-/* ---- Asking MPI ---------------------------------------------------------------------------------
- */
+/* ---- Asking MPI ------------------------------------------------------------------------------ */
 
 static long long of_processes(struct layer *layer, const QMPIX_Call *call,
                               const struct shape *shape, enum length length)

@@ -71,8 +71,7 @@ bool lifecycle_concerns(const QMPIX_Function *function)
     return role_of(function) != NOTHING;
 }
 
-/* ---- The beginning and end of MPI ---------------------------------------------------------------
- */
+/* ---- The beginning and end of MPI ------------------------------------------------------------ */
 
 static void set_rank(struct layer *layer, int rank)
 {
@@ -109,8 +108,7 @@ static void end_session(struct layer *layer)
         end(layer);
 }
 
-/* ---- Callbacks ----------------------------------------------------------------------------------
- */
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 static void forget(struct layer *layer, const QMPIX_Call *call)
 {

@@ -32,8 +32,7 @@ uint64_t log_start;
 long log_utc_offset;
 pid_t log_owner;
 
-/* ---- A call -------------------------------------------------------------------------------------
- */
+/* ---- A call ---------------------------------------------------------------------------------- */
 
 static const char *find_caller(const QMPIX_Call *call)
 {
@@ -125,8 +124,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     errno = error;
 }
 
-/* ---- Joining the stack --------------------------------------------------------------------------
- */
+/* ---- Joining the stack ----------------------------------------------------------------------- */
 
 /* While layers are switched, names may be given and handles freed unseen. */
 static void stack_changed(int tool_id)

@@ -144,8 +144,7 @@ void objects_add_name(struct objects *objects, struct text *text, QMPIX_Kind kin
     give_lock(objects);
 }
 
-/* ---- Communicators ------------------------------------------------------------------------------
- */
+/* ---- Communicators --------------------------------------------------------------------------- */
 
 static void ask_topology(MPI_Comm comm, struct processes *processes)
 {

@@ -41,8 +41,7 @@ static bool fail(int tool_id, const char *key, const char *value, const char *hi
     return false;
 }
 
-/* ---- Numbers and words --------------------------------------------------------------------------
- */
+/* ---- Numbers and words ----------------------------------------------------------------------- */
 
 struct unit {
     const char *name;
@@ -120,8 +119,7 @@ static bool read_answer(int tool_id, const char *key, bool usual, bool *answer)
     return true;
 }
 
-/* ---- What is chosen -----------------------------------------------------------------------------
- */
+/* ---- What is chosen -------------------------------------------------------------------------- */
 
 static bool fail_item(int tool_id, const char *key, char *item, const char *problem,
                       const char *hint)

@@ -46,8 +46,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* ---- The thread ---------------------------------------------------------------------------------
- */
+/* ---- The thread ------------------------------------------------------------------------------ */
 
 static char *make_text(const void *caller)
 {
@@ -116,8 +115,7 @@ void sites_start(void)
     pthread_attr_destroy(&attributes);
 }
 
-/* ---- Asking -------------------------------------------------------------------------------------
- */
+/* ---- Asking ---------------------------------------------------------------------------------- */
 
 static void wait_for(struct site *site)
 {

@@ -48,8 +48,7 @@ void termination_print(const char *termination, const struct frame *except, bool
     }
 }
 
-/* ---- Signals ------------------------------------------------------------------------------------
- */
+/* ---- Signals --------------------------------------------------------------------------------- */
 
 static bool all_ended(void)
 {
@@ -84,8 +83,7 @@ void termination_unwatch(void)
         tool_signals_unwatch();
 }
 
-/* ---- Exit ---------------------------------------------------------------------------------------
- */
+/* ---- Exit ------------------------------------------------------------------------------------ */
 
 __attribute__((destructor)) static void leave(void)
 {

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Errors -------------------------------------------------------------------------------------
- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 /* Not where the log's own work was interrupted: that may be a question to MPI. */
 static bool can_ask(struct layer *layer)
@@ -84,8 +83,7 @@ void values_add_error(struct text *text, struct layer *layer, int code, bool exp
         add_explanation(text, code, name);
 }
 
-/* ---- Statuses -----------------------------------------------------------------------------------
- */
+/* ---- Statuses -------------------------------------------------------------------------------- */
 
 /* In units of the call's datatype if it has one. */
 static void add_count(struct text *text, const struct value *value, const MPI_Status *status)
@@ -138,8 +136,7 @@ static void add_status(struct text *text, const struct value *value, const void 
     text_char(text, '}');
 }
 
-/* ---- Values -------------------------------------------------------------------------------------
- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 static void add_integer(struct text *text, const struct value *value, const void *from)
 {
@@ -219,8 +216,7 @@ bool values_add_array(struct text *text, const struct value *value, const void *
     return good;
 }
 
-/* ---- Strings ------------------------------------------------------------------------------------
- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
 bool values_add_string(struct text *text, struct layer *layer, const char *from)
 {

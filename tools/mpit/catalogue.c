@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What a variable is like --------------------------------------------------------------------
- */
+/* ---- What a variable is like ----------------------------------------------------------------- */
 
 /* What an enumeration calls the one value of an integer. */
 static void find_label(int tool_id, struct variable *variable)
@@ -32,8 +31,7 @@ static void find_label(int tool_id, struct variable *variable)
     }
 }
 
-/* ---- Values -------------------------------------------------------------------------------------
- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 static const char *read_cvar(int tool_id, struct variable *variable, bool has_world)
 {
@@ -139,8 +137,7 @@ static void resolve(int tool_id, struct variable *variable, const char *reason)
     find_label(tool_id, variable);
 }
 
-/* ---- All of them --------------------------------------------------------------------------------
- */
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 typedef int member_function(int tool_id, int category, int length, int *indices);
 

@@ -16,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Listing ------------------------------------------------------------------------------------
- */
+/* ---- Listing --------------------------------------------------------------------------------- */
 
 static bool write_list(FILE *stream, const struct layer *layer, const struct list *list)
 {
@@ -88,8 +87,7 @@ static bool must_be_started(void *data, const struct variable *variable)
            early_allows(&layer->early, variable->name, variable->var_class, layer->patterns);
 }
 
-/* ---- Beginning and end --------------------------------------------------------------------------
- */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 void lifecycle_begin(struct layer *layer)
 {

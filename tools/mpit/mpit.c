@@ -13,8 +13,7 @@
 
 #include <qmpi/qmpi.h>
 
-/* ---- The interceptors ---------------------------------------------------------------------------
- */
+/* ---- The interceptors ------------------------------------------------------------------------ */
 
 static struct layer *layer_of(QMPI_Context context)
 {
@@ -90,8 +89,7 @@ static int session_finalize(QMPI_Context context, MPI_Session *session)
 }
 #endif
 
-/* ---- Joining the stack --------------------------------------------------------------------------
- */
+/* ---- Joining the stack ----------------------------------------------------------------------- */
 
 static void init(int tool_id)
 {

@@ -17,8 +17,7 @@
 static const char prefix[] = "set.";
 enum { PREFIX = sizeof prefix - 1 };
 
-/* ---- Values -------------------------------------------------------------------------------------
- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 /* The items of an enumeration as `name (value), …`; and whether `text` is one of them. */
 static char *list_items(int tool_id, MPI_T_enum enumtype, const char *text, size_t length,
@@ -98,8 +97,7 @@ static char *read_elements(int tool_id, struct variable *variable, const char *t
     return problem;
 }
 
-/* ---- One variable -------------------------------------------------------------------------------
- */
+/* ---- One variable ---------------------------------------------------------------------------- */
 
 static char *describe_refusal(int result)
 {
@@ -161,8 +159,7 @@ static char *set(int tool_id, const char *name, const char *text)
     return problem;
 }
 
-/* ---- All of them --------------------------------------------------------------------------------
- */
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 static void report(int tool_id, const char *key, const char *value, const char *problem)
 {

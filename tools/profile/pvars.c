@@ -14,8 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Values: sums over the threads' notes, which are read without a lock ------------------------
- */
+/* ---- Values: sums over the threads' notes, which are read without a lock --------------------- */
 
 /* A variable's word: which function of which layer it tells of. */
 static void *word_of(int tool_id, int number)
@@ -74,8 +73,7 @@ static int read_time(void *user, const void *object, void *buffer, int count)
     return MPI_SUCCESS;
 }
 
-/* ---- Publishing ---------------------------------------------------------------------------------
- */
+/* ---- Publishing ------------------------------------------------------------------------------ */
 
 static const struct kind {
     const char *category, *name, *description; /* of both the function's name is the end */

@@ -35,8 +35,7 @@ void doctor_set_patience(const char *text, const struct argp_state *state)
     doctor_patience = (int)seconds;
 }
 
-/* ---- One process --------------------------------------------------------------------------------
- */
+/* ---- One process ----------------------------------------------------------------------------- */
 
 static char *take(int descriptor)
 {
@@ -108,8 +107,7 @@ static void finish(struct doctor_child *child, bool hangs)
     child->process = 0;
 }
 
-/* ---- Several ------------------------------------------------------------------------------------
- */
+/* ---- Several --------------------------------------------------------------------------------- */
 
 static bool is_later(const struct timespec *one, const struct timespec *other)
 {

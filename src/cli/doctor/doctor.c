@@ -56,8 +56,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* ---- qmpi and its MPI ---------------------------------------------------------------------------
- */
+/* ---- qmpi and its MPI ------------------------------------------------------------------------ */
 
 static void look_at_library(void)
 {

@@ -11,8 +11,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* ---- Findings: in findings.c -------------------------------------------------------------
- */
+/* ---- Findings: in findings.c ----------------------------------------------------------------- */
 
 void doctor_heading(const char *text);
 void doctor_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -26,8 +25,7 @@ bool doctor_has_said(const char *line);
 /* Returns the number of problems found so far. */
 int doctor_count_wrong(void);
 
-/* ---- The parts ----------------------------------------------------------------------------------
- */
+/* ---- The parts ------------------------------------------------------------------------------- */
 
 /* Returns whether the stack can be tried: two libqmpi in a process block each other. */
 bool doctor_look_at_environment(void);
@@ -43,8 +41,7 @@ bool doctor_is_listed(const char *path);
 /* Whether the dynamic loader was given this library by LD_PRELOAD. In environment.c. */
 bool doctor_is_preloaded(const char *path);
 
-/* ---- Other processes: in child.c ---------------------------------------------------------
- */
+/* ---- Other processes: in child.c ------------------------------------------------------------- */
 
 enum { DOCTOR_PATIENCE = 10 }; /* seconds */
 
@@ -77,8 +74,7 @@ void doctor_children_run(struct doctor_child *children, int count);
 struct doctor_child doctor_child_run(const char *const *command, const char *const *variables);
 void doctor_child_free(struct doctor_child *child);
 
-/* ---- Trying stacks: in trial.c ------------------------------------------------------------------
- */
+/* ---- Trying stacks: in trial.c --------------------------------------------------------------- */
 
 /* Builds a stack as a run would, and lists it, in another process; NULL: the current stack. */
 struct doctor_child trial_run(const char *stack);
@@ -92,8 +88,7 @@ bool trial_is_good(const struct doctor_child *child);
  */
 void trial_blame(int ended, void (*say)(const char *finding));
 
-/* ---- Libraries and programs: in object.c -------------------------------------------------
- */
+/* ---- Libraries and programs: in object.c ----------------------------------------------------- */
 
 /* How an object file uses MPI. */
 struct doctor_object {
@@ -116,8 +111,7 @@ struct doctor_object {
 /* Reads a library, or with `program` a program. */
 struct doctor_object doctor_object_read(const char *path, bool program);
 
-/* ---- The libraries of a program: in libraries.c ------------------------------------------
- */
+/* ---- The libraries of a program: in libraries.c ---------------------------------------------- */
 
 /* One library: its name in DT_NEEDED, and its file; NULL: not found. */
 typedef void doctor_library(void *data, const char *name, const char *path);

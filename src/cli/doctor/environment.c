@@ -170,8 +170,7 @@ static void look_at_config(void)
         look_at_line(path, &config->problems[i]);
 }
 
-/* ---- LD_PRELOAD ---------------------------------------------------------------------------------
- */
+/* ---- LD_PRELOAD ------------------------------------------------------------------------------ */
 
 struct search {
     const char *name;

@@ -110,8 +110,7 @@ char *doctor_libraries(const char *path, doctor_library *add, void *data)
     return problem;
 }
 
-/* ---- The MPI library among them -----------------------------------------------------------------
- */
+/* ---- The MPI library among them -------------------------------------------------------------- */
 
 static void note_mpi(void *data, const char *name, const char *path)
 {

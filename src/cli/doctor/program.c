@@ -19,8 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- What kind of file --------------------------------------------------------------------------
- */
+/* ---- What kind of file ----------------------------------------------------------------------- */
 
 bool doctor_is_launcher(const char *path)
 {
@@ -78,8 +77,7 @@ static bool is_script(const char *path)
     return true;
 }
 
-/* ---- What it is made of -------------------------------------------------------------------------
- */
+/* ---- What it is made of ---------------------------------------------------------------------- */
 
 struct whole {
     struct doctor_object all; /* the program and its libraries, without those of MPI and of qmpi */
@@ -152,8 +150,7 @@ static void read_libraries(struct whole *whole, const char *path)
     free(problem);
 }
 
-/* ---- How it reaches MPI -------------------------------------------------------------------------
- */
+/* ---- How it reaches MPI ---------------------------------------------------------------------- */
 
 static void look_at_mpi(const struct whole *whole)
 {

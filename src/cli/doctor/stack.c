@@ -19,8 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- Whether a library is listed ----------------------------------------------------------------
- */
+/* ---- Whether a library is listed ------------------------------------------------------------- */
 
 /* A PMPI tool's name: its file's, without `lib` and `.so…`. */
 static bool is_name_of(const char *name, const char *path)
@@ -61,8 +60,7 @@ bool doctor_is_listed(const char *path)
     return listed;
 }
 
-/* ---- What trying it says ------------------------------------------------------------------------
- */
+/* ---- What trying it says --------------------------------------------------------------------- */
 
 /* By libqmpi itself, which says why. */
 static bool is_stopped(const struct doctor_child *child)

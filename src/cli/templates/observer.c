@@ -30,8 +30,7 @@ static void report(const struct layer *layer)
                 all[1]);
 }
 
-/* ---- Callbacks: around every MPI function -------------------------------------------------------
- */
+/* ---- Callbacks: around every MPI function ---------------------------------------------------- */
 
 /* `word` is passed from here to `after` of the same call, for example to store a time. */
 static void before(const QMPIX_Call *call, QMPIX_Word *word)
@@ -53,8 +52,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     layer->bytes += sent;
 }
 
-/* ---- The tool -----------------------------------------------------------------------------------
- */
+/* ---- The tool -------------------------------------------------------------------------------- */
 
 /* Runs once for each layer, before the first MPI call is carried out. */
 static void init(int tool_id)
@@ -78,6 +76,7 @@ static void init(int tool_id)
     const QMPIX_Observer observer = {
         .size = sizeof observer, .before = before, .after = after, .data = layer};
     QMPIX_Register_tool_observer(tool_id, &observer);
+    QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T); /* a rank may switch its layer off */
 }
 
 __attribute__((constructor)) static void register_tool(void)

@@ -39,8 +39,7 @@ static void count_message(QMPI_Context context, int count, MPI_Datatype datatype
     layer->bytes += bytes;
 }
 
-/* ---- Interceptors: MPI's own signature, with a context in front ---------------------------------
- */
+/* ---- Interceptors: MPI's own signature, with a context in front ------------------------------ */
 
 static int my_Send(QMPI_Context context, const void *buf, int count, MPI_Datatype datatype,
                    int dest, int tag, MPI_Comm comm)
@@ -75,8 +74,7 @@ static int my_Finalize(QMPI_Context context)
     return QMPIX_NEXT(context, Finalize)(QMPIX_NEXT_CONTEXT(context));
 }
 
-/* ---- The tool -----------------------------------------------------------------------------------
- */
+/* ---- The tool -------------------------------------------------------------------------------- */
 
 /* Runs once for each layer, before the first MPI call is carried out. */
 static void init(int tool_id)
@@ -100,6 +98,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_SEND_T, (void (*)(void))my_Send);
     QMPI_Register_tool_function(tool_id, MPI_ISEND_T, (void (*)(void))my_Isend);
     QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))my_Finalize);
+    QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T); /* a rank may switch its layer off */
 }
 
 __attribute__((constructor)) static void register_tool(void)

@@ -68,8 +68,7 @@ class Layer
     std::atomic<long long> bytes_{0};
 };
 
-/* ---- Interceptors: MPI's own signature, with a context in front; no exception may leave them ----
- */
+/* ---- Interceptors: MPI's own signature, with a context in front; no exception may leave them ---- */
 
 int my_Send(QMPI_Context context, const void *buf, int count, MPI_Datatype datatype, int dest,
             int tag, MPI_Comm comm) noexcept
@@ -104,8 +103,7 @@ void intercept(int tool_id, QMPI_Functions_enum function, Wanted *interceptor)
     QMPI_Register_tool_function(tool_id, function, reinterpret_cast<void (*)()>(interceptor));
 }
 
-/* ---- The tool -----------------------------------------------------------------------------------
- */
+/* ---- The tool -------------------------------------------------------------------------------- */
 
 /* Runs once for each layer, before the first MPI call is carried out. */
 void init(int tool_id)
@@ -124,6 +122,7 @@ void init(int tool_id)
     intercept<QMPI_Send_t>(tool_id, MPI_SEND_T, my_Send);
     intercept<QMPI_Isend_t>(tool_id, MPI_ISEND_T, my_Isend);
     intercept<QMPI_Finalize_t>(tool_id, MPI_FINALIZE_T, my_Finalize);
+    QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T); /* a rank may switch its layer off */
 }
 
 __attribute__((constructor)) void announce()

@@ -155,8 +155,7 @@ static void events_of_categories_are_the_librarys(void)
 }
 #endif
 
-/* ---- Variables that come later ------------------------------------------------------------------
- */
+/* ---- Variables that come later --------------------------------------------------------------- */
 
 static void what_is_published_later_is_added_at_the_end(void)
 {

@@ -43,8 +43,7 @@ static void errors_reach_no_error_handler(void)
        MPI_T_ERR_INVALID_INDEX);
 }
 
-/* ---- Strings ------------------------------------------------------------------------------------
- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
 static int name_of(int index, char *name, int *length)
 {
@@ -104,8 +103,7 @@ static void without_a_length_no_string_is_told(void)
     IS(strcmp(name, "abc"), 0);
 }
 
-/* ---- Enumerations -------------------------------------------------------------------------------
- */
+/* ---- Enumerations ---------------------------------------------------------------------------- */
 
 static MPI_T_enum states(void)
 {
@@ -152,8 +150,7 @@ static void an_enumeration_is_the_same_for_all_its_variables(void)
     IS(other == states(), true);
 }
 
-/* ---- Events: the library's ----------------------------------------------------------------------
- */
+/* ---- Events: the library's ------------------------------------------------------------------- */
 
 #if MPI_VERSION >= 4
 static void events_and_sources_are_those_of_the_library(void)

@@ -36,8 +36,7 @@ static int int_of(MPI_T_pvar_handle handle)
     return value;
 }
 
-/* ---- What there are -----------------------------------------------------------------------------
- */
+/* ---- What there are -------------------------------------------------------------------------- */
 
 static void indices_and_names_of_pvars_belong_together(void)
 {
@@ -108,8 +107,7 @@ static void a_published_pvar_is_as_it_was_described(void)
                               NULL, NULL));
 }
 
-/* ---- Sums ---------------------------------------------------------------------------------------
- */
+/* ---- Sums ------------------------------------------------------------------------------------ */
 
 static void a_counter_counts_while_it_is_started(void)
 {
@@ -246,8 +244,7 @@ static void an_array_is_read_element_by_element(void)
     close_pvar(&handle);
 }
 
-/* ---- Watermarks ---------------------------------------------------------------------------------
- */
+/* ---- Watermarks ------------------------------------------------------------------------------ */
 
 static void set_level(unsigned long long level)
 {
@@ -344,8 +341,7 @@ static void a_watermark_of_many_elements_is_read_by_a_callback(void)
     close_pvar(&handle);
 }
 
-/* ---- Present values -----------------------------------------------------------------------------
- */
+/* ---- Present values -------------------------------------------------------------------------- */
 
 static void levels_and_states_follow_while_they_are_started(void)
 {

@@ -58,8 +58,7 @@ static void offer(const struct layer *layer, QMPIX_Cvar cvar)
     check(cvar.name, QMPIX_Cvar_create(layer->tool_id, &cvar, NULL));
 }
 
-/* ---- Callbacks ----------------------------------------------------------------------------------
- */
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 static int read_called(void *user, const void *object, void *buffer, int count)
 {
@@ -194,8 +193,7 @@ static int write_publish(void *user, const void *object, const void *buffer, int
     return MPI_SUCCESS;
 }
 
-/* ---- What is published --------------------------------------------------------------------------
- */
+/* ---- What is published ----------------------------------------------------------------------- */
 
 static void publish_sums(struct layer *layer)
 {

@@ -19,8 +19,7 @@ static const struct displacements places = COUNTS(0, 10, 20, 30);
 static const struct counts garbage = COUNTS(-1, -1, -1, -1);
 #define TOGETHER (4L * size * (size + 1) / 2)
 
-/* ---- With a root --------------------------------------------------------------------------------
- */
+/* ---- With a root ----------------------------------------------------------------------------- */
 
 #define BCAST(PICK) out, 3, gaps, root, comm
 #define REDUCE(PICK) out, IS_ROOT ? in : NULL, 5, MPI_INT, MPI_SUM, root, comm
@@ -50,8 +49,7 @@ static void with_root(int root)
     EVERY_FORM(Scatterv, scatterv, SCATTERV, IS_ROOT ? TOGETHER : 0, 4 * (me + 1), as_given);
 }
 
-/* ---- All to all ---------------------------------------------------------------------------------
- */
+/* ---- All to all ------------------------------------------------------------------------------ */
 
 /* Rank i sends j + 1 ints to j, and so gets i + 1 from each. */
 static struct counts mine;

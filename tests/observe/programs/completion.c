@@ -137,8 +137,7 @@ static void some_of_them(void)
     DO(Testsome, (3, requests, &count, indices, MPI_STATUSES_IGNORE), "");
 }
 
-/* ---- Operations that fail -----------------------------------------------------------------------
- */
+/* ---- Operations that fail -------------------------------------------------------------------- */
 
 /* Four ints come where there is room for one: the completion says so, and the request is gone. */
 static void truncated(int form)
@@ -213,8 +212,7 @@ static void some_fail(int form)
     PMPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
 }
 
-/* ---- Generalized requests -----------------------------------------------------------------------
- */
+/* ---- Generalized requests -------------------------------------------------------------------- */
 
 static int query(void *state, MPI_Status *status)
 {

@@ -18,8 +18,7 @@ static const struct counts twos = COUNTS(2, 2, 2, 2);
 static const struct displacements bytes = COUNTS(0, 40, 80, 120);
 static const MPI_Datatype ints[MOST] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
 
-/* ---- With a root: the last of group A or of group B ---------------------------------------------
- */
+/* ---- With a root: the last of group A or of group B ------------------------------------------ */
 
 static int root; /* as this process gives it */
 #define IS_ROOT (root == MPI_ROOT)
@@ -63,8 +62,7 @@ static void with_root(int in_mine)
     FORMS(Reduce, reduce, REDUCE, IS_OTHER ? 20 : 0, IS_ROOT ? 20 : 0, as_given);
 }
 
-/* ---- All to all ---------------------------------------------------------------------------------
- */
+/* ---- All to all ------------------------------------------------------------------------------ */
 
 #define ALLGATHER(PICK) out, 2, MPI_INT, in, 2, MPI_INT, comm
 #define ALLGATHERV(PICK) out, me + 1, MPI_INT, in, PICK(by_rank), PICK(places), MPI_INT, comm
@@ -93,8 +91,7 @@ static void all_to_all(void)
     DO(Barrier, (comm), "@");
 }
 
-/* ---- Messages: A's only process and the second of B ---------------------------------------------
- */
+/* ---- Messages: A's only process and the second of B ------------------------------------------ */
 
 static void messages(void)
 {

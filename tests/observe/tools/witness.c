@@ -167,8 +167,7 @@ static void ask(const QMPIX_Call *call, struct said *said, FILE *line)
     }
 }
 
-/* ---- Arguments ----------------------------------------------------------------------------------
- */
+/* ---- Arguments ------------------------------------------------------------------------------- */
 
 static void put_value(FILE *line, QMPIX_Kind kind, size_t size, const void *at)
 {
@@ -225,8 +224,7 @@ static void put_arguments(FILE *line, const QMPIX_Call *call)
         fault(line, "found_an_argument_that_is_none");
 }
 
-/* ---- Requests -----------------------------------------------------------------------------------
- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 typedef int get_requests(const QMPIX_Call *, int, MPI_Request *, int *);
 
@@ -260,8 +258,7 @@ static int requests_are_for_after(const QMPIX_Call *call)
            QMPIX_Call_get_completed(call, 1, &request, &count) == MPI_ERR_OTHER && count == -77;
 }
 
-/* ---- The callbacks ------------------------------------------------------------------------------
- */
+/* ---- The callbacks --------------------------------------------------------------------------- */
 
 struct call {
     struct said said;

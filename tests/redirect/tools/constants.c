@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What Fortran's constants are ---------------------------------------------------------------
- */
+/* ---- What Fortran's constants are ------------------------------------------------------------ */
 
 enum { IN_PLACE, BOTTOM, STATUS, STATUSES, ERRCODES, UNWEIGHTED, EMPTY, ARGV, ARGVS, CONSTANTS };
 
@@ -74,8 +73,7 @@ static void note(const char *wrapper, bool given, const char *constant)
     trace("constants %s %s", wrapper, given ? constant : "none");
 }
 
-/* ---- C ------------------------------------------------------------------------------------------
- */
+/* ---- C --------------------------------------------------------------------------------------- */
 
 int MPI_Init(int *argc, char ***argv)
 {
@@ -147,8 +145,7 @@ int MPI_Comm_spawn_multiple(int count, char **commands, char ***argvs, const int
                                     errors);
 }
 
-/* ---- Fortran ------------------------------------------------------------------------------------
- */
+/* ---- Fortran --------------------------------------------------------------------------------- */
 
 void mpi_init_(MPI_Fint *error);
 void mpi_init_(MPI_Fint *error)

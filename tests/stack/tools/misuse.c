@@ -38,8 +38,7 @@ static void second_init(int tool_id)
     trace("misuse WRONG: init %d of a tool that was never accepted", tool_id);
 }
 
-/* ---- Outputs must stay as they are -------------------------------------------------------------
- */
+/* ---- Outputs must stay as they are ----------------------------------------------------------- */
 
 static char mark; /* what outputs point to before a call that fails */
 
@@ -145,8 +144,7 @@ static void check_contexts(QMPI_Context context, int tool_id)
         trace("misuse WRONG: a call with a context touched its output");
 }
 
-/* ---- The three moments -------------------------------------------------------------------------
- */
+/* ---- The three moments ----------------------------------------------------------------------- */
 
 static void check_announcing(void (*init)(int))
 {

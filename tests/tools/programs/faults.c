@@ -63,8 +63,7 @@ static int class_of(int code)
     return class;
 }
 
-/* ---- Steps: each returns what MPI does ----------------------------------------------------------
- */
+/* ---- Steps: each returns what MPI does ------------------------------------------------------- */
 
 static int do_send(void)
 {

@@ -32,8 +32,7 @@ static void expect(int result)
     exit(98);
 }
 
-/* ---- Switching ----------------------------------------------------------------------------------
- */
+/* ---- Switching ------------------------------------------------------------------------------- */
 
 static void switch_tool(const char *tool, int enabled)
 {
@@ -49,8 +48,7 @@ static void switch_tool(const char *tool, int enabled)
     expect(PMPI_T_finalize());
 }
 
-/* ---- Sessions -----------------------------------------------------------------------------------
- */
+/* ---- Sessions -------------------------------------------------------------------------------- */
 
 #if MPI_VERSION >= 4
 static MPI_Session sessions[3];
@@ -98,8 +96,7 @@ static int session_step(const char *step, const char *value)
 }
 #endif
 
-/* ---- Jumps --------------------------------------------------------------------------------------
- */
+/* ---- Jumps ----------------------------------------------------------------------------------- */
 
 static jmp_buf before_the_error;
 
@@ -132,8 +129,7 @@ static void jump(void)
     MPI_Errhandler_free(&handler);
 }
 
-/* ---- Within a call ------------------------------------------------------------------------------
- */
+/* ---- Within a call --------------------------------------------------------------------------- */
 
 static void dup_doing(int depth, const char *step);
 
@@ -174,8 +170,7 @@ static void receive_in_thread(void)
     pthread_create(&thread, NULL, receive_for_ever, NULL);
 }
 
-/* ---- Names that are no UTF-8 --------------------------------------------------------------------
- */
+/* ---- Names that are no UTF-8 ----------------------------------------------------------------- */
 
 /* In Latin-1, or cut in the middle of a character: of what may be a communicator's name. */
 static void use_odd_names(void)
@@ -195,8 +190,7 @@ static void use_odd_names(void)
     expect(MPI_Comm_free(&comm));
 }
 
-/* ---- Others -------------------------------------------------------------------------------------
- */
+/* ---- Others ---------------------------------------------------------------------------------- */
 
 static void await_file(const char *name)
 {

@@ -36,8 +36,7 @@ void build_calls(struct profile_calls *calls, const struct stats *stats, double 
     };
 }
 
-/* ---- Peers, communicators, files ----------------------------------------------------------------
- */
+/* ---- Peers, communicators, files ------------------------------------------------------------- */
 
 static bool sum_matrix(const struct layer *layer, struct table *sum)
 {
@@ -139,8 +138,7 @@ static bool build_files(struct profile_result *result, const struct layer *layer
     return result->files != NULL;
 }
 
-/* ---- The process --------------------------------------------------------------------------------
- */
+/* ---- The process ----------------------------------------------------------------------------- */
 
 static double time_in_mpi(const struct layer *layer, const struct flights_seen *flights,
                           double tick)

@@ -58,8 +58,7 @@ static bool fill(struct profile_callsite *callsite, uint64_t *site, size_t depth
            build_frames(callsite->frames, &callsite->frame_count, site, depth);
 }
 
-/* ---- One place that was seen at two addresses: its module was loaded again ----------------------
- */
+/* ---- One place that was seen at two addresses: its module was loaded again ------------------- */
 
 /* Both are of this rank: what is merged as of two is of one. */
 static void add_same(struct profile_callsite *into, struct profile_callsite *from)

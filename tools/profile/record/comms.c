@@ -32,8 +32,7 @@ void comms_begin(struct layer *layer, MPI_Session session)
         comms_meet(layer, MPI_COMM_WORLD); /* the first call on it may never end */
 }
 
-/* ---- What a communicator is ---------------------------------------------------------------------
- */
+/* ---- What a communicator is ------------------------------------------------------------------ */
 
 /* The same for the same processes in any order, so that both sides of an intercommunicator agree.
  */
@@ -83,8 +82,7 @@ static void describe(struct comm *comm, MPI_Comm handle, MPI_Group world)
     }
 }
 
-/* ---- Numbers ------------------------------------------------------------------------------------
- */
+/* ---- Numbers --------------------------------------------------------------------------------- */
 
 static bool make_room(struct comms *comms)
 {
@@ -152,8 +150,7 @@ void comms_rename(struct layer *layer, MPI_Comm handle, const char *name)
     pthread_mutex_unlock(&layer->lock);
 }
 
-/* ---- Freed ones ---------------------------------------------------------------------------------
- */
+/* ---- Freed ones ------------------------------------------------------------------------------ */
 
 static struct freed_comm *group_of(struct table *freed, const struct comm *comm)
 {
@@ -215,8 +212,7 @@ void comms_free(struct layer *layer, int number)
         threads_out_of_memory(layer->tool_id);
 }
 
-/* ---- At the end ---------------------------------------------------------------------------------
- */
+/* ---- At the end ------------------------------------------------------------------------------ */
 
 static bool add_flights(const struct comms *comms, const struct flights_seen *flights,
                         struct table *sum)

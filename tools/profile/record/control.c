@@ -14,9 +14,7 @@
 #include "save/termination.h"
 #include "toolkit/clock.h"
 
-/* ---- Handles
- * -------------------------------------------------------------------------------------
- */
+/* ---- Handles --------------------------------------------------------------------------------- */
 
 static void begin_free(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
@@ -49,8 +47,7 @@ static void opened(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word
         note_call(&row->stats, tool_clock_now() - word->number);
 }
 
-/* ---- MPI_Pcontrol -------------------------------------------------------------------------------
- */
+/* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
 
 /* After the call, so that it counts as it began: outside what it opens, inside what it closes. */
 static void control(struct layer *layer, const QMPIX_Call *call)
@@ -81,8 +78,7 @@ static void control(struct layer *layer, const QMPIX_Call *call)
     }
 }
 
-/* ---- The begin and end of MPI -------------------------------------------------------------------
- */
+/* ---- The begin and end of MPI ---------------------------------------------------------------- */
 
 static void begin_mpi(struct layer *layer, MPI_Session session)
 {
@@ -161,8 +157,7 @@ static void comm_created(struct layer *layer, const QMPIX_Call *call)
     tool_sessions_add(&layer->sessions, **(MPI_Comm *const *)call->arguments[COMM]);
 }
 
-/* ---- Callbacks ----------------------------------------------------------------------------------
- */
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 bool control_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {

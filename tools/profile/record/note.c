@@ -8,8 +8,7 @@
 #include "record/freed_handles.h"
 #include "record/receives.h"
 
-/* ---- What a call carried ------------------------------------------------------------------------
- */
+/* ---- What a call carried --------------------------------------------------------------------- */
 
 struct amount {
     struct thread *thread;
@@ -82,8 +81,7 @@ static void find_amount(const QMPIX_Call *call, const struct traits *traits, str
     }
 }
 
-/* ---- Where it is noted --------------------------------------------------------------------------
- */
+/* ---- Where it is noted ----------------------------------------------------------------------- */
 
 static inline struct function_row *find_function(struct thread *thread, int number, uint64_t node)
 {
@@ -224,8 +222,7 @@ static inline void note_function(const struct noted *noted)
     note_add(&row->times[note_bin(tool_clock_nanoseconds(noted->time), PROFILE_TIME_BINS)], 1);
 }
 
-/* ---- The call as a whole ------------------------------------------------------------------------
- */
+/* ---- The call as a whole --------------------------------------------------------------------- */
 
 static uint64_t comm_handle(const QMPIX_Call *call, const struct traits *traits)
 {

@@ -45,8 +45,7 @@ enum receives_role receives_role(const QMPIX_Function *function)
     return RECEIVES_NOTHING;
 }
 
-/* ---- Places -------------------------------------------------------------------------------------
- */
+/* ---- Places ---------------------------------------------------------------------------------- */
 
 static struct receive **bucket_of(const struct receives *receives, uint64_t handle)
 {
@@ -136,8 +135,7 @@ struct receive *receives_find(const struct receives *receives, uint64_t handle)
     return NULL;
 }
 
-/* ---- Requests that come and go ------------------------------------------------------------------
- */
+/* ---- Requests that come and go --------------------------------------------------------------- */
 
 /* The tally of a receive may still serve others that were started with it before. Where it serves
  * nobody only who has the receive gives it users. */

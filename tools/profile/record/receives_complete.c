@@ -39,8 +39,7 @@ static const MPI_Request *requests_of(const QMPIX_Call *call, const struct compl
     return ARGUMENT(call, completion->requests, MPI_Request *);
 }
 
-/* ---- Before -------------------------------------------------------------------------------------
- */
+/* ---- Before ---------------------------------------------------------------------------------- */
 
 void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call *call)
 {
@@ -61,8 +60,7 @@ void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call 
     }
 }
 
-/* ---- What came ----------------------------------------------------------------------------------
- */
+/* ---- What came ------------------------------------------------------------------------------- */
 
 static uint64_t bytes_of(const struct receive *receive, const MPI_Status *status)
 {
@@ -158,8 +156,7 @@ static void arrive(struct layer *layer, struct thread *thread, struct receive *r
     receives_complete_now(receive);
 }
 
-/* ---- After --------------------------------------------------------------------------------------
- */
+/* ---- After ----------------------------------------------------------------------------------- */
 
 /* What a call that may complete several requests said of those that it has completed. */
 static void complete_some(struct layer *layer, struct thread *thread, struct receive *held,

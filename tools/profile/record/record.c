@@ -11,8 +11,7 @@
 #include "record/receives.h"
 #include "toolkit/clock.h"
 
-/* ---- Callbacks ----------------------------------------------------------------------------------
- */
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 /* Also while profiling is off: whether a rank waits must not hang on what another one switched. */
 static uint64_t wait_for_others(const QMPIX_Call *call, struct flight *flight, bool counted,

@@ -20,8 +20,7 @@ bool regions_make(struct regions *regions)
     return true;
 }
 
-/* ---- Time switched on ---------------------------------------------------------------------------
- */
+/* ---- Time switched on ------------------------------------------------------------------------ */
 
 uint64_t regions_time(const struct regions *regions)
 {
@@ -60,8 +59,7 @@ void regions_switch(struct layer *layer, bool on)
     pthread_mutex_unlock(&layer->lock);
 }
 
-/* ---- Sets of open regions -----------------------------------------------------------------------
- */
+/* ---- Sets of open regions -------------------------------------------------------------------- */
 
 bool regions_hold(const struct regions *regions, int node, int region)
 {

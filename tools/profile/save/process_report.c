@@ -16,8 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- Names --------------------------------------------------------------------------------------
- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -74,8 +73,7 @@ static char *process_file_name(const struct layer *layer, int number)
     return in_first_folder(layer, process_name);
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static void resolve(struct profile_result *result)
 {
@@ -133,8 +131,7 @@ void process_write_all(struct layer *layer, struct profile_result *result)
     profile_result_free(result);
 }
 
-/* ---- This process alone -------------------------------------------------------------------------
- */
+/* ---- This process alone ---------------------------------------------------------------------- */
 
 enum care {
     IN_FULL,    /* with symbols */

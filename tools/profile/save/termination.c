@@ -26,8 +26,7 @@ enum { PATIENCE = TOOL_SIGNALS_PATIENCE /* seconds for the child */ };
 
 static atomic_bool watching;
 
-/* ---- In the handler -----------------------------------------------------------------------------
- */
+/* ---- In the handler -------------------------------------------------------------------------- */
 
 static pid_t copy_process(void)
 {
@@ -104,8 +103,7 @@ static void on_fatal_signal(int number, const char *name)
         wait_for_child(child);
 }
 
-/* ---- Watching -----------------------------------------------------------------------------------
- */
+/* ---- Watching -------------------------------------------------------------------------------- */
 
 void termination_watch(void)
 {
@@ -120,8 +118,7 @@ void termination_unwatch(void)
         tool_signals_unwatch();
 }
 
-/* ---- Exit ---------------------------------------------------------------------------------------
- */
+/* ---- Exit ------------------------------------------------------------------------------------ */
 
 __attribute__((destructor)) static void leave(void)
 {

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* See next_symbol.h. By dlvsym, because libqmpi interposes dlsym. */
+#define _GNU_SOURCE
+#include "util/next_symbol.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+/* Versions of the functions in glibc, by processor and by the release that moved them. */
+static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27",
+                                       "GLIBC_2.11"};
+
+__attribute__((no_sanitize("address", "undefined", "thread"))) static void *find(void *where,
+                                                                                 const char *name)
+{
+    void *found = NULL;
+    for (size_t i = 0; !found && i < sizeof versions / sizeof *versions; i++)
+        found = dlvsym(where, name, versions[i]);
+    return found;
+}
+
+__attribute__((no_sanitize("address", "undefined", "thread"))) void *
+qmpi_next_symbol(const char *name)
+{
+    void *found = find(RTLD_NEXT, name);
+    return found ? found : find(RTLD_DEFAULT, name);
+}
