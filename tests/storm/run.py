@@ -41,7 +41,8 @@ def environment(plan, place, folder, bare):
     environment = {key: value for key, value in os.environ.items() if not UNWANTED.match(key)}
     environment |= {"STORM_LEDGER": str(folder / "ledger"), "STORM_SCRIPT": str(folder / "script"),
              "STORM_LIBRARIES": str(storm), "STORM_HELP": str(storm / "storm_help.so"),
-             "TMPDIR": str(folder / "tmp"), "UCX_HANDLE_ERRORS": "none"}
+             "TMPDIR": str(folder / "tmp"), "UCX_HANDLE_ERRORS": "none",
+             "HWLOC_COMPONENTS": "no_os,stop", "UCX_TLS": "self,sm"}
     preload = []
     if not bare:
         suffix = "" if place.mpi == "mpich" else f"-{place.mpi}"
