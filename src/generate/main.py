@@ -24,8 +24,11 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       echo     the MPI library of that test: it answers with what it was given
 """
 import argparse
+import os
+import pickle
 import sys
 from functools import partial
+from pathlib import Path
 
 import emit_c
 import emit_mpich
@@ -58,19 +61,11 @@ for part in range(emit_c.PARTS):
     EMITTERS[f"mpich_{part}"] = partial(emit_mpich.functions, part=part)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("outputs", nargs="+", metavar="WHAT=FILE")
-    parser.add_argument("--numbers", required=True, help="the committed list of functions")
-    parser.add_argument("--header", required=True, help="mpi.h, preprocessed")
-    parser.add_argument("--library", required=True, help="the MPI library")
-    parser.add_argument("--mpi", required=True, help="short name of this MPI: mpich, openmpi")
-    options = parser.parse_args()
-
+def parse(options: argparse.Namespace) -> emit_c.Source:
     numbers = mpi_header.read_numbers(options.numbers)
     tree = mpi_header.parse(options.header)
     exports = mpi_header.read_exports(options.library)
-    source = emit_c.Source(
+    return emit_c.Source(
         mpi=options.mpi,
         numbers=list(numbers),
         functions=mpi_header.read_functions(tree, numbers, exports),
@@ -79,6 +74,32 @@ def main() -> None:
         mpich=mpi_header.read_enumerators(tree, "QMPI_Functions_enum")[:-1],  # MPI_LAST_FUNC_T
         mpich_number=mpi_header.read_parameter_type(tree, "QMPI_Register_function", 1),
     )
+
+
+def read_source(options: argparse.Namespace) -> emit_c.Source:
+    """What mpi.h and the library declare. The tests' runs use what the first run has parsed: it is
+    kept beside the preprocessed header, and is valid as long as it is newer than what it is made of."""
+    kept = Path(options.header + ".parsed")
+    inputs = [options.numbers, options.header, options.library, *Path(__file__).parent.glob("*.py")]
+    if kept.exists() and kept.stat().st_mtime > max(Path(path).stat().st_mtime for path in inputs):
+        return pickle.loads(kept.read_bytes())
+    source = parse(options)
+    whole = kept.with_name(f"{kept.name}.{os.getpid()}")
+    whole.write_bytes(pickle.dumps(source))
+    whole.replace(kept)
+    return source
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("outputs", nargs="+", metavar="WHAT=FILE")
+    parser.add_argument("--numbers", required=True, help="the committed list of functions")
+    parser.add_argument("--header", required=True, help="mpi.h, preprocessed")
+    parser.add_argument("--library", required=True, help="the MPI library")
+    parser.add_argument("--mpi", required=True, help="short name of this MPI: mpich, openmpi")
+    options = parser.parse_args()
+    source = read_source(options)
+    numbers = list(source.numbers)
     for function in source.functions:
         if function.number >= len(numbers):
             source.numbers.append(function.name)
