@@ -17,16 +17,16 @@ OFF = "switched off"
 NEXT = "next"
 LOOK_UP = "look up"
 OBSERVER = "observer"
-MPICH = "dialect"
-MPICH_ONCE = "dialect once"
-MPICH_LOOK_UP = "dialect look up"
-MPICH_MIXED = "dialect mixed"
-MPICH_OVER = "dialect over native"
+MPICH = "mpich"
+MPICH_ONCE = "mpich once"
+MPICH_LOOK_UP = "mpich look up"
+MPICH_MIXED = "mpich mixed"
+MPICH_OVER = "mpich over native"
 ELSEWHERE = "elsewhere"
-PMPI_CHAIN = "hosted chain"
-PMPI = "hosted"
-OVER_NATIVE = "hosted over native"
-UNDER_NATIVE = "native over hosted"
+PMPI_CHAIN = "pmpi chain"
+PMPI = "pmpi"
+OVER_NATIVE = "PMPI over native"
+UNDER_NATIVE = "native over PMPI"
 
 
 @dataclass
@@ -128,7 +128,7 @@ def rows(build: Build) -> list[Row]:
         return {k: build.with_stack(*above, *numbered(name, k), *lower) for k in HEIGHTS}
 
     mpich = [
-        Row(MPICH, "qmpi, layers of MPICH's dialect", stacks("mpich_cached")),
+        Row(MPICH, "qmpi, layers of MPICH's variant", stacks("mpich_cached")),
         Row(MPICH_ONCE, "qmpi, the same, tools that are listed once", stacks("mpich_once")),
         Row(MPICH_LOOK_UP, "qmpi, the same, looking up on each call", stacks("mpich_look_up")),
         Row(MPICH_MIXED, "qmpi, native layers and those, in turn",
@@ -149,8 +149,8 @@ def rows(build: Build) -> list[Row]:
         Row(LOOK_UP, "qmpi, layers that look up on each call", stacks("look_up")),
         Row(OBSERVER, "qmpi, observers with empty callbacks", stacks("observe")),
         *mpich,
-        Row(PMPI_CHAIN, "qmpi, hosted PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
-        Row(PMPI, "qmpi, hosted PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
+        Row(PMPI_CHAIN, "qmpi, PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
+        Row(PMPI, "qmpi, PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
         Row(OVER_NATIVE, "qmpi, the same over a native layer",
             stacks("pmpi_wrapper", lower=("pass1",))),
         Row(UNDER_NATIVE, "qmpi, the same under a native layer",
@@ -183,11 +183,11 @@ def start_ups(build: Build) -> list[Start]:
         Start("8 layers of one tool", build.with_stack(*["empty"] * 8), 1, "no libqmpi", 1000),
         Start("8 layers of 8 tools", build.with_stack(*numbered("pass", 8)), 1, "no libqmpi",
               1000),
-        Start("1 hosted tool", build.with_tools("pmpi_wrapper1"), 1, "no layer", 500),
-        Start("8 hosted tools", build.with_stack(*numbered("pmpi_wrapper", 8)), 8, "no layer",
+        Start("1 PMPI tool", build.with_tools("pmpi_wrapper1"), 1, "no layer", 500),
+        Start("8 PMPI tools", build.with_stack(*numbered("pmpi_wrapper", 8)), 8, "no layer",
               500),
-        Start("1 hosted tool twice", twice, 1, "1 hosted tool", 500),
-        Start("1 hosted tool 8 times", eight_times, 6, "1 hosted tool twice", 500),
+        Start("1 PMPI tool twice", twice, 1, "1 PMPI tool", 500),
+        Start("1 PMPI tool 8 times", eight_times, 6, "1 PMPI tool twice", 500),
     ]
 
 

@@ -12,7 +12,7 @@ def target(name: str, measured: float, wanted: float, unit: str, relation: str =
 
 def over_wrappers(rows: dict) -> list[tuple[str, float, float]]:
     """
-    Hosted tools against the same libraries without qmpi. Those that call PMPI_X cannot be chained
+    PMPI tools against the same libraries without qmpi. Those that call PMPI_X cannot be chained
     there: a chain of them would cost so many times what one costs.
     """
     def cells(key):
@@ -21,13 +21,13 @@ def over_wrappers(rows: dict) -> list[tuple[str, float, float]]:
     chain, wrapper = cells(setups.CHAIN), cells(setups.WRAPPER)[1]
     pmpi_chain, pmpi = cells(setups.PMPI_CHAIN), cells(setups.PMPI)
     return [
-        ("hosted tools, over the same chained by RTLD_NEXT",
+        ("PMPI tools, over the same chained by RTLD_NEXT",
          max(pmpi_chain[k] - chain[k] for k in pmpi_chain), 1),
-        ("hosted tools, over as many times one wrapper",
+        ("PMPI tools, over as many times one wrapper",
          max(pmpi[k] - k * wrapper for k in pmpi), 1),
-        ("each further hosted tool over a native layer",
+        ("each further PMPI tool over a native layer",
          rows[setups.OVER_NATIVE]["each_further"]["instructions"], wrapper),
-        ("each further hosted tool under a native layer",
+        ("each further PMPI tool under a native layer",
          rows[setups.UNDER_NATIVE]["each_further"]["instructions"], wrapper),
     ]
 
@@ -61,15 +61,15 @@ def in_instructions(result: dict) -> list[dict]:
     ]
     if setups.MPICH in rows:
         wanted += [
-            ("first layer of MPICH's dialect, over raw", over_raw(setups.MPICH, "1"), 29),
-            ("each further layer of MPICH's dialect", rows[setups.MPICH]["each_further"][unit],
+            ("first layer of MPICH's variant, over raw", over_raw(setups.MPICH, "1"), 29),
+            ("each further layer of MPICH's variant", rows[setups.MPICH]["each_further"][unit],
              8),
             # Native layers cost 23, 2 and 25: 5 more are allowed.
             ("the same, a tool that is listed once", over_raw(setups.MPICH_ONCE, "1"), 28),
             ("the same, each further", rows[setups.MPICH_ONCE]["each_further"][unit], 7),
-            ("a native layer and one of MPICH's dialect, over raw",
+            ("a native layer and one of MPICH's variant, over raw",
              over_raw(setups.MPICH_MIXED, "2"), 30),
-            ("a layer of MPICH's dialect and a native one, over raw",
+            ("a layer of MPICH's variant and a native one, over raw",
              over_raw(setups.MPICH_OVER, "2"), 30)]
     noise = target("noise of the count", result["noise"], measure.NOISE_LIMIT, unit, "under")
     return [target(*entry, unit) for entry in wanted] + [noise]

@@ -2,7 +2,7 @@
 /*
  * The way several PMPI wrappers are stacked without any help: each looks the next one up with
  * RTLD_NEXT on its first call. Built under several names and preloaded one behind the other; the
- * same libraries are hosted.
+ * same libraries are layers.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

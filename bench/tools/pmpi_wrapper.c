@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The plain PMPI wrapper: what a layer is measured against. Preloaded there can be only one;
- * hosted, several, so it is built under several names.
+ * under qmpi, several, so it is built under several names.
  */
 #include <mpi.h>
 

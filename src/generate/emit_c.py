@@ -124,8 +124,8 @@ def enter(source: Source, part: int) -> str:
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * The two ends of every chain. enter_X: notes the caller and calls the first layer.\n"
         " * base_X: the last node's function; drops the context and calls PMPI_X.\n"
-        " * And around hosted layers, whose functions have no context. pmpi_tool_X: the function of a hosted\n"
-        " * layer's node; calls the tool's MPI_X. over_X, what a hosted tool calls through a stub, is in\n"
+        " * And around PMPI layers, whose functions have no context. pmpi_tool_X: the function of a PMPI\n"
+        " * layer's node; calls the tool's MPI_X. over_X, what a PMPI tool calls through a stub, is in\n"
         " * entries.S. */\n"
         '#include "dispatch/arch/frame.h"\n#include "dispatch/stubs.h"\n\n'
         '#include <stdint.h>\n\n'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""MPICH's QMPI dialect: its function numbers, and what leads into and out of its layers."""
+"""MPICH's variant of QMPI: its function numbers, and what leads into and out of its layers."""
 from emit_c import GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
 from mpi_header import Function, constant_name
 
@@ -9,7 +9,7 @@ KINDS = ["enter", "into", "through", "terminator"] + [f"fast_{place}" for place 
 
 
 def covered(source: Source) -> dict[str, Function]:
-    """The functions that have a number in the dialect, by the name of that number."""
+    """The functions that have a number in the variant, by the name of that number."""
     present = {function.constant: function for function in source.functions}
     return {name: present[name] for name in source.mpich if name in present}
 
@@ -109,7 +109,7 @@ def base_function(function: Function) -> str:
 def functions(source: Source, part: int) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * Around layers of MPICH's dialect, see mpich/mpich.h.\n"
+        " * Around layers of MPICH's variant, see mpich/mpich.h.\n"
         " * mpich_enter_X: MPI_X where such a layer is on top. mpich_into_X: the function of such a\n"
         " * layer's node. mpich_fast_N_X: what such a layer calls to come to a node of another kind,\n"
         " * of the layer that N others stand below. mpich_through_X: of any layer, found by its tool_id.\n"

@@ -118,7 +118,7 @@ def mpich_layer(function: Function) -> str:
 def mpich_check(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * For every function an interceptor of MPICH's dialect; see tests/mpich/cross_entry.c. */\n"
+        " * For every function an interceptor of MPICH's variant; see tests/mpich/cross_entry.c. */\n"
         '#include "cross_entry.h"\n\n'
     )
     present = {function.constant: function for function in source.functions}

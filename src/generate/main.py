@@ -15,11 +15,11 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       description  what each function and its parameters are, and what they mean
       shapes   the kinds of calls that the descriptions tell apart
       handles  weak references to the MPI library's predefined handles
-      mpich_N  MPICH's QMPI dialect: what leads into its layers and on from them, in four parts
+      mpich_N  MPICH's variant of QMPI: what leads into its layers and on from them, in four parts
       mpich_ends  the table of these
       mpich_numbers  how many functions it numbers
       check    every entry called with distinctive arguments (tests)
-      mpich_check  the same under layers of MPICH's dialect (tests)
+      mpich_check  the same under layers of MPICH's variant (tests)
       exists   which functions this MPI has, for tests that are written once for all MPIs
       echo     the MPI library of that test: it answers with what it was given
 """

@@ -4,7 +4,7 @@ import re
 
 import generate_support as support
 
-# Hosted PMPI tools look up MPI functions with dlsym: what they get is the next layer's. What they
+# PMPI tools look up MPI functions with dlsym: what they get is the next layer's. What they
 # open with dlopen becomes part of their layer.
 REPLACED = {"dlopen", "dlsym"}
 
@@ -14,7 +14,7 @@ REPLACED |= {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
 # And the program looks up with these what action a signal has: it sees no tool's.
 REPLACED |= {"sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}
 
-# What MPICH's own QMPI dialect has beside the calls that it shares with the draft.
+# What MPICH's own variant of QMPI has beside the calls that it shares with the draft.
 MPICH_CALLS = {"QMPI_Register_function", "QMPI_Get_function", "QMPI_Get_tool_storage",
            "QMPI_Get_calling_address"}
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tool `cross` for the program that calls every entry (tests/generate/every_entry.c):
- * intercepts all functions that MPICH's dialect numbers in that dialect and the others natively, in
+ * intercepts all functions that MPICH's variant numbers in that variant and the others natively, in
  * one layer. It knows mpi.h alone, as such tools do.
  */
 #include "cross_entry.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the generated interceptors of MPICH's dialect (mpich_check.c) and their tool. */
+/* Between the generated interceptors of MPICH's variant (mpich_check.c) and their tool. */
 #ifndef QMPI_TEST_CROSS_ENTRY_H
 #define QMPI_TEST_CROSS_ENTRY_H
 
@@ -26,7 +26,7 @@ struct cross_next cross_arrive(int tool_id, enum QMPI_Functions_enum number, con
 /* MPI_Pcontrol's, written by hand: it is variadic. */
 int cross_Pcontrol(QMPI_Context context, int tool_id, const int level, ...);
 
-/* Intercepts natively what the dialect has no number for, and, for a while, everything else. */
+/* Intercepts natively what the variant has no number for, and, for a while, everything else. */
 void cross_register_native(int tool_id);
 
 #endif

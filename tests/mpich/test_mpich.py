@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tools of MPICH's QMPI dialect on a stock MPICH: linked in, preloaded, loaded; alone and in stacks
-with native layers, observers and hosted tools; used rightly and wrongly."""
+"""Tools of MPICH's variant of QMPI on a stock MPICH: linked in, preloaded, loaded; alone and in stacks
+with native layers, observers and PMPI tools; used rightly and wrongly."""
 import os
 import re
 import sys
@@ -238,7 +238,7 @@ def test_those_that_ask_on_each_call_follow_every_switch(stack):
     ("cached:alpha:alpha", ["cached 1", "alpha 3"]),
 ])
 def test_pointers_that_are_kept_stay_callable(stack, seen):
-    """To a layer of the dialect they lead on as they led; past it to one of another kind."""
+    """To a layer of the variant they lead on as they led; past it to one of another kind."""
     result = run("switch", "init", "off=2", "rank", "finalize", tools=stack, preload=())
     assert result.returncode == 0
     at = result.calls.index("app rank")

@@ -19,20 +19,20 @@ CLIENTS = {
     "no publisher": ("conform", [], {"tools": "empty:alpha:now"}),
     "publisher": ("conform", [], {"tools": "publisher"}),
     "natives around": ("conform", [], {"tools": "empty:publisher:counter"}),
-    "hosted around": ("conform", [], {"tools": "now:publisher:now"}),
-    "MPICH's dialect around": ("conform", [], {"tools": "stock:publisher:stock"}),
+    "PMPI around": ("conform", [], {"tools": "now:publisher:now"}),
+    "MPICH's variant around": ("conform", [], {"tools": "stock:publisher:stock"}),
     "second publisher": ("conform", [], {"tools": "publisher:now:publisher",
                                          "env": {"CONFORM_PUBLISHER": "publisher#2"}}),
     "native layer above": ("calls", ["init", "finalize"], {"tools": "conform_native:publisher"}),
     "native layer below": ("calls", ["init", "finalize"],
                            {"tools": "publisher:empty:conform_native"}),
-    "hosted layer above": ("calls", ["init", "finalize"],
+    "PMPI layer above": ("calls", ["init", "finalize"],
                            {"tools": "conform_pmpi:empty:publisher"}),
-    "hosted layer below": ("calls", ["init", "finalize"],
+    "PMPI layer below": ("calls", ["init", "finalize"],
                            {"tools": "publisher:now:conform_pmpi"}),
 }
 if OPEN_MPI:
-    del CLIENTS["MPICH's dialect around"]
+    del CLIENTS["MPICH's variant around"]
 ALONE = {"library alone", "no layer", "no publisher"}
 # What the libraries do not do; later ones may.
 FAULTS = {

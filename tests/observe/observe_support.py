@@ -33,7 +33,7 @@ def observe_program(name) -> Path:
 
 
 def run_observed(name, *args, env=None, **kwargs):
-    """run_mpi with this folder's tools in the tool path, the hosted ones after them."""
+    """run_mpi with this folder's tools in the tool path, those for PMPI after them."""
     path = observe_program(name)
     environment = {"QMPI_TOOL_PATH": f"{OBSERVE_TOOLS}:{PMPI_TOOLS}:{TOOLS}", **(env or {})}
     return run_mpi(path if path.exists() else program(name), *args, env=environment, **kwargs)

@@ -4,7 +4,7 @@ import pytest
 
 from observe_support import check_program, check_rank, run_observed, witness
 
-# Hosted PMPI tools of tests/pmpi and native layers of tests/stack, above and below.
+# PMPI tools of tests/pmpi and native layers of tests/stack, above and below.
 PLACES = [
     (["now"], []), ([], ["now"]), (["lazy"], ["next_pmpi"]), (["counter"], ["counter"]),
     (["empty", "now"], ["lazy", "counter"]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs programs under hosted PMPI tools, and knows what a stack of tests/pmpi's tools must note."""
+"""Runs programs under PMPI tools, and knows what a stack of tests/pmpi's tools must note."""
 import re
 import subprocess
 from pathlib import Path
@@ -47,7 +47,7 @@ def qmpi(*arguments, env=None, **more):
 
 
 def expected_calls(stack, steps=RUN):
-    """The notes of a run of `steps`: the layers in order at each call, hosted ones with their own
+    """The notes of a run of `steps`: the layers in order at each call, PMPI layers with their own
     count of calls. The layers are those of bound.c, and NATIVE ones by trace.c."""
     notes = []
     for number, step in enumerate(steps, 1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whose a library is: a hosted tool's are those that it needs or opens, and no others."""
+"""Whose a library is: a PMPI tool's are those that it needs or opens, and no others."""
 import subprocess
 
 import pytest

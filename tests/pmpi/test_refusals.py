@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What cannot be hosted is refused by one message with a hint, or left out where that is
+"""What cannot be a PMPI layer is refused by one message with a hint, or left out where that is
 wished."""
 import os
 import shutil

@@ -61,8 +61,8 @@ integer of a long T 18
 """.splitlines()
 
 PMPI_TOOL, NATIVE = "libattributes.so", "native_attributes.so"
-STACKS = {"native": NATIVE, "hosted": PMPI_TOOL, "native over hosted": f"{NATIVE}:{PMPI_TOOL}",
-          "hosted over native": f"{PMPI_TOOL}:{NATIVE}", "two hosted": f"{PMPI_TOOL}:{PMPI_TOOL}"}
+STACKS = {"native": NATIVE, "PMPI": PMPI_TOOL, "native over PMPI": f"{NATIVE}:{PMPI_TOOL}",
+          "PMPI over native": f"{PMPI_TOOL}:{NATIVE}", "two PMPI": f"{PMPI_TOOL}:{PMPI_TOOL}"}
 every_stack = pytest.mark.parametrize("tools", STACKS.values(), ids=STACKS)
 
 
@@ -107,7 +107,7 @@ def test_each_call_is_counted_once_in_each_of_two_ranks(binding, tmp_path):
 
 @every_binding
 @pytest.mark.parametrize("tools, layers", [("site", [1]), (f"site:{PMPI_TOOL}:site", [1, 3])],
-                         ids=["1 layer", "above and below a hosted layer"])
+                         ids=["1 layer", "above and below a PMPI layer"])
 def test_the_caller_is_the_fortran_program(binding, tools, layers):
     notes = [line for line in run(binding, tools).trace if line.startswith("site ")]
     for layer in layers:
@@ -156,7 +156,7 @@ def test_layers_see_what_c_would_see(binding, tools):
     limit = next(line.split()[1] for line in plain(binding) if line.startswith("MPI_TAG_UB"))
     notes = run(binding, tools).trace
     layers = [kind for path in tools.split(":")
-              for kind in ["native" if "native" in path else "hosted"]]
+              for kind in ["native" if "native" in path else "PMPI"]]
     for kind in set(layers):
         for note in (f"Comm_get_attr MPI_TAG_UB {limit}", "Comm_get_attr MPI_HOST -1",
                      "Win_get_attr MPI_WIN_SIZE 24", "Win_get_attr MPI_WIN_DISP_UNIT 4",

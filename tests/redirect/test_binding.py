@@ -9,7 +9,7 @@ from support import FORTRAN_LIBRARIES, LIBQMPI
 BINDINGS = ["mpif_h", "mpi", "f08"]
 every_binding = pytest.mark.parametrize("binding", BINDINGS)
 STACKS = {"1 layer": ("site", [1]), "3 layers": ("site:site:site", [1, 2, 3]),
-          "above and below a hosted layer": ("site:tally:site", [1, 3])}
+          "above and below a PMPI layer": ("site:tally:site", [1, 3])}
 every_stack = pytest.mark.parametrize("tools, layers", STACKS.values(), ids=STACKS)
 
 SITES = {"Barrier": "site_of_barrier_", "Send": "site_of_send_", "Comm_set_name": "site_of_name_",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """One exchange, written in every language and bound to MPI in every way: the same calls are seen,
-once each, by native layers and by a hosted one between them."""
+once each, by native layers and by a PMPI layer between them."""
 import sys
 
 import pytest

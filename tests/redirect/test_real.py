@@ -8,7 +8,7 @@ from redirect_support import counted, installed, reach, tallied
 from support import MPI_NAME, OPEN_MPI
 
 STACKS = {"native": "count,output=%t.json",
-          "native, hosted, native": "count,output=%t.json:tally:count,output=%t.json"}
+          "native, PMPI, native": "count,output=%t.json:tally:count,output=%t.json"}
 every_stack = pytest.mark.parametrize("tools", STACKS.values(), ids=STACKS)
 
 LU = """'ScaLAPACK, LU factorization input file'

@@ -7,7 +7,7 @@ import pytest
 
 from support import BUILD, run_mpi
 
-# Hosted layers above native ones, below them and between; observers; layers of both in one tool.
+# PMPI layers above native ones, below them and between; observers; layers of both in one tool.
 STACKS = ["counter", "counter:counter", "pmpi_quiet:counter", "pmpi_tally:counter",
           "counter:pmpi_quiet_now:pmpi_quiet:counter", "empty:pmpi_quiet:empty:empty",
           "count,output=/dev/null:pmpi_quiet:count,output=/dev/null",

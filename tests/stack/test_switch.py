@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Layers that are switched off and on while the program runs: exactly those that are on see a call,
-in every mixture of native and hosted layers, and whoever is under way arrives."""
+in every mixture of native and PMPI layers, and whoever is under way arrives."""
 import re
 
 import pytest
@@ -106,7 +106,7 @@ def test_switching_to_what_is_already_so_changes_nothing():
 
 
 def test_the_caller_is_right_whichever_layers_are_on():
-    """Where hosted layers stand above it, it is noted where they call the first native one."""
+    """Where PMPI layers stand above it, it is noted where they call the first native one."""
     stack = ["pmpi_call", "caller", "pmpi_constant", "caller"]
     steps, off = ["init"], set()
     expected = []
@@ -242,7 +242,7 @@ def calls_of(result):
     "counter:counter:counter", "pmpi_tally:counter:counter",
     "counter:pmpi_tally:counter", "pmpi_tally:pmpi_tally:counter"])
 def test_no_call_is_lost_or_doubled_while_layers_are_switched(stack):
-    # Pages of hosted tools are opened for each switch: that takes its time.
+    # Pages of PMPI tools are opened for each switch: that takes its time.
     switches = 10000 if ASAN or "pmpi_" in stack else 100000
     result = succeed("init", f"race={switches}", "finalize", tools=stack, timeout=240)
     assert counts(result, 3)["MPI_Comm_rank"] == calls_of(result) > 0

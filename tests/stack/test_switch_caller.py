@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The caller that layers are told where a hosted tool above them keeps the way down that it was
+"""The caller that layers are told where a PMPI tool above them keeps the way down that it was
 given: it leads to a node that was put out of force by a switch."""
 import pytest
 
@@ -39,7 +39,7 @@ def test_it_is_known_to_that_layer_also_after_a_call_was_left_by_longjmp():
 
 
 def test_calls_from_a_layer_have_a_caller_of_their_own():
-    """In MPI_Barrier the layer calls MPI_Comm_size: from the top, through the hosted tool."""
+    """In MPI_Barrier the layer calls MPI_Comm_size: from the top, through the PMPI tool."""
     expected = ["caller 2 MPI_Barrier from caller_of_barrier",
                 "caller 2 MPI_Comm_size from function_of_the_tool"]
     assert callers("pmpi_keeps:caller:alpha", "barrier", "off=3", "barrier") == expected * 2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Writes the headers that the storm's programs and tools are made of, from the generated list of
-this MPI's functions: their numbers in the ledger, and rows of wrappers for hosted tools and for
-tools of MPICH's dialect. Usage:
+this MPI's functions: their numbers in the ledger, and rows of wrappers for PMPI tools and for
+tools of MPICH's variant. Usage:
 functions.py numbers|fortran|pmpi|mpich WRAPPERS NUMBERS_OR_MPI_HEADER OUTPUT"""
 import re
 import sys
@@ -11,7 +11,7 @@ ROW = re.compile(r"W\((?P<result>[^,]+), (?P<x>\w+), (?P<number>\w+), "
                  r"\(QMPI_Context context(?:, )?(?P<parameters>.*?)\), "
                  r"\(QMPIX_NEXT_CONTEXT\(context\)(?:, )?(?P<arguments>.*)\)\) ?\\?$")
 
-# Hosted tools come with all functions, with about half of them, or with the few that run often.
+# PMPI tools come with all functions, with about half of them, or with the few that run often.
 FEW = {"Init", "Init_thread", "Finalize", "Comm_rank", "Comm_size", "Barrier", "Wtime",
        "Initialized", "Isend", "Waitall", "T_pvar_read", "Comm_dup", "Allreduce"}
 

@@ -39,7 +39,7 @@ PMPI_TOOLS = ["all", "half", "few", "few", "asks", "keeps", "depends", "shares",
 
 
 def leave_out(names):
-    """From now on no stack has hosted tools of these kinds: to look for one thing beside another."""
+    """From now on no stack has PMPI tools of these kinds: to look for one thing beside another."""
     PMPI_TOOLS[:] = [name for name in PMPI_TOOLS if name not in names]
 
 
@@ -97,7 +97,7 @@ def random_entry(random, mpi):
 
 
 def random_stack(random, mpi, wanted=(), linked=False, without=()):
-    """1 to 8 layers, among them those of the kinds that are wanted, and no hosted tools of those named
+    """1 to 8 layers, among them those of the kinds that are wanted, and no PMPI tools of those named
     in `without`."""
     def draw(make):
         entry = make(random)

@@ -44,7 +44,7 @@ class Theme:
     weight: int
     fill: Callable
     layers: Callable = lambda random: []
-    without: Callable = lambda random: []  # hosted tools that are to leave the theme alone
+    without: Callable = lambda random: []  # PMPI tools that are to leave the theme alone
 
 
 def undisturbed(random):

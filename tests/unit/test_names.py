@@ -66,6 +66,11 @@ def wrong_words(name, allowed=frozenset()):
     return set() if name in OTHERS else {word.lower() for word in words} & set(REPLACED) - allowed
 
 
+def report(wrong):
+    return "\n".join(["these words have other meanings in this field (REPLACED in tests/unit/test_names.py):",
+                      *sorted(wrong)])
+
+
 def names_in_python(text):
     """What a file defines. A name that it uses is defined in another file, or is not ours."""
     for node in ast.walk(ast.parse(text)):
@@ -99,16 +104,16 @@ def wrong_names(path, shown):
 
 def test_the_names_of_files_are_standard_terms():
     wrong = {str(path) for path in sources() for part in re.split(r"[/.]", str(path)) if wrong_words(part)}
-    assert not wrong, "\n" + "\n".join(sorted(wrong))
+    assert not wrong, report(wrong)
 
 
 def test_identifiers_are_standard_terms():
     wrong = set().union(*(wrong_names(SOURCE / path, path) for path in sources()))
-    assert not wrong, "\n" + "\n".join(sorted(wrong))
+    assert not wrong, report(wrong)
 
 
 def test_generated_identifiers_are_standard_terms():
     paths = sorted(path for path in GENERATED.rglob("*") if path.suffix in C)
     assert paths
     wrong = set().union(*(wrong_names(path, path.name) for path in paths))
-    assert not wrong, "\n" + "\n".join(sorted(wrong))
+    assert not wrong, report(wrong)

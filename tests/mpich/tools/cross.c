@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool of MPICH's dialect, which knows nothing but a stock mpi.h: notes some MPI calls on their
+ * A tool of MPICH's variant, which knows nothing but a stock mpi.h: notes some MPI calls on their
  * way down, `TOOL TOOL_ID MPI_X`, and how often it did. It asks for the layer's storage on each
  * call, and for the next function on each call, or once and for all in init (CACHED).
  */

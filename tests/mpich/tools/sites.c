@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of MPICH's dialect: keeps what it is told of the callers of MPI_Comm_size, and counts at the end.
+/* Of MPICH's variant: keeps what it is told of the callers of MPI_Comm_size, and counts at the end.
  */
 #include "trace.h"
 

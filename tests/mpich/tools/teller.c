@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of MPICH's dialect: notes the function in which the caller of each call lies. The dialect gives
+ * Of MPICH's variant: notes the function in which the caller of each call lies. The variant gives
  * the address as text; asked twice in a call it must be the same one. Threads that call
  * MPI_Comm_rank on MPI_COMM_SELF must each come from one place, and are only counted.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses every call of MPICH's dialect wrongly: before there is a stack, in init, inside MPI calls
+ * Uses every call of MPICH's variant wrongly: before there is a stack, in init, inside MPI calls
  * and after MPI_Finalize. Notes each use that did not give the documented error class or that
  * touched an output. `intruder` must never run. Meant for a stack of three layers of which this is
  * the second.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool of MPICH's dialect, which knows a stock mpi.h alone, and passes on some MPI_T calls: below
+ * A tool of MPICH's variant, which knows a stock mpi.h alone, and passes on some MPI_T calls: below
  * it stands the merged whole too.
  */
 #include <mpi.h>

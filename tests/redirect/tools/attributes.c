@@ -18,7 +18,7 @@
 #define NEXT(X, ...) QMPIX_NEXT(context, X)(QMPIX_NEXT_CONTEXT(context), __VA_ARGS__)
 #else
 #include <mpi.h>
-#define LAYER "hosted"
+#define LAYER "PMPI"
 #define WRAPPER(X, ...) int MPI_##X(__VA_ARGS__)
 #define NEXT(X, ...) PMPI_##X(__VA_ARGS__)
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Fortran side of a hosted tool, as such tools have it: the wrapper of mpi_init_ notes where
+ * The Fortran side of a PMPI tool, as such tools have it: the wrapper of mpi_init_ notes where
  * Fortran's own MPI_IN_PLACE is, and the others put C's in its place and call the tool's C
  * wrappers.
  */

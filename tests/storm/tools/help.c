@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library without MPI calls that a hosted tool opens and closes. It has something to do at exit
+/* A library without MPI calls that a PMPI tool opens and closes. It has something to do at exit
  * and when it is unloaded. */
 #include <stdlib.h>
 

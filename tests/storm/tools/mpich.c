@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool of MPICH's dialect, built with a stock mpi.h: each wrapper asks for the next on each call.
+/* A tool of MPICH's variant, built with a stock mpi.h: each wrapper asks for the next on each call.
  */
 #include "tool.h"
 
@@ -11,7 +11,7 @@ static void note(QMPI_Context context, int tool_id, int number)
 {
     void *text = NULL, *storage = NULL;
     if (tool_id < 1 || tool_id >= STORM_LAYERS) {
-        storm_wrong(ledger, "dialect, function %d: layer %d", number, tool_id);
+        storm_wrong(ledger, "MPICH variant, function %d: layer %d", number, tool_id);
         return;
     }
     storm_seen(tool_id, number);

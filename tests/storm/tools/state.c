@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A hosted tool's own library without MPI calls: it holds whose it is. Two layers of the tool must
+/* A PMPI tool's own library without MPI calls: it holds whose it is. Two layers of the tool must
  * not meet in it. */
 int storm_state_enter(int layer);
 
