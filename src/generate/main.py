@@ -78,15 +78,15 @@ def parse(options: argparse.Namespace) -> emit_c.Source:
 
 def read_source(options: argparse.Namespace) -> emit_c.Source:
     """What mpi.h and the library declare. The tests' runs use what the first run has parsed: it is
-    kept beside the preprocessed header, and is valid as long as it is newer than what it is made of."""
-    kept = Path(options.header + ".parsed")
+    saved beside the preprocessed header, and is valid as long as it is newer than what it is made of."""
+    saved = Path(options.header + ".parsed")
     inputs = [options.numbers, options.header, options.library, *Path(__file__).parent.glob("*.py")]
-    if kept.exists() and kept.stat().st_mtime > max(Path(path).stat().st_mtime for path in inputs):
-        return pickle.loads(kept.read_bytes())
+    if saved.exists() and saved.stat().st_mtime > max(Path(path).stat().st_mtime for path in inputs):
+        return pickle.loads(saved.read_bytes())
     source = parse(options)
-    whole = kept.with_name(f"{kept.name}.{os.getpid()}")
+    whole = saved.with_name(f"{saved.name}.{os.getpid()}")
     whole.write_bytes(pickle.dumps(source))
-    whole.replace(kept)
+    whole.replace(saved)
     return source
 
 
