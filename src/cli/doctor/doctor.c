@@ -136,12 +136,9 @@ int cli_doctor(int argc, char **argv)
     doctor_heading("qmpi and MPI");
     look_at_qmpi();
     doctor_heading("environment");
-    const bool can_be_tried = doctor_look_at_environment();
+    doctor_look_at_environment();
     doctor_heading("stack");
-    if (can_be_tried)
-        doctor_look_at_stack();
-    else
-        doctor_note("not tried: LD_PRELOAD loads another libqmpi into every process");
+    doctor_look_at_stack();
     if (program) {
         doctor_heading("program");
         doctor_look_at_program(program);

@@ -27,8 +27,7 @@ int doctor_count_wrong(void);
 
 /* ---- The parts ------------------------------------------------------------------------------- */
 
-/* Returns whether the stack can be tried: two libqmpi in a process block each other. */
-bool doctor_look_at_environment(void);
+void doctor_look_at_environment(void);
 void doctor_look_at_stack(void);
 void doctor_look_at_program(const char *name);
 

@@ -217,22 +217,20 @@ bool doctor_is_preloaded(const char *path)
     return found;
 }
 
-/* Whether it is another libqmpi. */
-static bool look_at_preloaded(const char *name)
+static void look_at_preloaded(const char *name)
 {
     char *path = find_preloaded(name);
     if (!path) {
         doctor_wrong("LD_PRELOAD: the dynamic loader cannot preload '%s' and continues without it\n"
                      "hint: correct the name, or remove it from LD_PRELOAD",
                      name);
-        return false;
+        return;
     }
     struct doctor_object object = doctor_object_read(path, false);
     char *real = realpath(path, NULL);
-    const bool other = object.qmpi && real && strcmp(real, cli_library_path()) != 0;
-    if (other)
+    if (object.qmpi && real && strcmp(real, cli_library_path()) != 0)
         doctor_wrong("LD_PRELOAD contains another libqmpi: %s\n"
-                     "hint: remove it; `qmpi run` preloads %s itself",
+                     "hint: remove it; `qmpi run` leaves it out, and preloads %s itself",
                      real, cli_library_path());
     else if (object.mpi_library)
         doctor_note("LD_PRELOAD contains an MPI library: %s", path);
@@ -246,25 +244,22 @@ static bool look_at_preloaded(const char *name)
     free(real);
     free(object.problem);
     free(path);
-    return other;
 }
 
-static bool look_at_preload(void)
+static void look_at_preload(void)
 {
-    bool other = false;
     const char *list = getenv("LD_PRELOAD");
     while (list && *list) {
         const size_t length = strcspn(list, " :");
         char *name = qmpi_copy_part(list, length);
         if (length)
-            other |= look_at_preloaded(name);
+            look_at_preloaded(name);
         free(name);
         list += length + (list[length] != '\0');
     }
-    return other;
 }
 
-bool doctor_look_at_environment(void)
+void doctor_look_at_environment(void)
 {
     look_at_variables();
     look_at_folders(qmpi_setting("QMPI_TOOL_PATH"));
@@ -272,5 +267,5 @@ bool doctor_look_at_environment(void)
     look_at_choice("QMPI_INTERNAL", "0", "1");
     look_at_topics();
     look_at_config();
-    return !look_at_preload();
+    look_at_preload();
 }
