@@ -47,8 +47,8 @@ enum {
  * Callbacks of a variable. `user` is the pointer that was published with it. `object` points to a
  * copy of the handle of the MPI object (MPI_Comm, MPI_Win, …) to which the variable was bound when
  * the MPI_T handle was allocated; NULL for variables without binding. The callbacks read or write
- * `count` elements of the variable's datatype. They return MPI_SUCCESS or an MPI_T error code, for
- * example MPI_T_ERR_CVAR_SET_NOT_NOW for a control variable, which is passed to the caller.
+ * `count` elements of the variable's datatype. Their result is passed to the caller: MPI_SUCCESS or
+ * an MPI_T error code, for example MPI_T_ERR_CVAR_SET_NOT_NOW for a control variable.
  *
  * They run in the thread of the caller, without a lock of libqmpi. Several threads that read a
  * variable run its callback at the same time. Callbacks may call MPI_T. An MPI_T handle that is
@@ -71,20 +71,21 @@ typedef int QMPIX_Var_open(void *user, const void *object, int *count);
  *
  * Its value comes from `address` (`count` elements in memory, which the publisher changes by atomic
  * operations or single aligned stores), or from `read`; one of them is NULL. A variable that is
- * bound to an object, or whose number of elements `open` tells, needs `read`.
+ * bound to an object, or whose number of elements `open` determines, needs `read`.
  *
  * Each handle has its own value, as the standard requires for sessions:
- *   COUNTER, AGGREGATE, TIMER   The publisher only adds. The value of a handle is the amount added
- *       since the handle was started or last reset; for a continuous variable, since the
- *       publisher started. Writing and resetting change the value of the handle, not the
- * publisher's data. HIGHWATERMARK, LOWWATERMARK   The publisher provides the current level, and
- * calls QMPIX_Pvar_sample after each change. The value of a handle is the highest (lowest) level
- *       since the handle was started, allocated (continuous variables) or last reset.
- *   STATE, LEVEL, SIZE, PERCENTAGE, GENERIC   The value of a started handle is the current value of
- *       the publisher; that of a stopped handle is the value when it was stopped. Writing (unless
- *       READONLY) changes the value at `address` or calls `write`, and so affects all handles.
- *       Resetting sets the value of a stopped handle to the current value. For GENERIC variables,
- * it first changes the current value for all handles: to the value at publication, or by `reset`.
+ *   - COUNTER, AGGREGATE, TIMER: the publisher only adds. The value of a handle is the amount added
+ *     since the handle was started or last reset; for a continuous variable, since the publisher
+ *     started. Writing and resetting change the value of the handle, not the publisher's data.
+ *   - HIGHWATERMARK, LOWWATERMARK: the publisher provides the current level, and calls
+ *     QMPIX_Pvar_sample after each change. The value of a handle is the highest (lowest) level
+ *     since the handle was started, allocated (continuous variables) or last reset.
+ *   - STATE, LEVEL, SIZE, PERCENTAGE, GENERIC: the value of a started handle is the current value
+ *     of the publisher; that of a stopped handle is the value when it was stopped. Writing (unless
+ *     READONLY) changes the value at `address` or calls `write`, and so affects all handles.
+ *     Resetting sets the value of a stopped handle to the current value. For GENERIC variables, it
+ *     first changes the current value for all handles: to the value at publication, or by `reset`.
+ *
  * The datatypes that the MPI standard allows for a class are accepted; also MPI_INT for LEVEL, as
  * in the example of the standard.
  *
@@ -117,7 +118,7 @@ QMPI_API int QMPIX_Pvar_create(int tool_id, const QMPIX_Pvar *pvar, int *index);
 
 /*
  * Reports to the started handles of a watermark that its level has changed. Without such handles,
- * it costs a few instructions. May be called by any thread, also in a signal handler if the
+ * it costs a few instructions. May be called by any thread, and even in a signal handler if the
  * variable has an `address`. MPI_ERR_ARG: not the index of a published HIGHWATERMARK or
  * LOWWATERMARK.
  */
@@ -154,8 +155,8 @@ QMPI_API int QMPIX_Cvar_create(int tool_id, const QMPIX_Cvar *cvar, int *index);
 
 /*
  * Registers a function that publishes the variables of a layer only when they are needed. `publish`
- * runs once: when anyone first initializes MPI_T through the stack, above or below the layer,
- * before this call returns; immediately if MPI_T is initialized already. It runs in the
+ * runs once: when MPI_T is first initialized through the stack, from above or below the layer,
+ * before the initializing call returns; or at once if MPI_T is initialized already. It runs in the
  * initializing thread, which holds a lock that other initializing threads wait for, so it must not
  * wait for MPI_T calls of other threads. A second call before `publish` has run replaces it. May be
  * called by any thread, from `init` on. MPI_ERR_ARG: no such layer, or `publish` is NULL.

@@ -19,13 +19,13 @@
  * interceptor. Callbacks make MPI calls like any layer: PMPI_X for their own purposes.
  *
  * The helper functions below tell what a call means: its bytes, peers, tag, root, communicator and
- * requests. They make only PMPI calls, between MPI_Init and MPI_Finalize (or in a session);
- * otherwise they return MPI_ERR_OTHER if they would need such a call. They may be called in
- * `before` and in `after`, for the record passed to the callback, by the thread that received it.
- * Like all calls of <qmpi/qmpi.h>, they return an error class, do not invoke error handlers, and
- * set outputs only on success. In `before`, the arguments of the program have not been checked yet:
- * for a null handle where an object is required, the result is MPI_ERR_ARG; any other handle must
- * be valid, otherwise the query of MPI about it is erroneous.
+ * requests. They make only PMPI calls, and only between MPI_Init and MPI_Finalize (or in a
+ * session); at other times, they return MPI_ERR_OTHER if they need such a call. They may be called
+ * in `before` and in `after`, for the record passed to the callback, by the thread that received
+ * it. Like all calls of <qmpi/qmpi.h>, they return an error class, do not invoke error handlers,
+ * and set outputs only on success. In `before`, the arguments of the program have not been checked
+ * yet: for a null handle where an object is required, the result is MPI_ERR_ARG; any other handle
+ * must be valid, otherwise, querying MPI about it is erroneous.
  *
  * Observers are an extension: neither the MPI standard nor the draft of the Tools Working Group
  * defines them. The groups below are chapters of the standard (MPI 4.0), and the helper functions
@@ -190,21 +190,21 @@ QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, 
  * size of the datatype (MPI_Type_size), for buffers of this process. Each part of a buffer counts
  * once. Either output may be NULL.
  *
- *   - A receive that completes in the call counts the bytes received if it has a status (see
- *     QMPIX_OBSERVE_STATUSES), in `after`. Otherwise, and for MPI_Irecv and similar calls, it
- *     counts the size of the buffer.
+ *   - In `after`, a receive that completed in the call counts the bytes received if it has a status
+ *     (see QMPIX_OBSERVE_STATUSES). Otherwise, and for MPI_Irecv and similar calls, it counts the
+ *     size of the buffer.
  *   - Collectives: `sent` is the data of this process that is read, `received` the data that is
  *     written. At the root of MPI_Bcast, `sent` is one message; at the root of MPI_Scatter, it is
  *     the data for all processes. Arguments that are significant only at the root are read only
  *     there. With MPI_IN_PLACE, data that stays in place is not received, and is sent only if
  *     another process gets it. This is the root's own data in MPI_Gather, MPI_Gatherv, MPI_Scatter
  *     and MPI_Scatterv, and the process's own part of the receive buffer in MPI_Allgather and
- *     MPI_Allgatherv. In other collectives, data that is read is sent. On an intercommunicator, the
- *     counts are those of the remote group.
+ *     MPI_Allgatherv. In other collectives, all data that is read counts as sent. On an
+ *     intercommunicator, the counts are those of the remote group.
  *   - Neighborhood collectives count only neighbors other than MPI_PROC_NULL.
  *   - One-sided calls: put and accumulate send, get receives, calls that fetch do both.
  *   - Files: writing sends, reading receives; the status tells the actual length, as for receives.
- *   - Persistent and partitioned operations count completely in MPI_Start and MPI_Startall.
+ *   - Persistent and partitioned operations count in full in MPI_Start and MPI_Startall.
  *   - MPI_PROC_NULL and counts of zero have no bytes. Other functions: 0 and 0.
  */
 QMPI_API int QMPIX_Call_get_bytes(const QMPIX_Call *call, MPI_Count *sent, MPI_Count *received);
@@ -230,7 +230,7 @@ QMPI_API int QMPIX_Call_for_each_transfer(const QMPIX_Call *call,
                                           void *data);
 
 /*
- * Returns the communicator that is passed to a call, also if the call only queries it; for
+ * Returns the communicator that is passed to a call, even if the call only queries it; for
  * MPI_Start, the communicator of the persistent operation. MPI_ERR_ARG also: the call has no
  * communicator.
  */
@@ -252,8 +252,8 @@ QMPI_API int QMPIX_Call_get_peer(const QMPIX_Call *call, int *peer, int *world, 
  * Started requests are new ones (of MPI_Isend and similar calls) and those of MPI_Start. Completed
  * requests need QMPIX_OBSERVE_REQUESTS. MPI_Wait and MPI_Waitall do not distinguish inactive
  * requests from completed ones, so inactive ones are included; MPI_REQUEST_NULL is left out. A call
- * that failed has completed the requests that it freed; MPI_Waitall and similar calls, those whose
- * status tells so.
+ * that failed has completed the requests that it freed; a failed MPI_Waitall or similar call has
+ * completed those whose status says so.
  */
 QMPI_API int QMPIX_Call_get_started(const QMPIX_Call *call, int capacity, MPI_Request *requests,
                                     int *count);

@@ -15,8 +15,9 @@
  *
  * Every call returns an MPI error class: MPI_SUCCESS if it succeeded. No call invokes an MPI error
  * handler. Outputs are set only on success. NULL pointers, unknown tool_ids and unknown function
- * numbers are errors (MPI_ERR_ARG). Unless its description says otherwise, a call may be made by
- * any thread at any time, also before MPI_Init and after MPI_Finalize.
+ * numbers are errors (MPI_ERR_ARG); "MPI_ERR_ARG also:" in a description adds a case to these.
+ * Unless its description says otherwise, a call may be made by any thread at any time, even before
+ * MPI_Init and after MPI_Finalize.
  */
 #ifndef QMPI_QMPI_H
 #define QMPI_QMPI_H
@@ -92,7 +93,7 @@ QMPI_API int QMPI_Register_tool_storage(int tool_id, void *storage);
  * Registers an interceptor of a layer for one function.
  *
  *   fn  the function; one that this MPI lacks is accepted, but never called
- *   fp  the interceptor, a QMPI_X_t, cast to this type
+ *   fp  the interceptor, a QMPI_X_t for the function MPI_X, cast to this type
  *
  * A second call for the same function replaces the interceptor. MPI_ERR_OTHER: not called from
  * `init` for the layer that is being initialized. QMPI draft, "Tool registration".
@@ -229,8 +230,9 @@ QMPI_API int QMPIX_Tool_get_library(int tool_id, const char **path);
 QMPI_API int QMPIX_Tool_get_info(int tool_id, const QMPIX_Tool_info **info);
 
 /*
- * Returns a text that tells the kind of a layer: "QMPI tool", or "PMPI tool" with the way in which
- * it calls PMPI and its private dependencies. The string exists for the whole run.
+ * Returns a text that states the kind of a layer: "QMPI tool", or "PMPI tool", followed by the way
+ * in which the tool calls PMPI, and by a list of its private dependencies. The string exists for
+ * the whole run.
  */
 QMPI_API int QMPIX_Tool_get_binding(int tool_id, const char **text);
 
@@ -240,9 +242,9 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
 /*
  * Switches a layer off (`enabled` is 0) or on. A layer that is off is not called, and its functions
  * cost the same as without the layer. All layers are on at first. When the call returns, all calls
- * that start later use the changed stack; calls in progress, also in other threads, may continue in
- * the old one. May be called by any thread after start-up, but not in `init` or in a signal
- * handler.
+ * that start later use the changed stack; calls in progress, including those in other threads, may
+ * continue in the old one. May be called by any thread after start-up, but not in `init` or in a
+ * signal handler.
  *
  * Pointers to next functions that a layer has saved stay callable and ignore the change; see
  * QMPIX_Register_stack_changed. Those of a PMPI layer are updated, except saved results of dlsym; a
@@ -261,10 +263,10 @@ QMPI_API int QMPIX_Tool_get_enabled(int tool_id, int *enabled);
 /*
  * Requests that an intercepted function `fn` is also passed to the layer while it is switched off.
  * The interceptor then calls QMPIX_Tool_get_enabled to decide what to do. This is for functions
- * that all ranks must handle if one does, because a rank may be switched alone: for example
- * MPI_Finalize, if the tool communicates in it. It is also for calls that must not be missed, such
- * as those that free handles. MPI_ERR_OTHER: not called from `init` for the layer that is being
- * initialized.
+ * that all ranks must handle if one does, because a layer may be switched on one rank only: for
+ * example MPI_Finalize, if the tool communicates in it. It is also for calls that must not be
+ * missed, such as those that free handles. MPI_ERR_OTHER: not called from `init` for the layer that
+ * is being initialized.
  */
 QMPI_API int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn);
 
@@ -276,14 +278,14 @@ struct sigaction;
  *
  *   number       the signal
  *   action       the new action; NULL: no change
- *   old          set to the current action, also if another tool set it; NULL: not needed
+ *   old          set to the current action, even if another tool set it; NULL: not needed
  *   tool_action  not 0: hide the new action from the program; 0: restore an action that was found
  *
  * The program does not see a hidden handler: its sigaction, signal and similar functions return the
  * previous action. If the program sets this action again, the handler of the tool is restored. Any
  * other action that the program sets replaces the handler.
  *
- * With `tool_action` 0, it may be called in a signal handler. MPI_ERR_ARG: sigaction of the system
+ * With `tool_action` 0, it may be called in a signal handler. MPI_ERR_ARG: the system's sigaction
  * fails.
  */
 QMPI_API int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct sigaction *old,
