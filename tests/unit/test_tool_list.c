@@ -253,7 +253,7 @@ static void many_options_are_kept(void **state)
     enum { MANY = 100 };
     char text[16 * MANY] = "a";
     for (int i = 0; i < MANY; i++)
-        snprintf(text + strlen(text), 16, ",k%d=v%d", i, i);
+        snprintf(text + strlen(text), 32, ",k%d=v%d", i, i);
     const struct qmpi_entry *entry = parse_one(text);
     assert_int_equal(entry->option_count, MANY);
     assert_option(entry, 0, "k0", "v0");
