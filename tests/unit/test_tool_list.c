@@ -251,7 +251,7 @@ static void many_options_are_kept(void **state)
 {
     (void)state;
     enum { MANY = 100 };
-    char text[16 * MANY] = "a";
+    char text[32 * MANY] = "a";
     for (int i = 0; i < MANY; i++)
         snprintf(text + strlen(text), 32, ",k%d=v%d", i, i);
     const struct qmpi_entry *entry = parse_one(text);
