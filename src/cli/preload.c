@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "cli/cli.h"
+#include "cli/doctor/doctor.h"
 
 #include "config/file.h"
 #include "config/tool_list.h"
@@ -120,19 +121,11 @@ static void consider(struct preload *preload, const struct qmpi_entry *entry)
 /* Whether an entry of LD_PRELOAD is a libqmpi, of whichever MPI. */
 static bool is_libqmpi(const char *entry)
 {
-    struct qmpi_elf_file file;
-    bool found = false;
     if (!strchr(entry, '/')) /* the loader searches for it */
-        return !strncmp(entry, "libqmpi", 7);
-    if (qmpi_elf_file_open(entry, &file))
-        return false;
-    for (size_t i = 0; !found && i < file.image.symbol_count; i++) {
-        const ElfW(Sym) *symbol = &file.image.symbols[i];
-        found = qmpi_elf_defines(symbol) &&
-                !strcmp(qmpi_elf_string(&file.image, symbol->st_name), "QMPIX_Get_function");
-    }
-    qmpi_elf_file_close(&file);
-    return found;
+        return !strncmp(entry, "libqmpi.so", 10) || !strncmp(entry, "libqmpi-openmpi.so", 18);
+    struct doctor_object object = doctor_object_read(entry, false);
+    free(object.problem);
+    return object.qmpi;
 }
 
 /* LD_PRELOAD without any libqmpi: the one that belongs to the program's MPI is added, and two of
