@@ -37,31 +37,42 @@ def has_callgrind() -> bool:
     return shutil.which("valgrind") is not None
 
 
-def count_run(command: list[str], environment: Environment, calls: int) -> int:
-    """All instructions spent in the loop of `calls` calls and whatever it calls."""
+def count_run(command: list[str], environment: Environment) -> list[int]:
+    """All instructions spent in a loop of each length and whatever it calls."""
     with tempfile.TemporaryDirectory(prefix="qmpi-bench-") as folder:
         out = os.path.join(folder, "out")
-        # The loop alone: the rest of the program, MPI_Init above all, differs from run to run.
-        output_of(["valgrind", "--tool=callgrind", "--toggle-collect=call_loop*",
-                   f"--callgrind-out-file={out}", *command, "count", str(calls)], environment)
-        with open(out, encoding="utf-8") as file:
-            found = re.search(r"^(?:totals|summary): (\d+)", file.read(), re.MULTILINE)
-    if not found or int(found[1]) < calls:
+        # The loops alone, and a file for each: the rest of the program, MPI_Init above all, differs
+        # from run to run.
+        output_of(["valgrind", "--tool=callgrind", "--toggle-collect=call_loop",
+                   "--dump-after=call_loop", f"--callgrind-out-file={out}", *command, "count",
+                   *map(str, LENGTHS)], environment)
+        totals = [total_in(f"{out}.{place}") for place in range(1, 2 + len(LENGTHS))]
+    counted = totals[1:]  # the first is the call that warms up
+    if any(total < calls for total, calls in zip(counted, LENGTHS)):
         raise Failed(f"callgrind counted nothing in call_loop() with {environment}")
-    return int(found[1])
+    return counted
+
+
+def total_in(path: str) -> int:
+    """The sum of one of callgrind's files; 0 where there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = re.search(r"^(?:totals|summary): (\d+)", file.read(), re.MULTILINE)
+    except FileNotFoundError:
+        return 0
+    return int(found[1]) if found else 0
 
 
 def count_instructions(runs: list[tuple[list[str], Environment]]) -> list[tuple[float, float]]:
     """Instructions per call, start-up cancelled, and the noise; for each command."""
-    jobs = [(*run, calls) for run in runs for calls in LENGTHS]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        totals = list(pool.map(lambda job: count_run(*job), jobs))
+        totals = list(pool.map(lambda run: count_run(*run), runs))
     short, middle, long = LENGTHS
     figures = []
-    for i in range(0, len(totals), len(LENGTHS)):
-        first = (totals[i + 1] - totals[i]) / (middle - short)
-        second = (totals[i + 2] - totals[i + 1]) / (long - middle)
-        figures.append(((totals[i + 2] - totals[i]) / (long - short), abs(first - second)))
+    for in_short, in_middle, in_long in totals:
+        first = (in_middle - in_short) / (middle - short)
+        second = (in_long - in_middle) / (long - middle)
+        figures.append(((in_long - in_short) / (long - short), abs(first - second)))
     return figures
 
 

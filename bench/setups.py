@@ -131,9 +131,9 @@ def rows(build: Build) -> list[Row]:
         Row(MPICH, "qmpi, layers of MPICH's variant", stacks("mpich_cached")),
         Row(MPICH_ONCE, "qmpi, the same, tools that are listed once", stacks("mpich_once")),
         Row(MPICH_LOOK_UP, "qmpi, the same, looking up on each call", stacks("mpich_look_up")),
-        Row(MPICH_MIXED, "qmpi, native layers and those, in turn",
+        Row(MPICH_MIXED, "qmpi, QMPI layers and MPICH's variant, in turn",
             {k: build.with_stack(*in_turn("pass", "mpich_once", k)) for k in HEIGHTS}),
-        Row(MPICH_OVER, "qmpi, those and native layers, in turn",
+        Row(MPICH_OVER, "qmpi, MPICH's variant and QMPI layers, in turn",
             {k: build.with_stack(*in_turn("mpich_once", "pass", k)) for k in HEIGHTS}),
     ] if build.mpi() == "mpich" else []
     return [
@@ -151,9 +151,9 @@ def rows(build: Build) -> list[Row]:
         *mpich,
         Row(PMPI_CHAIN, "qmpi, PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
         Row(PMPI, "qmpi, PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
-        Row(OVER_NATIVE, "qmpi, the same over a native layer",
+        Row(OVER_NATIVE, "qmpi, the same over a QMPI layer",
             stacks("pmpi_wrapper", lower=("pass1",))),
-        Row(UNDER_NATIVE, "qmpi, the same under a native layer",
+        Row(UNDER_NATIVE, "qmpi, the same under a QMPI layer",
             stacks("pmpi_wrapper", above=("pass1",))),
     ]
 

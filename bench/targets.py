@@ -25,9 +25,9 @@ def over_wrappers(rows: dict) -> list[tuple[str, float, float]]:
          max(pmpi_chain[k] - chain[k] for k in pmpi_chain), 1),
         ("PMPI tools, over as many times one wrapper",
          max(pmpi[k] - k * wrapper for k in pmpi), 1),
-        ("each further PMPI tool over a native layer",
+        ("each further PMPI tool over a QMPI layer",
          rows[setups.OVER_NATIVE]["each_further"]["instructions"], wrapper),
-        ("each further PMPI tool under a native layer",
+        ("each further PMPI tool under a QMPI layer",
          rows[setups.UNDER_NATIVE]["each_further"]["instructions"], wrapper),
     ]
 
@@ -64,12 +64,12 @@ def in_instructions(result: dict) -> list[dict]:
             ("first layer of MPICH's variant, over raw", over_raw(setups.MPICH, "1"), 29),
             ("each further layer of MPICH's variant", rows[setups.MPICH]["each_further"][unit],
              8),
-            # Native layers cost 23, 2 and 25: 5 more are allowed.
+            # QMPI layers cost 23, 2 and 25: 5 more are allowed.
             ("the same, a tool that is listed once", over_raw(setups.MPICH_ONCE, "1"), 28),
             ("the same, each further", rows[setups.MPICH_ONCE]["each_further"][unit], 7),
-            ("a native layer and one of MPICH's variant, over raw",
+            ("a QMPI layer and one of MPICH's variant, over raw",
              over_raw(setups.MPICH_MIXED, "2"), 30),
-            ("a layer of MPICH's variant and a native one, over raw",
+            ("a layer of MPICH's variant and a QMPI layer, over raw",
              over_raw(setups.MPICH_OVER, "2"), 30)]
     noise = target("noise of the count", result["noise"], measure.NOISE_LIMIT, unit, "under")
     return [target(*entry, unit) for entry in wanted] + [noise]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ask_dlsym WHEN LIBRARY NAME count CALLS: CALLS calls of dlsym in call_loop(), for callgrind.
+ * ask_dlsym WHEN LIBRARY NAME count CALLS…: so many calls of dlsym in call_loop(), for callgrind.
  * ask_dlsym WHEN LIBRARY NAME time CALLS LOOPS: as loop.c has it.
  * LIBRARY is what to get a handle of, or "default" for RTLD_DEFAULT; WHEN is "after" the program's
  * first MPI call, which is when libqmpi starts up, or "before" it.
@@ -36,11 +36,11 @@ static int measure(int argc, char **argv)
 {
     const long calls = argc > 5 ? atol(argv[5]) : 0;
     const long loops = argc > 6 ? atol(argv[6]) : 0;
-    if (argc == 6 && !strcmp(argv[4], "count") && calls > 0)
-        return call_loop(1) + call_loop(calls);
+    if (argc > 5 && !strcmp(argv[4], "count"))
+        return count_loops(call_loop, argc - 5, argv + 5);
     if (argc == 7 && !strcmp(argv[4], "time") && calls > 0 && loops > 0)
         return time_loops(call_loop, calls, loops);
-    fprintf(stderr, "usage: ask_dlsym after|before LIBRARY|default NAME count CALLS\n"
+    fprintf(stderr, "usage: ask_dlsym after|before LIBRARY|default NAME count CALLS...\n"
                     "       ask_dlsym after|before LIBRARY|default NAME time CALLS LOOPS\n");
     return 2;
 }

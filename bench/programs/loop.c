@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop count CALLS: after one call to warm up, CALLS calls of MPI_Comm_rank in call_loop(), for
- *     callgrind to count.
- * loop time CALLS LOOPS: as many calls in each of LOOPS loops; prints nanoseconds per call, the
- *     median of the loops.
- * An ordinary MPI program, to be run as a singleton; what stands between it and MPI is preloaded.
+ * loop count CALLS…: after one call to warm up, CALLS calls of MPI_Comm_rank in call_loop() for
+ * each number given, for callgrind to count. loop time CALLS LOOPS: as many calls in each of LOOPS
+ * loops; prints nanoseconds per call, the median of the loops. An ordinary MPI program, to be run
+ * as a singleton; what stands between it and MPI is preloaded.
  */
 #include "time_loops.h"
 
@@ -40,12 +39,12 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     if (!calls_work())
         fprintf(stderr, "loop: MPI_Comm_rank does not work here\n");
-    else if (argc == 3 && !strcmp(argv[1], "count") && calls > 0)
-        status = call_loop(1) + call_loop(calls);
+    else if (argc > 2 && !strcmp(argv[1], "count"))
+        status = count_loops(call_loop, argc - 2, argv + 2);
     else if (argc == 4 && !strcmp(argv[1], "time") && calls > 0 && loops > 0)
         status = time_loops(call_loop, calls, loops);
     else
-        fprintf(stderr, "usage: loop count CALLS | loop time CALLS LOOPS\n");
+        fprintf(stderr, "usage: loop count CALLS... | loop time CALLS LOOPS\n");
     MPI_Finalize();
     return status;
 }

@@ -36,3 +36,15 @@ int time_loops(int (*loop)(long calls), long calls, long loops)
     free(times);
     return sum != 0;
 }
+
+int count_loops(int (*loop)(long calls), int count, char *const *calls)
+{
+    int sum = loop(1);
+    for (int i = 0; i < count; i++) {
+        const long number = atol(calls[i]);
+        if (number <= 0)
+            return 1;
+        sum += loop(number);
+    }
+    return sum != 0;
+}

@@ -84,7 +84,8 @@ typedef int QMPIX_Var_open(void *user, const void *object, int *count);
  *     of the publisher; that of a stopped handle is the value when it was stopped. Writing (unless
  *     READONLY) changes the value at `address` or calls `write`, and so affects all handles.
  *     Resetting sets the value of a stopped handle to the current value. For GENERIC variables, it
- *     first changes the current value for all handles: to the value at publication, or by `reset`.
+ *     first resets the current value for all handles: with `address`, to the value at publication;
+ *     without, by a call of `reset`.
  *
  * The datatypes that the MPI standard allows for a class are accepted; also MPI_INT for LEVEL, as
  * in the example of the standard.
@@ -108,8 +109,9 @@ typedef struct QMPIX_Pvar {
     void *address;
     QMPIX_Var_read *read;
     QMPIX_Var_write *write; /* STATE … GENERIC, without `address` and not READONLY; else NULL */
-    QMPIX_Var_reset *reset; /* GENERIC, likewise; NULL: cannot be reset */
-    QMPIX_Var_open *open;   /* NULL: any object, `count` elements; else `address` is NULL */
+    QMPIX_Var_reset *reset; /* GENERIC, without `address` and not READONLY;
+                               NULL: resetting fails */
+    QMPIX_Var_open *open;   /* NULL: any object, `count` elements; else leave `address` NULL */
     void *user;
 } QMPIX_Pvar;
 

@@ -16,7 +16,7 @@
  *
  * The callbacks receive one record of the call, which they must not change. A layer may have both
  * an observer and interceptors: if a function has both, the callbacks run before and after the
- * interceptor. Callbacks make MPI calls like any layer: PMPI_X for their own purposes.
+ * interceptor. For MPI calls of its own, a callback uses PMPI_X, like any other code of a layer.
  *
  * The helper functions below tell what a call means: its bytes, peers, tag, root, communicator and
  * requests. They make only PMPI calls, and only between MPI_Init and MPI_Finalize (or in a
@@ -85,7 +85,7 @@ typedef struct QMPIX_Parameter {
     int indirection; /* 0: the value itself; 1: a pointer or an array; … */
     int is_array;    /* 1: declared with [] */
     int is_const;    /* 1: the function does not write through it */
-    size_t size;     /* in bytes, after `indirection` pointers; 0: unknown */
+    size_t size;     /* bytes of the value that the pointers lead to; 0: unknown */
 } QMPIX_Parameter;
 
 /* The groups of functions: chapters of the MPI standard. Each function is in one group. */
@@ -146,9 +146,9 @@ typedef struct QMPIX_Call {
 enum {
     /* Save the handles passed to Wait… and Test…, because the call replaces them. */
     QMPIX_OBSERVE_REQUESTS = 1 << 0,
-    /* Replace MPI_STATUS_IGNORE that the program passes to a receive, a wait or test, or a file
-     * operation, by a status, and MPI_STATUSES_IGNORE of a wait or test by one status per request,
-     * so that `after` knows the actual length. */
+    /* Pass a status where the program passes MPI_STATUS_IGNORE (to a receive, wait, test or file
+     * operation), and one status per request where it passes MPI_STATUSES_IGNORE (to a wait or
+     * test), so that `after` knows the actual length. */
     QMPIX_OBSERVE_STATUSES = 1 << 1
 };
 
@@ -187,8 +187,8 @@ QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, 
 
 /*
  * Returns the numbers of bytes that a call sends and receives. They are counts multiplied by the
- * size of the datatype (MPI_Type_size), for buffers of this process. Each part of a buffer counts
- * once. Either output may be NULL.
+ * size of the datatype (MPI_Type_size), for buffers of this process. Data that
+ * several processes get counts once. Either output may be NULL.
  *
  *   - In `after`, a receive that completed in the call counts the bytes received if it has a status
  *     (see QMPIX_OBSERVE_STATUSES). Otherwise, and for MPI_Irecv and similar calls, it counts the
@@ -196,11 +196,13 @@ QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, 
  *   - Collectives: `sent` is the data of this process that is read, `received` the data that is
  *     written. At the root of MPI_Bcast, `sent` is one message; at the root of MPI_Scatter, it is
  *     the data for all processes. Arguments that are significant only at the root are read only
- *     there. With MPI_IN_PLACE, data that stays in place is not received, and is sent only if
- *     another process gets it. This is the root's own data in MPI_Gather, MPI_Gatherv, MPI_Scatter
- *     and MPI_Scatterv, and the process's own part of the receive buffer in MPI_Allgather and
- *     MPI_Allgatherv. In other collectives, all data that is read counts as sent. On an
- *     intercommunicator, the counts are those of the remote group.
+ *     there. With MPI_IN_PLACE, some data stays in place: the root's own data in MPI_Gather,
+ *     MPI_Gatherv, MPI_Scatter and MPI_Scatterv, and the process's own part of the receive buffer
+ *     in MPI_Allgather and MPI_Allgatherv. Such data does not count as received, and counts as sent
+ *     only if another process gets it. In other collectives with MPI_IN_PLACE, all data that is
+ *     read counts as sent. On an intercommunicator, all processes are those of the remote group;
+ *     for the data that MPI_Reduce_scatter and MPI_Reduce_scatter_block read, those of the local
+ *     group.
  *   - Neighborhood collectives count only neighbors other than MPI_PROC_NULL.
  *   - One-sided calls: put and accumulate send, get receives, calls that fetch do both.
  *   - Files: writing sends, reading receives; the status tells the actual length, as for receives.

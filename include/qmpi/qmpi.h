@@ -93,7 +93,7 @@ QMPI_API int QMPI_Register_tool_storage(int tool_id, void *storage);
  * Registers an interceptor of a layer for one function.
  *
  *   fn  the function; one that this MPI lacks is accepted, but never called
- *   fp  the interceptor, a QMPI_X_t for the function MPI_X, cast to this type
+ *   fp  the interceptor: for MPI_X, a function of the type QMPI_X_t, cast to void (*)(void)
  *
  * A second call for the same function replaces the interceptor. MPI_ERR_OTHER: not called from
  * `init` for the layer that is being initialized. QMPI draft, "Tool registration".
@@ -279,7 +279,8 @@ struct sigaction;
  *   number       the signal
  *   action       the new action; NULL: no change
  *   old          set to the current action, even if another tool set it; NULL: not needed
- *   tool_action  not 0: hide the new action from the program; 0: restore an action that was found
+ *   tool_action  not 0: hide the new action from the program; 0: `action` is one that an earlier
+ *                call returned in `old`, and is restored
  *
  * The program does not see a hidden handler: its sigaction, signal and similar functions return the
  * previous action. If the program sets this action again, the handler of the tool is restored. Any
@@ -295,9 +296,11 @@ QMPI_API int QMPIX_Tool_sigaction(int number, const struct sigaction *action, st
  * Registers a callback that is called whenever any layer is switched off or on. It gets the tool_id
  * given here, and runs in the thread that switches, before QMPIX_Tool_set_enabled returns. From
  * then on, QMPI_Get_function returns the new next functions of the layer. Callbacks of layers that
- * are off are called, too. Two threads that switch layers may call it at the same time. It may make
- * any call, and may switch layers. May be called by any thread, from `init` on; a second call
- * replaces the callback.
+ * are off are called, too. Two threads that switch layers may call it at the same time. The
+ * callback may make any call, and may switch layers.
+ *
+ * QMPIX_Register_stack_changed may be called by any thread, from `init` on; a second call replaces
+ * the callback.
  */
 QMPI_API int QMPIX_Register_stack_changed(int tool_id, void (*callback)(int tool_id));
 

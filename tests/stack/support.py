@@ -145,6 +145,14 @@ def without_launcher(stderr) -> str:
     return re.sub(f"{rule}.*?{rule}", "", stderr, flags=re.S) if OPEN_MPI else stderr
 
 
+def own_lines(stderr) -> list[str]:
+    """What processes wrote, without the notes of test tools and programs, and without what Open MPI's
+    library remarks on the machine or its launcher: libqmpi has no part in either."""
+    remark = re.compile(r"\[[^][]+:\d+\] |\[[^][]+\]\[\[" if OPEN_MPI else "(?!)")
+    return [line for line in without_launcher(stderr).splitlines()
+            if not line.startswith("trace: ") and not remark.match(line)]
+
+
 def check_sanitizers(text):
     assert not SANITIZER_REPORT.search(text), "a sanitizer found something"
 

@@ -42,7 +42,8 @@ def environment(plan, place, folder, bare):
     environment |= {"STORM_LEDGER": str(folder / "ledger"), "STORM_SCRIPT": str(folder / "script"),
              "STORM_LIBRARIES": str(storm), "STORM_HELP": str(storm / "storm_help.so"),
              "TMPDIR": str(folder / "tmp"), "UCX_HANDLE_ERRORS": "none",
-             "HWLOC_COMPONENTS": "no_os,stop", "UCX_TLS": "self,sm"}
+             "HWLOC_COMPONENTS": "no_os,stop", "UCX_TLS": "self,posix,cma",
+             "UCX_POSIX_SEG_SIZE": "2048"}
     preload = []
     if not bare:
         suffix = "" if place.mpi == "mpich" else f"-{place.mpi}"
