@@ -5,8 +5,8 @@
  * A layer publishes performance variables, control variables, categories and enumerations. The
  * application, all layers and all tools that use MPI_T find them among those of the MPI library,
  * through the standard calls (MPI standard, chapter "Tool Support", section "The MPI Tool
- * Information Interface"). The position of the publisher in the stack does not matter. Layers that
- * call PMPI_T_X find only those of the MPI library.
+ * Information Interface"). The position of the publisher in the stack does not matter. QMPI layers
+ * that call PMPI_T_X find only those of the MPI library.
  *
  * Names: an item NAME of tool TOOL is named `qmpi.TOOL.NAME`. If the tool is in the stack several
  * times, the item of its second layer is named `qmpi.TOOL#2.NAME`, and so on. QMPIX_BARE_NAME

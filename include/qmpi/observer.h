@@ -56,7 +56,7 @@ typedef enum QMPIX_Kind {
     QMPIX_KIND_DOUBLE,
     QMPIX_KIND_CHAR,
     QMPIX_KIND_BUFFER,   /* void: another argument tells the type of the buffer */
-    QMPIX_KIND_FUNCTION, /* a pointer to a function, for any `indirection` */
+    QMPIX_KIND_FUNCTION, /* a pointer to a function; `indirection` is 0 */
     QMPIX_KIND_STATUS,
     QMPIX_KIND_COMM,
     QMPIX_KIND_DATATYPE,
@@ -187,8 +187,8 @@ QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, 
 
 /*
  * Returns the numbers of bytes that a call sends and receives. They are counts multiplied by the
- * size of the datatype (MPI_Type_size), for buffers of this process. Data that
- * several processes get counts once. Either output may be NULL.
+ * size of the datatype (MPI_Type_size), for buffers of this process. Data that goes to several
+ * processes is counted once. Either output may be NULL.
  *
  *   - In `after`, a receive that completed in the call counts the bytes received if it has a status
  *     (see QMPIX_OBSERVE_STATUSES). Otherwise, and for MPI_Irecv and similar calls, it counts the
@@ -200,9 +200,9 @@ QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, 
  *     MPI_Gatherv, MPI_Scatter and MPI_Scatterv, and the process's own part of the receive buffer
  *     in MPI_Allgather and MPI_Allgatherv. Such data does not count as received, and counts as sent
  *     only if another process gets it. In other collectives with MPI_IN_PLACE, all data that is
- *     read counts as sent. On an intercommunicator, all processes are those of the remote group;
- *     for the data that MPI_Reduce_scatter and MPI_Reduce_scatter_block read, those of the local
- *     group.
+ *     read counts as sent.
+ *   - On an intercommunicator, "all processes" means those of the remote group; for the data that
+ *     MPI_Reduce_scatter and MPI_Reduce_scatter_block read, those of the local group.
  *   - Neighborhood collectives count only neighbors other than MPI_PROC_NULL.
  *   - One-sided calls: put and accumulate send, get receives, calls that fetch do both.
  *   - Files: writing sends, reading receives; the status tells the actual length, as for receives.

@@ -263,10 +263,10 @@ QMPI_API int QMPIX_Tool_get_enabled(int tool_id, int *enabled);
 /*
  * Requests that an intercepted function `fn` is also passed to the layer while it is switched off.
  * The interceptor then calls QMPIX_Tool_get_enabled to decide what to do. This is for functions
- * that all ranks must handle if one does, because a layer may be switched on one rank only: for
- * example MPI_Finalize, if the tool communicates in it. It is also for calls that must not be
- * missed, such as those that free handles. MPI_ERR_OTHER: not called from `init` for the layer that
- * is being initialized.
+ * that all ranks must handle if one does, because a layer may be switched off or on in only some of
+ * the ranks: for example MPI_Finalize, if the tool communicates in it. It is also for calls that
+ * must not be missed, such as those that free handles. MPI_ERR_OTHER: not called from `init` for
+ * the layer that is being initialized.
  */
 QMPI_API int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn);
 

@@ -4,8 +4,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from support import (BUILD, LIBQMPI, QMPI, TOOLS, clean_environment, own_lines, program, run_command,
-                     run_mpi)
+from support import (BUILD, LIBQMPI, QMPI, TOOLS, clean_environment, lines_without_remarks, program,
+                     run_command, run_mpi)
 
 PMPI = BUILD / "tests" / "pmpi"
 PMPI_TOOLS = PMPI / "tools"
@@ -78,7 +78,7 @@ def one_message(result, expected):
     assert len(heads) == 1, result.messages
     assert expected in "\n".join(result.messages)
     assert len([line for line in result.messages if re.match(" *hint: .", line)]) == 1
-    lines = own_lines(result.stderr)
+    lines = lines_without_remarks(result.stderr)
     assert all(line.startswith("qmpi: ") for line in lines), lines
 
 

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from support import (BUNDLED_TOOLS, LIBQMPI, MPI_SONAME, OPEN_MPI, TOOLS_FOLDER,
-                     folder_open_to_all, own_lines, program, run_mpi, tool)
+                     folder_open_to_all, lines_without_remarks, program, run_mpi, tool)
 
 RUN = ["init", "comm_rank", "finalize"]
 
@@ -102,7 +102,7 @@ CASES = {
 
 def check_messages(result, entry, expected):
     """One message, every line of stderr in it (but for the test tools' notes), with a hint."""
-    lines = own_lines(result.stderr)
+    lines = lines_without_remarks(result.stderr)
     assert all(line.startswith("qmpi: ") for line in lines), lines
     heads = [line for line in result.messages if line.startswith("QMPI_TOOLS")]
     assert len(heads) == 1
@@ -161,7 +161,7 @@ def test_more_than_255_entries_are_an_error(entries):
     assert result.trace == ["app init"] * len(result.trace)
     assert [line for line in result.messages if f"{entries} entries" in line and "255" in line]
     assert len([line for line in result.messages if "hint: " in line]) == 1
-    assert all(line.startswith("qmpi: ") for line in own_lines(result.stderr))
+    assert all(line.startswith("qmpi: ") for line in lines_without_remarks(result.stderr))
 
 
 def test_with_skip_the_first_255_of_10000_entries_run():
@@ -247,7 +247,7 @@ def test_a_bad_file_is_found_before_anything_is_loaded(tmp_path):
 def test_terminal_control_characters_of_an_entry_do_not_break_the_lines():
     result = run_mpi("calls", *RUN, ranks=1, tools="two\nlines")
     assert result.returncode == 2
-    assert all(line.startswith("qmpi: ") for line in own_lines(result.stderr))
+    assert all(line.startswith("qmpi: ") for line in lines_without_remarks(result.stderr))
 
 
 # ---- Files that may not be read ------------------------------------------------------------------
