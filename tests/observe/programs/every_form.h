@@ -63,6 +63,15 @@ static inline const char *amount(long sent, long received, const char *root)
         ONE_NONBLOCKING(I##x##_c, (ARGS(LARGE), &request_of), sent, received, root);               \
     } while (0)
 
+/* Those with MPI_Count counts alone. */
+#define EVERY_LARGE_FORM(X, x, ARGS, sent, received, root)                                         \
+    do {                                                                                           \
+        DO(X##_c, (ARGS(LARGE)), amount(sent, received, root));                                    \
+        ONE_NONBLOCKING(I##x##_c, (ARGS(LARGE), &request_of), sent, received, root);               \
+        ONE_PERSISTENT(X##_init_c, (ARGS(LARGE), MPI_INFO_NULL, &request_of), sent, received,      \
+                       root);                                                                      \
+    } while (0)
+
 #define EVERY_FORM(X, x, ARGS, sent, received, root)                                               \
     do {                                                                                           \
         BLOCKING_AND_NONBLOCKING(X, x, ARGS, sent, received, root);                                \
