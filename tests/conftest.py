@@ -6,6 +6,7 @@ Meson (QMPI_TEST_TAP not set) pytest reports as it always does.
 """
 import os
 import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -28,6 +29,41 @@ signal.signal(signal.SIGTERM, signal.default_int_handler)
 # takes no path with a blank or a colon.
 if re.search(r"[\s:]", tempfile.gettempdir()):
     os.environ["TMPDIR"] = tempfile.tempdir = "/tmp"
+
+
+def copy_into(source, target):
+    for path in source.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, target / path.name, symlinks=True)
+        else:
+            shutil.copy2(path, target / path.name, follow_symlinks=False)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """A test function in which Open MPI crashed is run again, at most twice, with its tmp_path as it was."""
+    if os.environ.get("QMPI_TEST_MPI") != "openmpi":
+        return None
+    import support
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    folder = pyfuncitem.funcargs.get("tmp_path")
+    with tempfile.TemporaryDirectory(prefix="qmpi-test-") as saved:
+        if folder:
+            copy_into(folder, Path(saved))
+        for _ in range(2):
+            support.can_rerun = True
+            try:
+                pyfuncitem.obj(**arguments)
+                return True
+            except support.OpenMpiCrashed:
+                print("Open MPI crashed: the test is run again")
+            finally:
+                support.can_rerun = False
+            if folder:
+                shutil.rmtree(folder)
+                folder.mkdir()
+                copy_into(Path(saved), folder)
+    return None
 
 
 class TapReport:

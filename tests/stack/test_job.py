@@ -34,6 +34,17 @@ def test_each_rank_has_its_own_output_and_status():
     assert (result.returncode, result.stdout, result.stderr) == (3, "out 0\nout 1\n", "err 0\nerr 1\n")
 
 
+started = []
+
+
+@pytest.mark.skipif(not OPEN_MPI, reason="MPICH does not crash by itself")
+def test_a_test_in_which_open_mpi_crashed_is_run_again_in_an_empty_directory(tmp_path):
+    started.append(list(tmp_path.iterdir()))
+    result = shell(f"touch {tmp_path}/left; [ {len(started)} -gt 2 ] || [ $rank = 0 ] || kill -SEGV $$")
+    assert result.returncode == 0
+    assert started == [[], [], []]
+
+
 def test_a_rank_that_ends_badly_does_not_keep_another_from_its_end(tmp_path):
     """The launcher would kill rank 0 as soon as it knew of rank 1's end, which rank 0 waits for."""
     result = shell("""mkfifo fifo.$rank
