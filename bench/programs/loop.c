@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * loop count CALLS…: after one call to warm up, CALLS calls of MPI_Comm_rank in call_loop() for
- * each number given, for callgrind to count. loop time CALLS LOOPS: as many calls in each of LOOPS
- * loops; prints nanoseconds per call, the median of the loops. An ordinary MPI program, to be run
- * as a singleton; what stands between it and MPI is preloaded.
+ * each number given, for callgrind to count.
+ *
+ * loop time CALLS LOOPS: as many calls in each of LOOPS loops; prints nanoseconds per call, the
+ * median of the loops.
+ *
+ * An ordinary MPI program, to be run as a singleton; what stands between it and MPI is preloaded.
  */
 #include "time_loops.h"
 

@@ -38,7 +38,7 @@ def try_lock(stack, path):
 
 @contextlib.contextmanager
 def processors(wanted):
-    """Within it, this process has `wanted` processors, or as many as the machine has."""
+    """Within it, this process has `wanted` processors; where the machine has fewer, it is alone."""
     global in_use
     if in_use:
         yield
@@ -51,7 +51,7 @@ def processors(wanted):
         # while a job waits for all of them.
         with contextlib.ExitStack() as queue:
             lock(queue, folder / "queue")
-            missing = min(wanted, AVAILABLE)
+            missing = wanted if wanted <= AVAILABLE else COUNT
             while True:
                 for path in list(free):
                     if missing and try_lock(taken, path):
