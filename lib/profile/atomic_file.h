@@ -9,7 +9,7 @@
 #ifndef QMPI_PROFILE_ATOMIC_FILE_H
 #define QMPI_PROFILE_ATOMIC_FILE_H
 
-#include "toolkit/locale_numbers.h"
+#include "toolkit/toolkit.h"
 
 #include <signal.h>
 #include <stdbool.h>

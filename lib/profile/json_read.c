@@ -4,7 +4,7 @@
 #include "profile/json.h"
 
 #include "profile/json_source.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "profile/json_source.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <limits.h>

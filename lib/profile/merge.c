@@ -55,13 +55,14 @@ void merge_calls(struct profile_calls *mine, const struct profile_calls *its, st
 
 /* ---- Arrays ---------------------------------------------------------------------------------- */
 
-static void sort(const struct kind *kind, void *array, size_t count)
+static void sort(const struct merge_kind *kind, void *array, size_t count)
 {
     if (count > 1) /* qsort wants an array even where there is nothing to sort */
         qsort(array, count, kind->size, kind->compare);
 }
 
-bool merge_prepare(const struct kind *kind, void **mine, size_t count, void *its, size_t its_count)
+bool merge_prepare(const struct merge_kind *kind, void **mine, size_t count, void *its,
+                   size_t its_count)
 {
     sort(kind, *mine, count);
     sort(kind, its, its_count);
@@ -83,7 +84,7 @@ bool merge_prepare(const struct kind *kind, void **mine, size_t count, void *its
 
 /* Mine move to the end of the room: the sum grows from its begin and never reaches what is still to
  * be looked at. */
-size_t merge_arrays(const struct kind *kind, void *mine, size_t count, const void *its,
+size_t merge_arrays(const struct merge_kind *kind, void *mine, size_t count, const void *its,
                     size_t its_count, struct sides ranks)
 {
     static const union {

@@ -45,8 +45,8 @@ static void add_function(void *mine, const void *its, struct sides ranks)
     profile_function_clear(&gone);
 }
 
-const struct kind merge_functions = {sizeof(struct profile_function), compare_functions, NULL,
-                                     add_function};
+const struct merge_kind merge_functions = {sizeof(struct profile_function), compare_functions, NULL,
+                                           add_function};
 
 /* ---- Call sites ------------------------------------------------------------------------------ */
 
@@ -92,8 +92,8 @@ static void add_callsite(void *mine, const void *its, struct sides ranks)
     profile_callsite_clear(&gone);
 }
 
-const struct kind merge_callsites = {sizeof(struct profile_callsite), compare_callsites, NULL,
-                                     add_callsite};
+const struct merge_kind merge_callsites = {sizeof(struct profile_callsite), compare_callsites, NULL,
+                                           add_callsite};
 
 /* ---- The matrix ------------------------------------------------------------------------------ */
 
@@ -114,8 +114,8 @@ static void add_matrix_entry(void *mine, const void *its, struct sides ranks)
     a->bytes += b->bytes;
 }
 
-const struct kind merge_matrix = {sizeof(struct profile_matrix_entry), compare_matrix_entries, NULL,
-                                  add_matrix_entry};
+const struct merge_kind merge_matrix = {sizeof(struct profile_matrix_entry), compare_matrix_entries,
+                                        NULL, add_matrix_entry};
 
 /* ---- Communicators, files -------------------------------------------------------------------- */
 
@@ -140,8 +140,8 @@ static void add_communicator(void *mine, const void *its, struct sides ranks)
     free(b->name);
 }
 
-const struct kind merge_communicators = {sizeof(struct profile_communicator), compare_communicators,
-                                         NULL, add_communicator};
+const struct merge_kind merge_communicators = {sizeof(struct profile_communicator),
+                                               compare_communicators, NULL, add_communicator};
 
 static int compare_files(const void *mine, const void *its)
 {
@@ -160,7 +160,7 @@ static void add_file(void *mine, const void *its, struct sides ranks)
     free(b->name);
 }
 
-const struct kind merge_files = {sizeof(struct profile_file), compare_files, NULL, add_file};
+const struct merge_kind merge_files = {sizeof(struct profile_file), compare_files, NULL, add_file};
 
 /* ---- Regions --------------------------------------------------------------------------------- */
 
@@ -193,8 +193,8 @@ static void add_region(void *mine, const void *its, struct sides ranks)
     free(b->name);
 }
 
-const struct kind merge_regions = {sizeof(struct profile_region), compare_regions, prepare_region,
-                                   add_region};
+const struct merge_kind merge_regions = {sizeof(struct profile_region), compare_regions,
+                                         prepare_region, add_region};
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 
@@ -212,8 +212,8 @@ static void add_process(void *mine, const void *its, struct sides ranks)
     free(((const struct profile_process *)its)->host);
 }
 
-const struct kind merge_processes = {sizeof(struct profile_process), compare_processes, NULL,
-                                     add_process};
+const struct merge_kind merge_processes = {sizeof(struct profile_process), compare_processes, NULL,
+                                           add_process};
 
 /* ---- Calls under way ------------------------------------------------------------------------- */
 
@@ -236,5 +236,5 @@ static void add_flight(void *mine, const void *its, struct sides ranks)
     profile_flight_clear(&gone);
 }
 
-const struct kind merge_flights = {sizeof(struct profile_flight), compare_flights, NULL,
-                                   add_flight};
+const struct merge_kind merge_flights = {sizeof(struct profile_flight), compare_flights, NULL,
+                                         add_flight};

@@ -14,7 +14,7 @@ struct sides {
     int mine, its;
 };
 
-struct kind {
+struct merge_kind {
     size_t size;
     int (*compare)(const void *mine, const void *its);
     /* Allocates the memory that `add` needs; NULL: none. Returns false if memory is exhausted. */
@@ -25,7 +25,7 @@ struct kind {
 };
 
 /* merge_kinds.c */
-extern const struct kind merge_functions, merge_callsites, merge_matrix, merge_communicators,
+extern const struct merge_kind merge_functions, merge_callsites, merge_matrix, merge_communicators,
     merge_files, merge_regions, merge_processes, merge_flights;
 
 /* merge.c */
@@ -34,10 +34,11 @@ void merge_spread(struct profile_spread *mine, const struct profile_spread *its,
 void merge_calls(struct profile_calls *mine, const struct profile_calls *its, struct sides ranks);
 
 /* Sorts both arrays and enlarges *mine for all elements. Returns false if memory is exhausted. */
-bool merge_prepare(const struct kind *kind, void **mine, size_t count, void *its, size_t its_count);
+bool merge_prepare(const struct merge_kind *kind, void **mine, size_t count, void *its,
+                   size_t its_count);
 
 /* Merges `its` into `mine`, which must be prepared unless `its` is empty. Returns the new count. */
-size_t merge_arrays(const struct kind *kind, void *mine, size_t count, const void *its,
+size_t merge_arrays(const struct merge_kind *kind, void *mine, size_t count, const void *its,
                     size_t its_count, struct sides ranks);
 
 #endif

@@ -7,8 +7,9 @@
 #include "profile/columns.h"
 #include "profile/text_parts.h"
 #include "profile/units.h"
-#include "util/message.h"
+#include "util/util.h"
 
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 

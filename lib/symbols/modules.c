@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "symbols/modules.h"
 
-#include "toolkit/arena.h"
+#include "toolkit/toolkit.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -8,7 +8,8 @@
 #ifndef QMPI_SYMBOLS_SYMBOLS_H
 #define QMPI_SYMBOLS_SYMBOLS_H
 
-#include "profile/result.h"
+#include "profile/profile.h"
+#include "symbols/modules.h"
 
 /*
  * Sets `function`, `file` and `line` of the frames that can be resolved. The strings are allocated

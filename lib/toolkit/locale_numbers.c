@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "toolkit/locale_numbers.h"
 
+#include <locale.h>
+
 /* On top of the present one: messages stay in the application's language. */
 void tool_numbers_begin(struct tool_numbers *numbers)
 {

@@ -3,10 +3,9 @@
 #ifndef QMPI_TOOLKIT_LOCALE_NUMBERS_H
 #define QMPI_TOOLKIT_LOCALE_NUMBERS_H
 
-#include <locale.h>
-
+/* Each is a locale_t, which <locale.h> declares only on request. */
 struct tool_numbers {
-    locale_t ours, before;
+    void *ours, *before;
 };
 
 /* Takes effect until tool_numbers_end, in this thread. */

@@ -3,7 +3,7 @@
 #include "toolkit/options.h"
 
 #include "toolkit/output_name.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <qmpi/qmpi.h>
 

@@ -9,9 +9,9 @@
 #include "cli/cli.h"
 
 #include "cli/doctor/doctor.h"
-#include "elf/file.h"
+#include "elf/elf.h"
 #include "generate/build.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,11 +9,10 @@
 #include "cli/cli.h"
 
 #include "cli/doctor/doctor.h"
-#include "elf/file.h"
-#include "elf/interposition.h"
+#include "elf/elf.h"
 #include "functions/functions.h"
 #include "generate/build.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <qmpi/qmpi.h>
 

@@ -8,10 +8,10 @@
 #include "cli/cli.h"
 
 #include "cli/doctor/doctor.h"
-#include "config/file.h"
+#include "config/config.h"
 #include "generate/build.h"
-#include "loader/inspect.h"
-#include "util/message.h"
+#include "loader/loader.h"
+#include "util/util.h"
 
 #include <qmpi/qmpi.h>
 

@@ -8,14 +8,10 @@
 #include "cli/cli.h"
 #include "cli/doctor/doctor.h"
 
-#include "config/file.h"
-#include "config/tool_list.h"
-#include "elf/file.h"
-#include "elf/interposition.h"
-#include "elf/loadable.h"
-#include "loader/find.h"
-#include "loader/inspect.h"
-#include "util/message.h"
+#include "config/config.h"
+#include "elf/elf.h"
+#include "loader/loader.h"
+#include "util/util.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

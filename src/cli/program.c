@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <elf.h>
 #include <fcntl.h>

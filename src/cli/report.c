@@ -6,15 +6,9 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 
-#include "profile/atomic_file.h"
-#include "profile/combine.h"
-#include "profile/compare.h"
-#include "profile/csv.h"
-#include "profile/filter.h"
-#include "profile/json.h"
-#include "profile/text.h"
+#include "profile/profile.h"
 #include "symbols/symbols.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 
-#include "config/file.h"
-#include "util/message.h"
+#include "config/config.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -8,9 +8,9 @@
 #include "cli/doctor/doctor.h"
 
 #include "cli/cli.h"
-#include "config/file.h"
+#include "config/config.h"
 #include "generate/build.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <signal.h>
 #include <stdio.h>

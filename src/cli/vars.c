@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <qmpi/qmpi.h>
 

@@ -2,7 +2,7 @@
 /* See keywords.h. */
 #include "config/keywords.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

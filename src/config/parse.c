@@ -3,7 +3,7 @@
 #include "config/parse.h"
 
 #include "config/keywords.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

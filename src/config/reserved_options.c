@@ -2,7 +2,7 @@
 /* See reserved_options.h. */
 #include "config/reserved_options.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

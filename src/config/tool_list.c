@@ -2,7 +2,7 @@
 /* See tool_list.h. */
 #include "config/tool_list.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,7 @@
 #include "dispatch/arch/frame.h"
 #include "dispatch/arch/node.h"
 #include "dispatch/mpich_convention.h"
-#include "util/lock.h"
-#include "util/message.h"
-#include "util/permanent.h"
+#include "util/util.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
  * was.
  */
 #include "dispatch/chain.h"
-#include "util/next_symbol.h"
+#include "util/util.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #ifndef QMPI_DISPATCH_STUBS_H
 #define QMPI_DISPATCH_STUBS_H
 
-#include "functions/types.h"
-#include "process/mpi_library.h"
+#include "functions/functions.h"
+#include "process/process.h"
 
 #include <qmpi/qmpi.h>
 

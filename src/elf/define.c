@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "elf/define.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "elf/held.h"
 
 #include "elf/walk.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

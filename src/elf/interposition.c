@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "elf/interposition.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <gnu/lib-names.h>

@@ -7,7 +7,7 @@
 #include "elf/ld_cache.h"
 
 #include "elf/arch/machine.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 
 #include "elf/copy.h"
 #include "elf/ld_cache.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

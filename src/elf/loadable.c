@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "elf/loadable.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "elf/pages.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <linux/futex.h>
 #include <stdint.h>

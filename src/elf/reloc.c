@@ -4,7 +4,7 @@
 #include "elf/reloc.h"
 
 #include "elf/pages.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The generated table of all known MPI functions, ordered by number. It does not need MPI.
+/*
+ * The MPI functions as the dispatcher sees them, each a number and a pointer; and the generated
+ * table of all known ones, ordered by number.
  */
 #ifndef QMPI_FUNCTIONS_FUNCTIONS_H
 #define QMPI_FUNCTIONS_FUNCTIONS_H
 
+#include <qmpi/qmpi.h>
+
 #include <stdint.h>
+
+enum { QMPI_FUNCTION_COUNT = MPI_LAST_FUNC };
+
+typedef void qmpi_function(void);
+
+/* For pointers on the path of an MPI call: they are read directly, not through the GOT. */
+#define QMPI_HIDDEN __attribute__((visibility("hidden")))
 
 struct qmpi_name {
     const char *name; /* preceded by a P: name - 1 is the name of PMPI_X */

@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "loader/find.h"
 
-#include "config/file.h"
-#include "elf/ld_cache.h"
-#include "util/message.h"
+#include "config/config.h"
+#include "elf/elf.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <errno.h>

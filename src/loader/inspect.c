@@ -2,10 +2,10 @@
 /* See inspect.h. */
 #include "loader/inspect.h"
 
-#include "elf/file.h"
+#include "elf/elf.h"
 #include "functions/functions.h"
 #include "generate/build.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdbool.h>
 #include <string.h>

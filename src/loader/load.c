@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "loader/load.h"
 
-#include "elf/loadable.h"
-#include "process/mpi_library.h"
-#include "util/message.h"
+#include "elf/elf.h"
+#include "process/process.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -3,7 +3,7 @@
 #ifndef QMPI_LOADER_LOAD_H
 #define QMPI_LOADER_LOAD_H
 
-#include "registry/layer.h"
+#include "registry/registry.h"
 
 /* Sets the tool of `layer`, and loads its library if necessary. Returns NULL, or a problem, which
  * the caller frees. */

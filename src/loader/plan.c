@@ -5,9 +5,8 @@
 
 #include "loader/find.h"
 #include "loader/report.h"
-#include "process/installation.h"
-#include "process/mpi_library.h"
-#include "util/message.h"
+#include "process/process.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,10 +6,10 @@
 #ifndef QMPI_LOADER_PLAN_H
 #define QMPI_LOADER_PLAN_H
 
-#include "config/tool_list.h"
+#include "config/config.h"
 #include "loader/inspect.h"
-#include "process/preloaded.h"
-#include "registry/tool.h"
+#include "process/process.h"
+#include "registry/registry.h"
 
 struct qmpi_plan {
     const struct qmpi_entry *entry;

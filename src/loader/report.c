@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "loader/report.h"
 
-#include "config/file.h"
-#include "util/message.h"
+#include "config/config.h"
+#include "util/util.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef QMPI_LOADER_REPORT_H
 #define QMPI_LOADER_REPORT_H
 
-#include "config/tool_list.h"
+#include "config/config.h"
 
 /* Prints a message if QMPI_ON_ERROR is neither stop nor skip. */
 void qmpi_problem_start(void);

@@ -4,7 +4,7 @@
 #include "loader/signal_guard.h"
 
 #include "loader/report.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
 #ifndef QMPI_LOADER_SIGNAL_GUARD_H
 #define QMPI_LOADER_SIGNAL_GUARD_H
 
-#include "config/tool_list.h"
+#include "config/config.h"
 
 /* Installs the handlers, unless QMPI_DEBUG traces loading: the signal is then left to a debugger.
  */

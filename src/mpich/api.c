@@ -6,10 +6,10 @@
  * success.
  */
 #include "mpich/mpich.h"
-#include "pmpi/owner.h"
-#include "process/bindings.h"
-#include "redirect/caller.h"
-#include "registry/layer.h"
+#include "pmpi/pmpi.h"
+#include "process/process.h"
+#include "redirect/redirect.h"
+#include "registry/registry.h"
 
 /* From here on the names are mpi.h's. */
 typedef QMPI_Context our_context;

@@ -9,7 +9,7 @@
 #ifndef QMPI_MPICH_MPICH_H
 #define QMPI_MPICH_MPICH_H
 
-#include "dispatch/mpich_convention.h"
+#include "dispatch/dispatch.h"
 
 /* The text of an address, as 0x and hexadecimal digits. */
 struct qmpi_mpich_address {

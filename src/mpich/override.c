@@ -6,14 +6,11 @@
  * whose constructors call before anybody could change their references.
  */
 #define _GNU_SOURCE
-#include "elf/define.h"
-#include "elf/held.h"
-#include "elf/reloc.h"
+#include "elf/elf.h"
 #include "mpich/mpich.h"
-#include "pmpi/dlsym.h"
-#include "process/classify.h"
-#include "util/lock.h"
-#include "util/message.h"
+#include "pmpi/pmpi.h"
+#include "process/process.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "mpit/handle_pool.h"
 #include "mpit/publish.h"
 #include "mpit/variable.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 

@@ -7,8 +7,7 @@
 #include "mpit/library.h"
 #include "mpit/publish.h"
 #include "mpit/text.h"
-#include "util/lock.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

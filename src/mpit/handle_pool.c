@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "mpit/handle_pool.h"
 
-#include "util/lock.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,7 @@
 #include "mpit/index.h"
 
 #include "mpit/library.h"
-#include "util/lock.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,8 @@
  */
 #include "mpit/labels.h"
 
-#include "registry/layer.h"
-#include "util/lock.h"
-#include "util/message.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "mpit/lazy.h"
 
-#include "dispatch/chain.h"
-#include "registry/layer.h"
-#include "util/lock.h"
+#include "dispatch/dispatch.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <qmpi/mpit.h>
 

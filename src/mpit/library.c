@@ -3,10 +3,9 @@
 #define _GNU_SOURCE
 #include "mpit/library.h"
 
-#include "elf/loaded.h"
+#include "elf/elf.h"
 #include "mpit/lazy.h"
-#include "util/lock.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdint.h>
 #include <string.h>

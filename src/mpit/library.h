@@ -6,7 +6,7 @@
 #ifndef QMPI_MPIT_LIBRARY_H
 #define QMPI_MPIT_LIBRARY_H
 
-#include "dispatch/chain.h"
+#include "dispatch/dispatch.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

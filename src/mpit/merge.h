@@ -10,7 +10,7 @@
 #ifndef QMPI_MPIT_MERGE_H
 #define QMPI_MPIT_MERGE_H
 
-#include "dispatch/chain.h"
+#include "dispatch/dispatch.h"
 
 /*
  * Puts the merged functions into `terminators`, the ends of the chains, and those that count who

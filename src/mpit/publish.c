@@ -7,9 +7,8 @@
 
 #include "mpit/labels.h"
 #include "mpit/library.h"
-#include "registry/layer.h"
-#include "util/lock.h"
-#include "util/message.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <ctype.h>
 #include <stdlib.h>

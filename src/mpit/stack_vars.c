@@ -5,8 +5,8 @@
 #include "mpit/labels.h"
 #include "mpit/publish.h"
 #include "mpit/variable.h"
-#include "registry/layer.h"
-#include "util/message.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

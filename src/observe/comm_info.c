@@ -3,7 +3,7 @@
 #include "observe/comm_info.h"
 
 #include "observe/semantics.h"
-#include "util/lock.h"
+#include "util/util.h"
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -10,7 +10,7 @@
 #include "observe/descriptions.h"
 
 #include "functions/functions.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "observe/descriptions.h"
 #include "observe/semantics.h"
-#include "registry/layer.h"
-#include "util/permanent.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef QMPI_OBSERVE_OBSERVE_H
 #define QMPI_OBSERVE_OBSERVE_H
 
-#include "dispatch/chain.h"
+#include "dispatch/dispatch.h"
 #include "observe/arch/address.h"
 #include "observe/record.h"
 

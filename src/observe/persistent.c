@@ -3,7 +3,7 @@
 #include "observe/persistent.h"
 
 #include "observe/handle_key.h"
-#include "util/lock.h"
+#include "util/util.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

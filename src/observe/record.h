@@ -4,7 +4,7 @@
 #ifndef QMPI_OBSERVE_RECORD_H
 #define QMPI_OBSERVE_RECORD_H
 
-#include "dispatch/stubs.h"
+#include "dispatch/dispatch.h"
 
 #include <qmpi/observer.h>
 

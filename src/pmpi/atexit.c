@@ -3,10 +3,9 @@
 #define _GNU_SOURCE
 #include "pmpi/atexit.h"
 
-#include "dispatch/chain.h"
+#include "dispatch/dispatch.h"
 #include "pmpi/owner.h"
-#include "util/lock.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
  * of the program's: no environment, no further descriptors, neither its session nor its directory.
  */
 #define _GNU_SOURCE
-#include "util/directory.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <fcntl.h>

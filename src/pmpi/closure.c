@@ -3,14 +3,11 @@
 #define _GNU_SOURCE
 #include "pmpi/closure.h"
 
-#include "elf/walk.h"
+#include "elf/elf.h"
 #include "pmpi/copies_made.h"
-#include "process/classify.h"
-#include "process/mpi_symbols.h"
-#include "process/preloaded.h"
-#include "process/runtime_libraries.h"
-#include "registry/objects.h"
-#include "util/message.h"
+#include "process/process.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef QMPI_PMPI_CLOSURE_H
 #define QMPI_PMPI_CLOSURE_H
 
-#include "elf/loaded.h"
+#include "elf/elf.h"
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "pmpi/copies_made.h"
 
-#include "registry/objects.h"
-#include "util/message.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -3,14 +3,12 @@
 #define _GNU_SOURCE
 #include "pmpi/copy_plan.h"
 
-#include "elf/file.h"
-#include "elf/library_search.h"
+#include "elf/elf.h"
 #include "pmpi/closure.h"
 #include "pmpi/copies_made.h"
-#include "process/mpi_symbols.h"
-#include "process/runtime_libraries.h"
-#include "registry/layer.h"
-#include "util/message.h"
+#include "process/process.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,7 @@
 
 #include "pmpi/next.h"
 #include "pmpi/thunk.h"
-#include "util/lock.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <sys/mman.h>
 

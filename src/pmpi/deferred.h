@@ -6,7 +6,7 @@
 #ifndef QMPI_PMPI_DEFERRED_H
 #define QMPI_PMPI_DEFERRED_H
 
-#include "process/preloaded.h"
+#include "process/process.h"
 
 /* Returns the stub for function `number` below a preloaded tool; NULL: it cannot be created. */
 void *qmpi_deferred_find(struct qmpi_preloaded_tool *preloaded, int number);

@@ -3,15 +3,14 @@
 #define _GNU_SOURCE
 #include "pmpi/dlopen.h"
 
-#include "elf/library_search.h"
+#include "elf/elf.h"
 #include "pmpi/copies_made.h"
 #include "pmpi/library_copy.h"
+#include "pmpi/load.h"
 #include "pmpi/opening.h"
 #include "pmpi/owner.h"
-#include "pmpi/pmpi.h"
-#include "registry/objects.h"
-#include "util/message.h"
-#include "util/next_symbol.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

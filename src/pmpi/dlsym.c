@@ -11,9 +11,9 @@
 #include "pmpi/deferred.h"
 #include "pmpi/next.h"
 #include "pmpi/owner.h"
-#include "process/classify.h"
-#include "registry/objects.h"
-#include "util/next_symbol.h"
+#include "process/process.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "pmpi/environ.h"
 
 #include "pmpi/owner.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef QMPI_PMPI_ENVIRON_H
 #define QMPI_PMPI_ENVIRON_H
 
-#include "registry/layer.h"
+#include "registry/registry.h"
 
 #include <stdbool.h>
 

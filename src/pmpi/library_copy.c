@@ -3,12 +3,11 @@
 #define _GNU_SOURCE
 #include "pmpi/library_copy.h"
 
-#include "elf/copy.h"
+#include "elf/elf.h"
 #include "pmpi/copies_made.h"
 #include "pmpi/tmpdir.h"
-#include "registry/layer.h"
-#include "util/lock.h"
-#include "util/message.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,7 @@
 #include "pmpi/next.h"
 
 #include "pmpi/thunk.h"
-#include "util/lock.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef QMPI_PMPI_NEXT_H
 #define QMPI_PMPI_NEXT_H
 
-#include "registry/layer.h"
+#include "registry/registry.h"
 
 /* Returns the target of MPI function `number` below `layer`; NULL: this MPI lacks it, or the thunk
  * cannot be created.

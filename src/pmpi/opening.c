@@ -4,7 +4,7 @@
 #include "pmpi/opening.h"
 
 #include "pmpi/closure.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

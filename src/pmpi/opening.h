@@ -8,7 +8,7 @@
 #ifndef QMPI_PMPI_OPENING_H
 #define QMPI_PMPI_OPENING_H
 
-#include "registry/objects.h"
+#include "registry/registry.h"
 
 struct qmpi_opening;
 

@@ -6,7 +6,7 @@
 #include "functions/functions.h"
 #include "pmpi/next.h"
 #include "pmpi/opening.h"
-#include "registry/objects.h"
+#include "registry/registry.h"
 
 bool qmpi_pmpi_is_used;
 

@@ -3,7 +3,7 @@
 #ifndef QMPI_PMPI_OWNER_H
 #define QMPI_PMPI_OWNER_H
 
-#include "registry/layer.h"
+#include "registry/registry.h"
 
 /* Whether there are PMPI layers; for a fast check on frequent calls. */
 extern bool qmpi_pmpi_is_used __attribute__((visibility("hidden")));

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "pmpi/relocate.h"
 
-#include "elf/reloc.h"
+#include "elf/elf.h"
 #include "functions/functions.h"
 #include "pmpi/atexit.h"
 #include "pmpi/copies_made.h"
@@ -11,11 +11,9 @@
 #include "pmpi/environ.h"
 #include "pmpi/exported.h"
 #include "pmpi/next.h"
-#include "process/bindings.h"
-#include "process/fortran_names.h"
-#include "process/mpi_library.h"
-#include "registry/layer.h"
-#include "util/message.h"
+#include "process/process.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef QMPI_PMPI_RELOCATE_H
 #define QMPI_PMPI_RELOCATE_H
 
-#include "registry/objects.h"
+#include "registry/registry.h"
 
 /* The numbers of references to MPI in a group, for information. */
 struct qmpi_relocation_counts {

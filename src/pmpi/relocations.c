@@ -3,11 +3,10 @@
 #define _GNU_SOURCE
 #include "pmpi/relocations.h"
 
-#include "elf/pages.h"
-#include "elf/reloc.h"
+#include "elf/elf.h"
 #include "pmpi/next.h"
 #include "pmpi/relocate.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdint.h>
 #include <stdlib.h>

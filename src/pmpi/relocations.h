@@ -7,7 +7,7 @@
 #ifndef QMPI_PMPI_RELOCATIONS_H
 #define QMPI_PMPI_RELOCATIONS_H
 
-#include "registry/objects.h"
+#include "registry/registry.h"
 
 #include <qmpi/qmpi.h>
 

@@ -5,7 +5,7 @@
 
 #include "pmpi/closure.h"
 #include "pmpi/copies_made.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef QMPI_PMPI_SHARING_H
 #define QMPI_PMPI_SHARING_H
 
-#include "registry/layer.h"
+#include "registry/registry.h"
 
 /*
  * Returns a text with the libraries that a PMPI layer shares with layers below it, so that they

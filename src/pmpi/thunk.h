@@ -3,7 +3,7 @@
 #ifndef QMPI_PMPI_THUNK_H
 #define QMPI_PMPI_THUNK_H
 
-#include "dispatch/chain.h"
+#include "dispatch/dispatch.h"
 
 enum { QMPI_STUB_SIZE = 32 };
 

@@ -7,10 +7,8 @@
 #define _GNU_SOURCE
 #include "pmpi/tmpdir.h"
 
-#include "process/installation.h"
-#include "util/directory.h"
-#include "util/message.h"
-#include "util/spawn.h"
+#include "process/process.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "process/bindings.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 /* In the order in which they were found; any thread may go through them, and none is taken away. */
 struct binding {

@@ -6,7 +6,7 @@
 #ifndef QMPI_PROCESS_BINDINGS_H
 #define QMPI_PROCESS_BINDINGS_H
 
-#include "elf/loaded.h"
+#include "elf/elf.h"
 
 #include <stdbool.h>
 

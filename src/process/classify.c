@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "process/classify.h"
 
-#include "elf/walk.h"
+#include "elf/elf.h"
 #include "process/linkage.h"
 #include "process/mpi_symbols.h"
 

@@ -3,7 +3,7 @@
 #ifndef QMPI_PROCESS_FORTRAN_NAMES_H
 #define QMPI_PROCESS_FORTRAN_NAMES_H
 
-#include "elf/image.h"
+#include "elf/elf.h"
 
 #include <stdbool.h>
 

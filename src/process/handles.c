@@ -3,10 +3,9 @@
 #define _GNU_SOURCE
 #include "process/handles.h"
 
-#include "elf/reloc.h"
-#include "elf/walk.h"
+#include "elf/elf.h"
 #include "process/classify.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <link.h>
 #include <mpi.h>

@@ -7,7 +7,7 @@
 #ifndef QMPI_PROCESS_HANDLES_H
 #define QMPI_PROCESS_HANDLES_H
 
-#include "elf/loaded.h"
+#include "elf/elf.h"
 
 /* Resolves them to the handles of `library`, the MPI library in use, if the loader could not. */
 void qmpi_handles_find(const struct qmpi_elf_loaded *library);

@@ -5,7 +5,7 @@
 
 #include "process/classify.h"
 #include "process/linkage.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,13 +3,12 @@
 #define _GNU_SOURCE
 #include "process/mpi_library.h"
 
-#include "elf/loaded.h"
-#include "elf/walk.h"
+#include "elf/elf.h"
 #include "functions/functions.h"
 #include "generate/build.h"
 #include "process/classify.h"
 #include "process/handles.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
 #ifndef QMPI_PROCESS_MPI_LIBRARY_H
 #define QMPI_PROCESS_MPI_LIBRARY_H
 
-#include "functions/types.h"
+#include "functions/functions.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #ifndef QMPI_PROCESS_MPI_SYMBOLS_H
 #define QMPI_PROCESS_MPI_SYMBOLS_H
 
-#include "elf/image.h"
+#include "elf/elf.h"
 
 /* Whether it defines an MPI function, under the name MPI_X. */
 bool qmpi_mpi_symbols_defined(const struct qmpi_elf_image *image);

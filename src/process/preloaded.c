@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "process/preloaded.h"
 
-#include "elf/walk.h"
+#include "elf/elf.h"
 #include "process/classify.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <pthread.h>
 #include <stdlib.h>

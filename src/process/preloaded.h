@@ -8,7 +8,7 @@
 #ifndef QMPI_PROCESS_PRELOADED_H
 #define QMPI_PROCESS_PRELOADED_H
 
-#include "elf/loaded.h"
+#include "elf/elf.h"
 
 #include <stdbool.h>
 

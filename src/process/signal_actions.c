@@ -11,7 +11,7 @@
 #define _GNU_SOURCE
 #include <qmpi/qmpi.h>
 
-#include "util/next_symbol.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <errno.h>

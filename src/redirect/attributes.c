@@ -7,9 +7,8 @@
  */
 #include "redirect/attributes.h"
 
-#include "dispatch/arch/frame.h"
-#include "dispatch/chain.h"
-#include "process/mpi_library.h"
+#include "dispatch/dispatch.h"
+#include "process/process.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -3,12 +3,12 @@
 #define _GNU_SOURCE
 #include "redirect/binding.h"
 
-#include "dispatch/chain.h"
-#include "elf/reloc.h"
+#include "dispatch/dispatch.h"
+#include "elf/elf.h"
 #include "functions/functions.h"
-#include "process/bindings.h"
+#include "process/process.h"
 #include "redirect/attributes.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdio.h>
 #include <stdlib.h>

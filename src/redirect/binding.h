@@ -6,7 +6,7 @@
 #ifndef QMPI_REDIRECT_BINDING_H
 #define QMPI_REDIRECT_BINDING_H
 
-#include "elf/held.h"
+#include "elf/elf.h"
 
 /* Redirects the references of a binding to the entry points, and takes ownership of the handle,
  * because a binding stays loaded. One thread at a time. */

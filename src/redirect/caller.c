@@ -4,11 +4,10 @@
 #define _GNU_SOURCE
 #include "redirect/caller.h"
 
-#include "pmpi/owner.h"
-#include "process/bindings.h"
-#include "process/classify.h"
+#include "pmpi/pmpi.h"
+#include "process/process.h"
 #include "redirect/attributes.h"
-#include "util/unwind.h"
+#include "util/util.h"
 
 #include <stdint.h>
 

@@ -6,8 +6,7 @@
 #ifndef QMPI_REDIRECT_CALLER_H
 #define QMPI_REDIRECT_CALLER_H
 
-#include "dispatch/arch/frame.h"
-#include "dispatch/chain.h"
+#include "dispatch/dispatch.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * The public call for the caller of an MPI call. Not in caller.c: whoever does not unwind is not to
  * pay for it.
  */
-#include "pmpi/owner.h"
-#include "process/bindings.h"
+#include "pmpi/pmpi.h"
+#include "process/process.h"
 #include "redirect/caller.h"
 
 #include <qmpi/qmpi.h>

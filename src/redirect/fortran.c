@@ -3,16 +3,12 @@
 #define _GNU_SOURCE
 #include "redirect/fortran.h"
 
-#include "elf/reloc.h"
-#include "process/bindings.h"
-#include "process/classify.h"
-#include "process/fortran_names.h"
-#include "process/preloaded.h"
+#include "elf/elf.h"
+#include "process/process.h"
 #include "redirect/fortran_inits.h"
 #include "redirect/procedures.h"
-#include "registry/layer.h"
-#include "util/lock.h"
-#include "util/message.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <stdint.h>
 #include <stdlib.h>

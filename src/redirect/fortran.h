@@ -13,9 +13,9 @@
 #ifndef QMPI_REDIRECT_FORTRAN_H
 #define QMPI_REDIRECT_FORTRAN_H
 
-#include "dispatch/chain.h"
-#include "elf/held.h"
-#include "registry/objects.h"
+#include "dispatch/dispatch.h"
+#include "elf/elf.h"
+#include "registry/registry.h"
 
 /* Called before the program starts. Redirects the program past the Fortran wrappers of tools in the
  * process, and its initialization procedures to code that calls `start` to build the stack. */

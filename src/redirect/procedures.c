@@ -3,13 +3,11 @@
 #define _GNU_SOURCE
 #include "redirect/procedures.h"
 
-#include "elf/walk.h"
-#include "pmpi/closure.h"
-#include "process/classify.h"
-#include "process/fortran_names.h"
-#include "process/preloaded.h"
-#include "registry/objects.h"
-#include "util/message.h"
+#include "elf/elf.h"
+#include "pmpi/pmpi.h"
+#include "process/process.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

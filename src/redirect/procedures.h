@@ -8,7 +8,7 @@
 #ifndef QMPI_REDIRECT_PROCEDURES_H
 #define QMPI_REDIRECT_PROCEDURES_H
 
-#include "elf/loaded.h"
+#include "elf/elf.h"
 
 #include <stdbool.h>
 

@@ -3,22 +3,15 @@
 #define _GNU_SOURCE
 #include "redirect/redirect.h"
 
-#include "config/file.h"
-#include "dispatch/chain.h"
-#include "elf/define.h"
-#include "elf/held.h"
-#include "elf/reloc.h"
+#include "config/config.h"
+#include "dispatch/dispatch.h"
+#include "elf/elf.h"
 #include "functions/functions.h"
-#include "pmpi/dlsym.h"
-#include "pmpi/owner.h"
-#include "process/bindings.h"
-#include "process/classify.h"
-#include "process/preloaded.h"
+#include "pmpi/pmpi.h"
+#include "process/process.h"
 #include "redirect/attributes.h"
 #include "redirect/binding.h"
-#include "util/lock.h"
-#include "util/message.h"
-#include "util/unwind.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -9,6 +9,9 @@
 #ifndef QMPI_REDIRECT_REDIRECT_H
 #define QMPI_REDIRECT_REDIRECT_H
 
+#include "redirect/caller.h"
+#include "redirect/fortran.h"
+
 #include <stdbool.h>
 
 /* Examines all objects that have been loaded since the last call. */

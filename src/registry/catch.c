@@ -6,8 +6,8 @@
 #define _GNU_SOURCE
 #include "registry/catch.h"
 
-#include "dispatch/chain.h"
-#include "util/message.h"
+#include "dispatch/dispatch.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <link.h>

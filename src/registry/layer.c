@@ -4,8 +4,7 @@
 
 #include "functions/functions.h"
 #include "registry/catch.h"
-#include "util/message.h"
-#include "util/permanent.h"
+#include "util/util.h"
 
 #include <stdint.h>
 #include <stdlib.h>

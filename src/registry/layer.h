@@ -7,9 +7,9 @@
 #ifndef QMPI_REGISTRY_LAYER_H
 #define QMPI_REGISTRY_LAYER_H
 
-#include "config/tool_list.h"
-#include "dispatch/chain.h"
-#include "process/preloaded.h"
+#include "config/config.h"
+#include "dispatch/dispatch.h"
+#include "process/process.h"
 #include "registry/objects.h"
 #include "registry/tool.h"
 

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "registry/objects.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #ifndef QMPI_REGISTRY_OBJECTS_H
 #define QMPI_REGISTRY_OBJECTS_H
 
-#include "elf/loaded.h"
+#include "elf/elf.h"
 
 #include <stdbool.h>
 

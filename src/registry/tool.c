@@ -4,8 +4,7 @@
 #include "registry/tool.h"
 
 #include "registry/tool_filter.h"
-#include "util/lock.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -7,8 +7,8 @@
 #define _GNU_SOURCE
 #include "registry/tool_filter.h"
 
-#include "config/file.h"
-#include "elf/reloc.h"
+#include "config/config.h"
+#include "elf/elf.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -7,10 +7,8 @@
 #define _GNU_SOURCE
 #include "startup/constructor.h"
 
-#include "elf/loaded.h"
-#include "elf/walk.h"
-#include "util/message.h"
-#include "util/unwind.h"
+#include "elf/elf.h"
+#include "util/util.h"
 
 #include <link.h>
 #include <stdlib.h>

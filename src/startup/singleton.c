@@ -3,7 +3,7 @@
 #include "startup/singleton.h"
 
 #include "generate/build.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 

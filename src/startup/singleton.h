@@ -7,7 +7,7 @@
 #ifndef QMPI_STARTUP_SINGLETON_H
 #define QMPI_STARTUP_SINGLETON_H
 
-#include "dispatch/chain.h"
+#include "dispatch/dispatch.h"
 
 /* Makes the terminators of MPI_Init and MPI_Init_thread check for this situation. */
 void qmpi_singleton_watch(qmpi_function **terminators);

@@ -6,7 +6,7 @@
 #ifndef QMPI_STARTUP_STARTUP_H
 #define QMPI_STARTUP_STARTUP_H
 
-#include "dispatch/chain.h"
+#include "dispatch/dispatch.h"
 
 /* Returns the target of a call of MPI_X; builds the stack if necessary. */
 qmpi_function *qmpi_start_call(int number, const void *caller) QMPI_HIDDEN;

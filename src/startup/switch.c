@@ -8,15 +8,12 @@
 #define _GNU_SOURCE
 #include "startup/switch.h"
 
-#include "dispatch/chain.h"
-#include "pmpi/deferred.h"
-#include "pmpi/dlsym.h"
+#include "dispatch/dispatch.h"
 #include "pmpi/pmpi.h"
-#include "pmpi/relocations.h"
-#include "process/bindings.h"
-#include "redirect/fortran.h"
-#include "registry/layer.h"
-#include "util/message.h"
+#include "process/process.h"
+#include "redirect/redirect.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* print_symbols MODULE OFFSET...: one line for each offset: function, file and line, or "-". All
  * modules are resolved in one call, as profile does it. */
+#define _POSIX_C_SOURCE 200809L
 #include "symbols/symbols.h"
 
 #include "util/message.h"

@@ -11,12 +11,8 @@
 #include "publish.h"
 #include "report.h"
 #include "signal_report.h"
-#include "toolkit/options.h"
-#include "toolkit/output_name.h"
-#include "toolkit/private_comm.h"
-#include "toolkit/sessions.h"
-#include "toolkit/signals.h"
-#include "util/message.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <qmpi/qmpi.h>
 #include <qmpi/wrappers.h>

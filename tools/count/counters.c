@@ -2,8 +2,8 @@
 /* See counters.h. */
 #include "counters.h"
 
-#include "toolkit/arena.h"
-#include "util/message.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 static struct counters_table *all[256]; /* [tool_id] */
 

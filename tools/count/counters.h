@@ -9,8 +9,7 @@
 #ifndef QMPI_TOOL_COUNT_COUNTERS_H
 #define QMPI_TOOL_COUNT_COUNTERS_H
 
-#include "toolkit/arch/add.h"
-#include "toolkit/thread_state.h"
+#include "toolkit/toolkit.h"
 
 #include <qmpi/qmpi.h>
 

@@ -3,7 +3,7 @@
 #include "publish.h"
 
 #include "counters.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <qmpi/mpit.h>
 

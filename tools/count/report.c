@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "report.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <jansson.h>

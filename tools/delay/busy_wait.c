@@ -4,7 +4,7 @@
 #include "busy_wait.h"
 
 #include "random.h"
-#include "toolkit/clock.h"
+#include "toolkit/toolkit.h"
 
 #include <errno.h>
 #include <time.h>

@@ -12,8 +12,8 @@
 #include "publish.h"
 #include "random.h"
 #include "rule.h"
-#include "toolkit/clock.h"
-#include "util/message.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <qmpi/observer.h>
 

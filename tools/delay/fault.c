@@ -3,7 +3,7 @@
 #include "fault.h"
 
 #include "error_object.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <qmpi/wrappers.h>
 

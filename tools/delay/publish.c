@@ -2,7 +2,7 @@
 /* See publish.h. */
 #include "publish.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <qmpi/mpit.h>
 

@@ -2,7 +2,7 @@
 /* See rule.h. */
 #include "rule.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <stdlib.h>

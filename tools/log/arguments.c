@@ -4,7 +4,7 @@
 
 #include "handles.h"
 #include "lengths.h"
-#include "toolkit/safe_read.h"
+#include "toolkit/toolkit.h"
 #include "values.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "filter.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <qmpi/observer.h>
 

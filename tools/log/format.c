@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "format.h"
 
-#include "toolkit/arena.h"
+#include "toolkit/toolkit.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -3,9 +3,7 @@
 #define _GNU_SOURCE
 #include "frames.h"
 
-#include "toolkit/arena.h"
-#include "toolkit/call_stack.h"
-#include "toolkit/thread_state.h"
+#include "toolkit/toolkit.h"
 
 struct thread {
     struct thread_level level;

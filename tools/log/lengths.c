@@ -2,7 +2,7 @@
 /* See lengths.h. */
 #include "lengths.h"
 
-#include "toolkit/safe_read.h"
+#include "toolkit/toolkit.h"
 
 #include <string.h>
 

@@ -14,9 +14,8 @@
 #include "requests.h"
 #include "sites.h"
 #include "termination.h"
-#include "toolkit/output_name.h"
-#include "toolkit/thread_state.h"
-#include "util/message.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <qmpi/observer.h>
 

@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include "objects.h"
 
-#include "toolkit/arena.h"
-#include "toolkit/thread_state.h"
+#include "toolkit/toolkit.h"
 
 #include <stdlib.h>
 #include <string.h>

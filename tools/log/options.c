@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "options.h"
 
-#include "toolkit/output_name.h"
-#include "util/message.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,7 @@
 
 #include "format.h"
 #include "lengths.h"
-#include "toolkit/arena.h"
-#include "toolkit/safe_read.h"
+#include "toolkit/toolkit.h"
 
 #include <stdlib.h>
 

@@ -3,10 +3,9 @@
 #define _GNU_SOURCE
 #include "sites.h"
 
-#include "symbols/modules.h"
 #include "symbols/symbols.h"
 #include "text.h"
-#include "toolkit/arena.h"
+#include "toolkit/toolkit.h"
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -5,7 +5,7 @@
 
 #include "hang.h"
 #include "line.h"
-#include "toolkit/signals.h"
+#include "toolkit/toolkit.h"
 
 #include <stdio.h>
 #include <string.h>

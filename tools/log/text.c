@@ -2,7 +2,7 @@
 /* See text.h. */
 #include "text.h"
 
-#include "toolkit/arena.h"
+#include "toolkit/toolkit.h"
 
 #include <string.h>
 

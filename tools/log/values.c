@@ -4,8 +4,7 @@
 
 #include "handles.h"
 #include "lengths.h"
-#include "toolkit/safe_read.h"
-#include "toolkit/thread_state.h"
+#include "toolkit/toolkit.h"
 
 #include <ctype.h>
 #include <stdlib.h>

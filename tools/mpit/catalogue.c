@@ -3,7 +3,7 @@
 #include "catalogue.h"
 
 #include "next.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

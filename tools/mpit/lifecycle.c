@@ -8,9 +8,8 @@
 #include "catalogue.h"
 #include "list.h"
 #include "settings.h"
-#include "toolkit/locale_numbers.h"
-#include "toolkit/output_name.h"
-#include "util/message.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include "generate/build.h"
 #include "lifecycle.h"
 #include "options.h"
-#include "toolkit/output_name.h"
-#include "util/message.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <qmpi/qmpi.h>
 

@@ -2,7 +2,7 @@
 /* See options.h. */
 #include "options.h"
 
-#include "toolkit/options.h"
+#include "toolkit/toolkit.h"
 
 #include <string.h>
 

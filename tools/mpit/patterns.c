@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "patterns.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <fnmatch.h>
 #include <stddef.h>

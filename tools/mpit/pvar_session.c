@@ -3,7 +3,7 @@
 #include "pvar_session.h"
 
 #include "next.h"
-#include "util/message.h"
+#include "util/util.h"
 #include "variable.h"
 
 #include <stdlib.h>

@@ -6,9 +6,8 @@
 #include "catalogue.h"
 #include "constants.h"
 #include "patterns.h"
-#include "toolkit/clock.h"
-#include "toolkit/locale_numbers.h"
-#include "util/message.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,11 +4,11 @@
 #include "settings.h"
 
 #include "catalogue.h"
-#include "config/file.h"
+#include "config/config.h"
 #include "constants.h"
 #include "next.h"
-#include "toolkit/locale_numbers.h"
-#include "util/message.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "unready.h"
 
 #include "patterns.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <qmpi/qmpi.h>
 

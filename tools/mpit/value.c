@@ -2,7 +2,7 @@
 /* See value.h. */
 #include "value.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <float.h>

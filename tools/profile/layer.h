@@ -9,7 +9,7 @@
 
 #include "options.h"
 #include "record/tables.h"
-#include "toolkit/sessions.h"
+#include "toolkit/toolkit.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "options.h"
 
-#include "toolkit/options.h"
+#include "toolkit/toolkit.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -15,11 +15,9 @@
 #include "record/record.h"
 #include "record/regions.h"
 #include "record/traits.h"
-#include "symbols/modules.h"
-#include "toolkit/clock.h"
-#include "toolkit/options.h"
-#include "toolkit/output_name.h"
-#include "util/message.h"
+#include "symbols/symbols.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <qmpi/observer.h>
 

@@ -4,8 +4,8 @@
 
 #include "record/threads.h"
 #include "record/traits.h"
-#include "toolkit/clock.h"
-#include "util/message.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <qmpi/mpit.h>
 

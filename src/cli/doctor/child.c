@@ -8,7 +8,7 @@
 #include "cli/doctor/doctor.h"
 
 #include "cli/cli.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <fcntl.h>

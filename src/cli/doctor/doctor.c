@@ -7,9 +7,9 @@
 #include "cli/doctor/doctor.h"
 
 #include "cli/cli.h"
-#include "elf/loadable.h"
+#include "elf/elf.h"
 #include "generate/build.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <argp.h>
 #include <dlfcn.h>

@@ -4,8 +4,8 @@
 #include "cli/doctor/doctor.h"
 
 #include "cli/cli.h"
-#include "config/file.h"
-#include "util/message.h"
+#include "config/config.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "cli/doctor/doctor.h"
 
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdarg.h>
 #include <stdio.h>

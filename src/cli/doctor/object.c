@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "cli/doctor/doctor.h"
 
-#include "elf/file.h"
+#include "elf/elf.h"
 #include "functions/functions.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <ctype.h>
 #include <stdlib.h>

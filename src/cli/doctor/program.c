@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 #include "generate/build.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <elf.h>
 #include <errno.h>

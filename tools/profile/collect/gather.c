@@ -7,9 +7,9 @@
 
 #include "collect/pack.h"
 #include "collect/snapshot.h"
-#include "profile/merge.h"
+#include "profile/profile.h"
 #include "save/process_report.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef QMPI_TOOL_PROFILE_COLLECT_PACK_H
 #define QMPI_TOOL_PROFILE_COLLECT_PACK_H
 
-#include "profile/result.h"
+#include "profile/profile.h"
 
 /* The bytes, to be freed; NULL: memory is out. */
 char *profile_wire_pack(struct profile_result *result, size_t *size);

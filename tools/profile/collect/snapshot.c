@@ -8,8 +8,8 @@
 #include "record/files.h"
 #include "record/receives.h"
 #include "record/regions.h"
-#include "symbols/modules.h"
-#include "toolkit/clock.h"
+#include "symbols/symbols.h"
+#include "toolkit/toolkit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define QMPI_TOOL_PROFILE_COLLECT_SNAPSHOT_H
 
 #include "layer.h"
-#include "profile/result.h"
+#include "profile/profile.h"
 
 /*
  * Any thread, at any time; makes no MPI call. Calls that end meanwhile may be in some of its

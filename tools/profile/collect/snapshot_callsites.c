@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "collect/snapshot_parts.h"
 
-#include "profile/merge_parts.h"
-#include "symbols/modules.h"
+#include "profile/profile.h"
+#include "symbols/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "collect/snapshot_parts.h"
 
 #include "record/regions.h"
-#include "toolkit/clock.h"
+#include "toolkit/toolkit.h"
 
 #include <qmpi/observer.h>
 

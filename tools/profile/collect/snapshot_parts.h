@@ -5,7 +5,7 @@
 #define QMPI_TOOL_PROFILE_COLLECT_SNAPSHOT_PARTS_H
 
 #include "layer.h"
-#include "profile/result.h"
+#include "profile/profile.h"
 #include "record/flights_seen.h"
 
 /* The spread of what one rank has. */

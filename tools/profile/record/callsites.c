@@ -4,7 +4,7 @@
 #include "record/callsites.h"
 
 #include "record/startup_frames.h"
-#include "symbols/modules.h"
+#include "symbols/symbols.h"
 
 #include <libunwind.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include "record/flights_seen.h"
 #include "record/tables.h"
-#include "toolkit/private_comm.h"
+#include "toolkit/toolkit.h"
 
 #include <qmpi/qmpi.h>
 

@@ -12,7 +12,7 @@
 #include "save/checkpoint.h"
 #include "save/process_report.h"
 #include "save/termination.h"
-#include "toolkit/clock.h"
+#include "toolkit/toolkit.h"
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 
 #include "record/describe.h"
 #include "record/note.h"
-#include "toolkit/clock.h"
+#include "toolkit/toolkit.h"
 
 void early_publish(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {

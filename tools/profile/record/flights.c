@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include "record/flights.h"
 
-#include "toolkit/arena.h"
-#include "toolkit/safe_read.h"
+#include "toolkit/toolkit.h"
 
 #include <signal.h>
 

@@ -8,7 +8,7 @@
 #ifndef QMPI_TOOL_PROFILE_RECORD_FLIGHTS_H
 #define QMPI_TOOL_PROFILE_RECORD_FLIGHTS_H
 
-#include "toolkit/clock.h"
+#include "toolkit/toolkit.h"
 
 #include <qmpi/observer.h>
 

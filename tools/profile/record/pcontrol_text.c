@@ -2,7 +2,7 @@
 /* See pcontrol_text.h. */
 #include "record/pcontrol_text.h"
 
-#include "toolkit/safe_read.h"
+#include "toolkit/toolkit.h"
 
 #include <stdint.h>
 

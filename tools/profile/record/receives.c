@@ -4,7 +4,7 @@
 
 #include "layer.h"
 #include "record/receives_parts.h"
-#include "toolkit/arena.h"
+#include "toolkit/toolkit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "record/describe.h"
 #include "record/note.h"
 #include "record/receives.h"
-#include "toolkit/clock.h"
+#include "toolkit/toolkit.h"
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include "record/regions.h"
 
 #include "layer.h"
-#include "toolkit/clock.h"
+#include "toolkit/toolkit.h"
 
 #include <stdlib.h>
 #include <string.h>

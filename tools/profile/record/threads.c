@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "record/threads.h"
 
-#include "toolkit/arena.h"
-#include "util/message.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 static struct thread *all[256]; /* [tool_id] */
 

@@ -9,10 +9,10 @@
 #define QMPI_TOOL_PROFILE_RECORD_THREADS_H
 
 #include "options.h"
-#include "profile/result.h"
+#include "profile/profile.h"
 #include "record/flights.h"
 #include "record/hash_table.h"
-#include "toolkit/thread_state.h"
+#include "toolkit/toolkit.h"
 
 struct layer;
 

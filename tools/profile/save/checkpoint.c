@@ -5,7 +5,7 @@
 
 #include "layer.h"
 #include "save/process_report.h"
-#include "util/message.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -4,12 +4,10 @@
 #include "save/process_report.h"
 
 #include "collect/snapshot.h"
-#include "profile/csv.h"
-#include "profile/json.h"
-#include "profile/text.h"
+#include "profile/profile.h"
 #include "symbols/symbols.h"
-#include "toolkit/output_name.h"
-#include "util/message.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <stdio.h>
 #include <stdlib.h>

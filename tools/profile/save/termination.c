@@ -11,7 +11,7 @@
 #include "layer.h"
 #include "save/checkpoint.h"
 #include "save/process_report.h"
-#include "toolkit/signals.h"
+#include "toolkit/toolkit.h"
 
 #include <errno.h>
 #include <signal.h>

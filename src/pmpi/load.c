@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See pmpi.h. */
 #define _GNU_SOURCE
-#include "pmpi/pmpi.h"
+#include "pmpi/load.h"
 
-#include "dispatch/chain.h"
-#include "elf/file.h"
-#include "elf/interposition.h"
-#include "elf/loadable.h"
+#include "dispatch/dispatch.h"
+#include "elf/elf.h"
 #include "functions/functions.h"
 #include "pmpi/copies_made.h"
 #include "pmpi/deferred.h"
@@ -18,9 +16,9 @@
 #include "pmpi/relocate.h"
 #include "pmpi/relocations.h"
 #include "pmpi/sharing.h"
-#include "process/preloaded.h"
-#include "registry/objects.h"
-#include "util/message.h"
+#include "process/process.h"
+#include "registry/registry.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The result of a profile. */
+#ifndef QMPI_PROFILE_PROFILE_H
+#define QMPI_PROFILE_PROFILE_H
+
+/* In memory. */
+#include "profile/combine.h"
+#include "profile/compare.h"
+#include "profile/filter.h"
+#include "profile/merge.h"
+#include "profile/merge_parts.h"
+#include "profile/result.h"
+
+/* As a file, or as text. */
+#include "profile/atomic_file.h"
+#include "profile/csv.h"
+#include "profile/json.h"
+#include "profile/text.h"
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What bundled tools need. */
+#ifndef QMPI_TOOLKIT_TOOLKIT_H
+#define QMPI_TOOLKIT_TOOLKIT_H
+
+/* During calls. */
+#include "toolkit/arch/add.h"
+#include "toolkit/arena.h"
+#include "toolkit/call_stack.h"
+#include "toolkit/clock.h"
+#include "toolkit/private_comm.h"
+#include "toolkit/sessions.h"
+#include "toolkit/thread_state.h"
+
+/* Options, texts and files. */
+#include "toolkit/locale_numbers.h"
+#include "toolkit/options.h"
+#include "toolkit/output_name.h"
+#include "toolkit/safe_read.h"
+#include "toolkit/signals.h"
+
+#endif

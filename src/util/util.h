@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages, locks, memory, processes and unwinding, for all folders. */
+#ifndef QMPI_UTIL_UTIL_H
+#define QMPI_UTIL_UTIL_H
+
+#include "util/directory.h"
+#include "util/lock.h"
+#include "util/message.h"
+#include "util/next_symbol.h"
+#include "util/permanent.h"
+#include "util/spawn.h"
+#include "util/unwind.h"
+
+#endif
