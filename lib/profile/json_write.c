@@ -68,6 +68,8 @@ static bool add_calls(json_t *object, const struct profile_calls *calls)
     bool good = members != NULL;
     for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
         const double value = profile_figure_get(calls, i);
+        if (!profile_figures[i].since && !value) /* files may lack it */
+            continue;
         json_t *figure =
             profile_figures[i].unit == PROFILE_COUNT ? whole((uint64_t)value) : real(value);
         good = good && json_object_set_new(members, profile_figures[i].name, figure) == 0;

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-    STORM_FUNCTIONS = 832, /* at least as many as functions.txt numbers */
+    STORM_FUNCTIONS = 832, /* at least as many as functions.txt numbers: see tools/native.c */
     STORM_LAYERS = 17,     /* 1 … 16; 0 is not used */
     STORM_EVENTS = 96,
     STORM_MESSAGES = 32,

@@ -9,6 +9,8 @@
 #include <qmpi/qmpi.h>
 #include <qmpi/wrappers.h>
 
+_Static_assert((int)MPI_LAST_FUNC <= STORM_FUNCTIONS, "the ledger has no room for all functions");
+
 struct layer {
     int tool_id, talks;
 };
