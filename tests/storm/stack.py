@@ -113,6 +113,9 @@ def random_stack(random, mpi, wanted=(), linked=False, without=()):
         else:
             entries.append(draw(lambda random: random_entry(random, mpi)))
     random.shuffle(entries)
+    if len(entries) <= 5 and random.random() < 0.3:  # a run of them
+        place = random.randrange(len(entries) + 1)
+        entries[place:place] = [observer(random) for _ in range(random.randint(2, 8 - len(entries)))]
     if random.random() < 0.1:
         entries += preloaded(random, entries, linked)
     return in_order(entries)
