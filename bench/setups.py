@@ -17,6 +17,7 @@ OFF = "switched off"
 NEXT = "next"
 LOOK_UP = "look up"
 OBSERVER = "observer"
+AFTER_ONLY = "after only"
 MPICH = "mpich"
 MPICH_ONCE = "mpich once"
 MPICH_LOOK_UP = "mpich look up"
@@ -148,6 +149,7 @@ def rows(build: Build) -> list[Row]:
         Row(NEXT, "qmpi, layers with QMPIX_NEXT", stacks("pass")),
         Row(LOOK_UP, "qmpi, layers that look up on each call", stacks("look_up")),
         Row(OBSERVER, "qmpi, observers with empty callbacks", stacks("observe")),
+        Row(AFTER_ONLY, "qmpi, the same, without `before`", stacks("observe_after")),
         *mpich,
         Row(PMPI_CHAIN, "qmpi, PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
         Row(PMPI, "qmpi, PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
@@ -162,7 +164,7 @@ def checked_rows(build: Build) -> list[Row]:
     """The heights that the targets in instructions need."""
     checked = rows(build)
     for row in checked:
-        pairs = row.key in (MPICH_MIXED, MPICH_OVER)
+        pairs = row.key in (MPICH_MIXED, MPICH_OVER, OBSERVER, AFTER_ONLY, NEXT)
         row.cells = {k: row.cells[k] for k in row.cells if k in (0, 1, 8, 100) or pairs and k == 2}
     return checked
 

@@ -39,6 +39,12 @@ def over_pass(rows: dict) -> float:
                for k in observed)
 
 
+def within_run(row: dict) -> float:
+    """What an observer costs more in a run: between a run of two and the longest."""
+    cells = {int(k): cell["instructions_over_raw"] for k, cell in row["cells"].items() if int(k) > 1}
+    return (cells[max(cells)] - cells[min(cells)]) / (max(cells) - min(cells))
+
+
 def in_instructions(result: dict) -> list[dict]:
     rows = {row["key"]: row for row in result["rows"]}
     unit = "instructions"
@@ -56,6 +62,8 @@ def in_instructions(result: dict) -> list[dict]:
         ("each further layer, looking up on each call", rows[setups.LOOK_UP]["each_further"][unit],
          20),
         ("observer with empty callbacks, over a layer that passes on", over_pass(rows), 40),
+        ("each further observer of a run", within_run(rows[setups.OBSERVER]), 18),
+        ("the same, without `before`", within_run(rows[setups.AFTER_ONLY]), 11),
         *over_wrappers(rows),
         ("calling address", result["calling_address"][unit], 45),
     ]

@@ -146,10 +146,13 @@ typedef struct QMPIX_Call {
 enum {
     /* Save the handles passed to Wait… and Test…, because the call replaces them. */
     QMPIX_OBSERVE_REQUESTS = 1 << 0,
-    /* Pass a status where the program passes MPI_STATUS_IGNORE (to a receive, wait, test or file
-     * operation), and one status per request where it passes MPI_STATUSES_IGNORE (to a wait or
-     * test), so that `after` knows the actual length. */
-    QMPIX_OBSERVE_STATUSES = 1 << 1
+    /* Pass a status where the program passes MPI_STATUS_IGNORE (to a receive, matched probe, wait,
+     * test or file operation), and one status per request where it passes MPI_STATUSES_IGNORE (to a
+     * wait or test), so that `after` knows the actual length. */
+    QMPIX_OBSERVE_STATUSES = 1 << 1,
+    /* The callbacks change how long the call takes, or its result: the layers above see that as
+     * part of the call. */
+    QMPIX_OBSERVE_ACTS = 1 << 2
 };
 
 /* An observer: what it observes, and its callbacks. */

@@ -136,8 +136,9 @@ bool qmpi_chain_intercepts(int tool_id, int number)
            (layer->mpich && layer->mpich[number]) || (layer->observing && layer->observing[number]);
 }
 
+/* `complete`: NULL, or what completes a new node. */
 static QMPI_Context insert_node(int tool_id, qmpi_function *function, qmpi_function *mpich_function,
-                                QMPI_Context next)
+                                void (*complete)(struct qmpi_node *node), QMPI_Context next)
 {
     const bool pmpi_tool = layers[tool_id].pmpi_tool;
     const int number = next->function_id;
@@ -152,10 +153,11 @@ static QMPI_Context insert_node(int tool_id, qmpi_function *function, qmpi_funct
                                      .tool_id = tool_id,
                                      .function_id = number,
                                      .data = pmpi_tool ? (const void *)(uintptr_t)function : NULL};
-    node->observer = layers[tool_id].observer;
     node->mpich_function = mpich_function;
     node->same = next_node->above;
     next_node->above = node;
+    if (complete)
+        complete(node);
     return &node->node;
 }
 
@@ -166,11 +168,11 @@ QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next)
     const int fast = fast_place(tool_id);
     qmpi_function *through = fast < 0 ? ends->through : ends->fast[fast];
     if (layer->functions[number])
-        next = insert_node(tool_id, layer->functions[number], through, next);
+        next = insert_node(tool_id, layer->functions[number], through, NULL, next);
     else if (layer->mpich && layer->mpich[number])
-        next = insert_node(tool_id, ends->into, layer->mpich[number], next);
+        next = insert_node(tool_id, ends->into, layer->mpich[number], NULL, next);
     if (layer->observing && layer->observing[number])
-        next = insert_node(tool_id, layer->observing[number], through, next);
+        next = insert_node(tool_id, layer->observing[number], through, layer->observe, next);
     return next;
 }
 

@@ -24,7 +24,7 @@ struct qmpi_interceptors {
     qmpi_function *const *functions; /* those of a PMPI layer have the signatures of MPI */
     qmpi_function *const *mpich;     /* those for MPICH's variant; NULL: none */
     qmpi_function *const *observing; /* those of its observer, above the others; NULL: none */
-    const void *observer;            /* the QMPIX_Observer for `observing` */
+    void (*observe)(struct qmpi_node *node); /* completes a new node for `observing` */
     bool pmpi_tool;
 };
 

@@ -86,7 +86,7 @@ struct qmpi_node {
     struct qmpi_node *above; /* one of the nodes whose next node is this one */
     struct qmpi_node *same;  /* another node with the same next node; NULL: last */
     qmpi_function *stub;     /* the thunk of pmpi/next.c, for PMPI layers above; NULL: none yet */
-    const void *observer;    /* the observer of the layer; NULL: none */
+    const void *observer;    /* the observer of the layer or of its run; NULL: none */
     qmpi_function *mpich_function; /* for calls from layers of MPICH's variant; NULL: none */
 };
 

@@ -42,17 +42,20 @@ def describe(parameter: Parameter) -> tuple[str, int, int, int, str]:
     return kind, pointers, int("[]" in text), int(text.startswith("const") and pointers > 0), size
 
 
-def observe_function(function: Function) -> str:
+def observe_function(function: Function, run: bool) -> str:
+    """observe_X for a layer alone, or observe_run_X for a run of layers."""
     meaning = meaning_of(function)
     number = function.constant
     places = [f"&{parameter.name}" for parameter in function.parameters]
     places += ["&qmpi_words"] if function.variadic else []
     lines = [
-        f"{attribute(function)}{function.result} observe_{function.name}"
+        f"{attribute(function)}{function.result} observe_{'run_' if run else ''}{function.name}"
         f"({parameters(function, 'QMPI_Context qmpi_context')})",
         "{",
         "    const QMPIX_Observer *const qmpi_observer = qmpi_observer_of(qmpi_context);",
     ]
+    if run:
+        lines.append("    const struct qmpi_run *const qmpi_run = qmpi_run_of(qmpi_observer);")
     if function.variadic:
         lines.append(collect(function).rstrip("\n"))
     if gets_status(function, meaning):
@@ -72,20 +75,33 @@ def observe_function(function: Function) -> str:
         ]
     if places:
         lines.append(f"    const void *const qmpi_arguments[] = {{{', '.join(places)}}};")
-    frame = "qmpi_observed_message" if meaning.shape == "MATCHED_RECEIVE" else "qmpi_observed"
-    lines += [
-        f"    struct {frame} qmpi_frame = {{.call = {{.function = &qmpi_described[{number}],",
-        "                                                .context = qmpi_context,",
-        "                                                .observer = qmpi_observer,",
-        "                                                .arguments = "
-        f"{'qmpi_arguments' if places else 'NULL'}}}}};",
-    ]
-    before = "qmpi_observer->before(&qmpi_frame.call, &qmpi_frame.word);"
-    # From the frame, not from a register kept over the call: that costs a push, a pop and two moves.
-    after = (
-        "qmpi_frame.call.observer->after(QMPI_ADDRESS(QMPIX_Call, qmpi_frame.call),\n"
-        "        QMPI_ADDRESS(QMPIX_Word, qmpi_frame.word));"
-    )
+    frame = "qmpi_observed" + ("_run" if run else "") + (
+        "_message" if meaning.shape == "MATCHED_RECEIVE" else "")
+    members = {"function": f"&qmpi_described[{number}]",
+               "arguments": "qmpi_arguments" if places else "NULL"}
+    if not run or meaning.shape == "COMPLETE":  # otherwise, the callbacks of a run set them
+        members |= {"context": "qmpi_context", "observer": "qmpi_observer"}
+    if run:
+        members |= {"result": "NULL", "requests": "NULL", "request_count": "0"}
+        lines.append(f"    struct {frame} qmpi_frame;")
+        lines += [f"    qmpi_frame.call.{name} = {value};" for name, value in members.items()]
+        lines.append("    qmpi_run_clear(qmpi_frame.words);")
+        kind = "completing" if meaning.shape == "COMPLETE" else "plain"
+        before, after = (
+            f"qmpi_run_{kind}(&qmpi_run->{which}, &qmpi_frame.call, qmpi_frame.words);"
+            for which in ("before", "after"))
+        next_node = "qmpi_run->next"
+    else:
+        values = ", ".join(f".{name} = {value}" for name, value in members.items())
+        lines.append(f"    struct {frame} qmpi_frame = {{.call = {{{values}}}}};")
+        before = "qmpi_observer->before(&qmpi_frame.call, qmpi_frame.words);"
+        # From the frame, not from a register kept over the call: that costs a push, a pop and two
+        # moves.
+        after = (
+            "qmpi_frame.call.observer->after(QMPI_ADDRESS(QMPIX_Call, qmpi_frame.call),\n"
+            "        QMPI_ADDRESS(QMPIX_Word, qmpi_frame.words[0]));"
+        )
+        next_node = "qmpi_frame.call.context->next"
     opening, closing = [], []
     if meaning.shape == "COMPLETE":
         request = function.parameters[meaning.roles["request"]].name
@@ -100,26 +116,18 @@ def observe_function(function: Function) -> str:
     if meaning.shape == "MATCHED_RECEIVE":
         opening.append("    qmpi_frame.matched = qmpi_messages_find(message);")
         closing.append("    qmpi_messages_forget(&qmpi_frame.matched);")
-    # Intercepted also for what MPI_Start and MPI_Mrecv do not tell.
-    probes = meaning.shape == "MATCHED_PROBE"
-    tracked = meaning.persistent or probes or function.name == "MPI_Request_free"
-    if tracked:
-        wanted = f"qmpi_observe_wanted(qmpi_context->tool_id, {number})"
-        lines.append(f"    const int qmpi_wanted = {wanted};")
-        before = f"if (qmpi_wanted)\n        {before}"
-        after = f"if (qmpi_wanted)\n        {after}"
     lines += opening + [f"    {before}"]
     if function.name == "MPI_Request_free":
         lines.append("    qmpi_persistent_forget(request);")
     lines += [
         f"    const {function.result} qmpi_result =",
-        f"        ((QMPI_{function.short}_t *)qmpi_frame.call.context->next->function)"
-        f"({arguments(function, 'qmpi_frame.call.context->next')});",
+        f"        ((QMPI_{function.short}_t *){next_node}->function)"
+        f"({arguments(function, next_node)});",
         "    qmpi_frame.call.result = &qmpi_result;",
     ]
     if meaning.persistent:
         lines.append("    qmpi_persistent_note(&qmpi_frame.call);")
-    if probes:
+    if meaning.shape == "MATCHED_PROBE":
         lines.append("    qmpi_messages_note(&qmpi_frame.call);")
     lines += [f"    {after}"] + closing + ["    return qmpi_result;", "}", ""]
     return "\n".join(lines)
@@ -128,30 +136,33 @@ def observe_function(function: Function) -> str:
 def observe(source: Source, part: int) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * observe_X: the interceptor of a layer that observes MPI_X; see observe.h. */\n"
-        '#include "observe/messages.h"\n#include "observe/observe.h"\n#include "observe/persistent.h"\n#include "observe/requests.h"\n\n'
+        " * observe_X and observe_run_X: the interceptors of layers that observe MPI_X; see observe.h. */\n"
+        '#include "observe/messages.h"\n#include "observe/observe.h"\n#include "observe/persistent.h"\n#include "observe/requests.h"\n#include "observe/run.h"\n\n'
         "#include <string.h>\n\n"
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
         '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n'
-        "/* Packing pairs of pointers into vector registers costs more than it saves here. */\n"
+        "/* Packing pairs of pointers into vector registers costs more than it saves here, as does padding. */\n"
         "#ifndef __clang__\n"
-        '#pragma GCC optimize("no-tree-slp-vectorize")\n'
+        '#pragma GCC optimize("no-tree-slp-vectorize", "no-align-loops")\n'
         "#endif\n\n"
     )
     for function in part_of(source.functions, part):
-        text += observe_function(function) + "\n"
+        text += observe_function(function, run=False) + "\n"
+        text += observe_function(function, run=True) + "\n"
     return text
 
 
 def observing(source: Source) -> str:
     text = f"/* {LICENCE} */\n/* {GENERATED} */\n"
     text += '#include "observe/record.h"\n\n'
-    for function in source.functions:
-        text += f"extern qmpi_function observe_{function.name} QMPI_HIDDEN;\n"
-    text += "\nqmpi_function *const qmpi_observing[QMPI_FUNCTION_COUNT] = {\n"
-    for function in source.functions:
-        text += f"    [{function.constant}] = observe_{function.name},\n"
-    return text + "};\n"
+    for table, prefix in (("qmpi_observing", "observe"), ("qmpi_observing_runs", "observe_run")):
+        for function in source.functions:
+            text += f"extern qmpi_function {prefix}_{function.name} QMPI_HIDDEN;\n"
+        text += f"\nqmpi_function *const {table}[QMPI_FUNCTION_COUNT] = {{\n"
+        for function in source.functions:
+            text += f"    [{function.constant}] = {prefix}_{function.name},\n"
+        text += "};\n"
+    return text
 
 
 class Pool:

@@ -10,14 +10,14 @@
 #include <string.h>
 
 enum { ALL_GROUPS = 2 * QMPIX_GROUP_TOOL_INFORMATION - 1 };
-enum { ALL_FLAGS = QMPIX_OBSERVE_REQUESTS | QMPIX_OBSERVE_STATUSES };
+enum { ALL_FLAGS = QMPIX_OBSERVE_REQUESTS | QMPIX_OBSERVE_STATUSES | QMPIX_OBSERVE_ACTS };
 
 QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1];
 
 /* [tool_id][number]: the functions that the observer asked for. */
 static unsigned char *wanted[QMPI_LAYERS_MAX + 1];
 
-static void no_callback(const QMPIX_Call *call, QMPIX_Word *word)
+void qmpi_observe_nothing(const QMPIX_Call *call, QMPIX_Word *word)
 {
     (void)call;
     (void)word;
@@ -94,8 +94,8 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
     mine->functions = NULL; /* the caller's */
     mine->function_count = 0;
     if (!mine->before)
-        mine->before = no_callback;
+        mine->before = qmpi_observe_nothing;
     if (!mine->after)
-        mine->after = no_callback;
+        mine->after = qmpi_observe_nothing;
     return MPI_SUCCESS;
 }

@@ -2,7 +2,8 @@
 /*
  * Observers: layers that see all calls through one pair of callbacks. The interceptors of such a
  * layer are the generated functions observe_X: they create the record, and call `before`, the next
- * layer, and `after`. This header declares the observer of each layer, which they read.
+ * layer, and `after`. Adjacent observers form a run (run.h): observe_run_X of the topmost one calls
+ * the callbacks of all. This header declares the observer of each layer, which they read.
  */
 #ifndef QMPI_OBSERVE_OBSERVE_H
 #define QMPI_OBSERVE_OBSERVE_H
@@ -14,8 +15,18 @@
 /* Indexed by tool_id; both callbacks are set if the layer has an observer. */
 extern QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;
 
+/* The callback of observers that have none. */
+void qmpi_observe_nothing(const QMPIX_Call *call, QMPIX_Word *word);
+
 /* Whether the observer of the layer requested this function; some are intercepted only for internal
  * use. */
 bool qmpi_observe_wanted(int tool_id, int number);
+
+/* Completes a new node of a layer with an observer: alone, or as the top of a run with the layers
+ * below. For qmpi_interceptors. */
+void qmpi_observe_node(struct qmpi_node *node);
+
+/* Tells QMPI_DEBUG what a new layer observes; nothing if it has no observer. */
+void qmpi_observe_report(int tool_id);
 
 #endif

@@ -2,7 +2,6 @@
 /* See requests.h; and the requests that a call started or completed. */
 #include "observe/requests.h"
 
-#include "observe/observe.h"
 #include "observe/semantics.h"
 
 #include <stdlib.h>
@@ -11,9 +10,8 @@
 void qmpi_requests_save(struct qmpi_saved_requests *saved, QMPIX_Call *call, int count,
                         const MPI_Request *requests)
 {
-    const int tool_id = call->context->tool_id;
     saved->many = NULL;
-    if (!(qmpi_observers[tool_id].flags & QMPIX_OBSERVE_REQUESTS) || count <= 0 || !requests)
+    if (!(call->observer->flags & QMPIX_OBSERVE_REQUESTS) || count <= 0 || !requests)
         return;
     MPI_Request *copy = saved->few;
     if ((size_t)count > sizeof saved->few / sizeof *saved->few)

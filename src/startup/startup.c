@@ -77,8 +77,9 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
                    &(struct qmpi_interceptors){.functions = layer->functions,
                                                .mpich = layer->mpich_functions,
                                                .observing = layer->observing,
-                                               .observer = &qmpi_observers[layer->tool_id],
+                                               .observe = qmpi_observe_node,
                                                .pmpi_tool = pmpi_tool});
+    qmpi_observe_report(layer->tool_id);
 }
 
 /* Whether a layer may ask for the caller of a call that has come through a PMPI tool. */

@@ -145,6 +145,7 @@ static int observe(struct rule *rule)
         .data = rule,
         .functions = functions,
         .function_count = observed,
+        .flags = QMPIX_OBSERVE_ACTS,
     };
     return QMPIX_Register_tool_observer(rule->tool_id, &observer);
 }
