@@ -73,12 +73,11 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
         qmpi_chain_leave_out(layer->tool_id);
         qmpi_problem_report_entry(plan->entry, problem);
     }
-    qmpi_chain_add(layer->tool_id,
-                   &(struct qmpi_interceptors){.functions = layer->functions,
-                                               .mpich = layer->mpich_functions,
-                                               .observing = layer->observing,
-                                               .observe = qmpi_observe_node,
-                                               .pmpi_tool = pmpi_tool});
+    qmpi_chain_add(layer->tool_id, &(struct qmpi_interceptors){.functions = layer->functions,
+                                                               .mpich = layer->mpich_functions,
+                                                               .observing = layer->observing,
+                                                               .observe = qmpi_observe_node,
+                                                               .pmpi_tool = pmpi_tool});
     qmpi_observe_report(layer->tool_id);
 }
 
