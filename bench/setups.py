@@ -165,7 +165,8 @@ def checked_rows(build: Build) -> list[Row]:
     checked = rows(build)
     for row in checked:
         pairs = row.key in (MPICH_MIXED, MPICH_OVER, OBSERVER, AFTER_ONLY, NEXT)
-        row.cells = {k: row.cells[k] for k in row.cells if k in (0, 1, 8, 100) or pairs and k == 2}
+        lowest = () if row.key == AFTER_ONLY else (0, 1)
+        row.cells = {k: row.cells[k] for k in row.cells if k in (*lowest, 8, 100) or pairs and k == 2}
     return checked
 
 

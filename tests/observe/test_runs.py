@@ -99,19 +99,19 @@ def check_stack(stack, others):
     assert [line for line in result.trace if line.startswith("member ")] == expected_notes(stack)
 
 
-@pytest.mark.parametrize("height", [1, 2, 3, 10, 11, 21])
+@pytest.mark.parametrize("height", [1, 2, 10, 21])
 def test_any_number_of_observers(height):
     check_stack([[]] * height, [None] * height)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(16))
 def test_random_stacks(seed):
     chosen = random.Random(seed)
     stack = random_stack(chosen)
     check_stack(stack, [chosen.choice(OTHERS) for _ in stack])
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_random_stacks_that_are_switched(seed):
     chosen = random.Random(seed)
     stack = random_stack(chosen)
@@ -158,13 +158,12 @@ def test_which_observers_form_a_run(stack, joined):
                 "but some": 300 < count < observed - 1}.get(wanted, count == wanted), (tool_id, found)
 
 
-@pytest.mark.parametrize("height", [2, 10])
-def test_the_witnesses_of_a_run_agree(tmp_path, height):
+def test_ten_witnesses_of_a_run_agree(tmp_path):
     """Every figure that the helpers tell is right for each of them."""
-    folders = [tmp_path / str(number) for number in range(height)]
+    folders = [tmp_path / str(number) for number in range(10)]
     for folder in folders:
         folder.mkdir()
-    for name in ("point_to_point", "completion", "persistent"):
+    for name in ("completion", "persistent"):
         tools = ":".join(witness(folder) for folder in folders)
         result = run_observed(f"observe_{name}", folders[0], tools=tools)
         assert (result.returncode, result.messages) == (0, [])

@@ -45,6 +45,14 @@ static uint64_t count(struct rule *rule, int number)
     return __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
 }
 
+/* Whether chance selects the call. */
+static bool happens(const struct rule *rule, int number, uint64_t n)
+{
+    if (rule->probability <= 0 || rule->probability >= 1)
+        return rule->probability > 0;
+    return chance_real(hash_of(rule, number, n), WHETHER) < rule->probability;
+}
+
 static void act(struct rule *rule, const QMPIX_Call *call, uint64_t n)
 {
     const uint64_t hash = hash_of(rule, (int)call->function->number, n);
@@ -63,20 +71,20 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct rule *rule = call->observer->data;
     const int number = (int)call->function->number;
-    fault_enter(call);
+    if (fault_is_used)
+        fault_enter(call);
     if (rule->does[number] & RULE_MAKES)
         error_object_begin(call);
     if (!(rule->does[number] & RULE_ACTS) || !__atomic_load_n(&rule->active, __ATOMIC_RELAXED) ||
-        fault_is_handled())
+        (fault_is_used && fault_is_handled()))
         return;
     if (rule->period)
         spend_noise(rule);
     const uint64_t n = count(rule, number);
-    const uint64_t hash = hash_of(rule, number, n);
-    if (duration_set_has(&rule->calls, n) && chance_real(hash, WHETHER) < rule->probability) {
-        word->number = n; /* for `after`: the call was acted on */
-        act(rule, call, n);
-    }
+    if (!duration_set_has(&rule->calls, n) || !happens(rule, number, n))
+        return;
+    word->number = n; /* for `after`: the call was acted on */
+    act(rule, call, n);
 }
 
 /* The rank that the launcher's variables gave may have been none. */
@@ -95,7 +103,8 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct rule *rule = call->observer->data;
     const int number = (int)call->function->number;
-    fault_leave(call);
+    if (fault_is_used)
+        fault_leave(call);
     if (rule->does[number] & RULE_MAKES)
         error_object_end(call);
     if ((number == MPI_INIT_T || number == MPI_INIT_THREAD_T) &&

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool fault_is_used;
+
 /* From the observer's `before` to the interceptor that follows it in the same thread. */
 struct fault {
     struct rule *rule; /* NULL: the call goes on */
@@ -313,6 +315,7 @@ static const struct {
 
 void fault_register(const struct rule *rule)
 {
+    fault_is_used = true;
     for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
         const enum QMPI_Functions_enum number = failing[i].number;
         if (rule->does[number] & RULE_FAILS)

@@ -10,6 +10,11 @@
 
 #include <qmpi/observer.h>
 
+/* Whether any layer of this process fails calls. What follows is not needed otherwise: a
+ * thread-local variable of a library that was opened at run time is not read for nothing in every
+ * call. */
+extern bool fault_is_used;
+
 /* Intercepts the functions that the rule can fail. From `init`. */
 void fault_register(const struct rule *rule);
 
