@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "elf/walk.h"
 
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,8 +14,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,21 +52,43 @@ static void end(void)
         atomic_fetch_sub(&walks, 1);
 }
 
-/* Another thread of the parent may have been unmapping the object during the fork. */
-static bool is_mapped(const void *address, size_t size)
+/* Whether memory can be read. Another thread of the parent may have been mapping or unmapping the
+ * object during the fork; a page behind the end of its file is mapped, too. The kernel reads the
+ * set of signals before it refuses the unknown operation. */
+static bool can_be_read(const void *address, size_t size)
 {
+    enum { NO_OPERATION = -1, SET_SIZE = 8 };
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const uintptr_t end = (uintptr_t)address + size;
-    unsigned char status;
     for (uintptr_t at = (uintptr_t)address / page * page; at < end; at += page) {
-        if (mincore((void *)at, page, &status) != 0)
+        if (syscall(SYS_rt_sigprocmask, NO_OPERATION, (void *)at, NULL, SET_SIZE) &&
+            errno == EFAULT)
             return false;
     }
     return true;
 }
 
+/* Takes the program headers at `address` if they are those of the object: its dynamic section is
+ * known. */
+static bool take_segments(const struct link_map *object, uintptr_t address, ElfW(Half) count,
+                          struct dl_phdr_info *info)
+{
+    const ElfW(Phdr) *segments = (const void *)address;
+    if (address % _Alignof(ElfW(Phdr)) || !can_be_read(segments, count * sizeof *segments))
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (segments[i].p_type == PT_DYNAMIC &&
+            (const void *)(object->l_addr + segments[i].p_vaddr) == object->l_ld) {
+            info->dlpi_phdr = segments;
+            info->dlpi_phnum = count;
+            return can_be_read(object->l_ld, segments[i].p_memsz);
+        }
+    }
+    return false;
+}
+
 /* Finds the program headers of an object in the loader's list. Those of a library follow its ELF
- * header, at its first address. */
+ * header, at its first address; those of a copy (copy.h) are in front of its dynamic section. */
 static bool find_segments(const struct link_map *object, struct dl_phdr_info *info)
 {
     *info = (struct dl_phdr_info){.dlpi_addr = object->l_addr, .dlpi_name = object->l_name};
@@ -75,19 +98,11 @@ static bool find_segments(const struct link_map *object, struct dl_phdr_info *in
         return true;
     }
     const ElfW(Ehdr) *header = (const void *)object->l_addr;
-    if (!is_mapped(header, sizeof *header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+    if (!can_be_read(header, sizeof *header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return false;
-    info->dlpi_phdr = (const void *)(object->l_addr + header->e_phoff);
-    info->dlpi_phnum = header->e_phnum;
-    if (!is_mapped(info->dlpi_phdr, info->dlpi_phnum * sizeof *info->dlpi_phdr))
-        return false;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type == PT_DYNAMIC)
-            return (const void *)(object->l_addr + segment->p_vaddr) == object->l_ld &&
-                   is_mapped(object->l_ld, segment->p_memsz);
-    }
-    return false;
+    const uintptr_t in_front = (uintptr_t)object->l_ld - header->e_phnum * sizeof(ElfW(Phdr));
+    return take_segments(object, object->l_addr + header->e_phoff, header->e_phnum, info) ||
+           take_segments(object, in_front, header->e_phnum, info);
 }
 
 /* dl_iterate_phdr without a lock, for a process with one thread. `dlpi_adds` is different each
