@@ -10,8 +10,8 @@
  * or observe_X too. Nodes, and therefore runs, never change: a layer that is switched makes other
  * nodes (dispatch/chain.h).
  *
- * A run ends above a layer that
- *   - has an interceptor of its own for the function: its observer is the last of the run
+ * A run ends below a layer that also has an interceptor for the function: the callbacks surround
+ * it. It ends above a layer that
  *   - acts (QMPIX_OBSERVE_ACTS): the layers above see what it does
  *   - gives the layers below a status that the program ignores (QMPIX_OBSERVE_STATUSES), if the
  *     layer above does not.
