@@ -9,19 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOOL_PATH, ON_ERROR, DEBUG, INTERNAL };
+enum { TOOL_PATH, ON_ERROR, DEBUG, INTERNAL, CLOCK };
 
 const struct qmpi_config_name qmpi_config_names[QMPI_CONFIG_SETTINGS] = {
     [TOOL_PATH] = {"tool-path", "QMPI_TOOL_PATH"},
     [ON_ERROR] = {"on-error", "QMPI_ON_ERROR"},
     [DEBUG] = {"debug", "QMPI_DEBUG"},
     [INTERNAL] = {"internal", "QMPI_INTERNAL"},
+    [CLOCK] = {"clock", "QMPI_CLOCK"},
 };
 
 /* What the values of a setting are; NULL: any text. */
 static const char *const value_choices[QMPI_CONFIG_SETTINGS][3] = {
     [ON_ERROR] = {"stop", "skip"},
     [INTERNAL] = {"0", "1"},
+    [CLOCK] = {"tsc", "monotonic"},
 };
 
 struct reader {

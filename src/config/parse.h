@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-enum { QMPI_CONFIG_SETTINGS = 4 };
+enum { QMPI_CONFIG_SETTINGS = 5 };
 
 /* The name of a setting in a file, and the corresponding environment variable. */
 struct qmpi_config_name {

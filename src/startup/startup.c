@@ -6,6 +6,7 @@
  */
 #include "startup/startup.h"
 
+#include "clock/clock.h"
 #include "config/config.h"
 #include "elf/elf.h"
 #include "functions/functions.h"
@@ -106,6 +107,7 @@ static void start(void)
     qmpi_debug_start(qmpi_setting("QMPI_DEBUG"));
     qmpi_problem_start();
     qmpi_problem_report_config();
+    qmpi_clock_configure();
     qmpi_base_find();
     redirect();
     qmpi_stack_read(&list, &source);

@@ -142,7 +142,7 @@ def test_a_variable_of_somebody_else_is_not():
 
 
 @pytest.mark.parametrize("name, value", [
-    ("QMPI_ON_ERROR", "maybe"), ("QMPI_INTERNAL", "yes"), ("QMPI_DEBUG", "load,nonsense")])
+    ("QMPI_ON_ERROR", "maybe"), ("QMPI_INTERNAL", "yes"), ("QMPI_CLOCK", "sundial"), ("QMPI_DEBUG", "load,nonsense")])
 def test_a_value_that_means_nothing_is_wrong(name, value):
     doctor(env={name: value}).one("wrong", f"{name}: unknown")
 

@@ -26,6 +26,7 @@ VARIABLES = {
     "QMPI_TOOLS with an error": ({"QMPI_TOOLS": "no_such_tool"}, "no such tool"),
     "QMPI_TOOL_PATH": ({"QMPI_TOOLS": "alpha", "QMPI_TOOL_PATH": "."}, "alpha 1 MPI_Comm_rank"),
     "QMPI_ON_ERROR": ({"QMPI_ON_ERROR": "perhaps"}, "QMPI_ON_ERROR"),
+    "QMPI_CLOCK": ({"QMPI_CLOCK": "sundial"}, "QMPI_CLOCK: unknown value 'sundial'"),
     "QMPI_DEBUG": ({"QMPI_DEBUG": "all"}, "qmpi: base: "),
     "QMPI_DEBUG with an unknown topic": ({"QMPI_DEBUG": "nonsense"}, "unknown topic"),
 }

@@ -268,7 +268,7 @@ static void every_setting_has_a_variable(void **state)
 static void a_setting_that_is_wrong_is_a_lines_problem(void **state)
 {
     (void)state;
-    assert_line_problem("colour = red\n", 1, "tool-path, on-error, debug, internal");
+    assert_line_problem("colour = red\n", 1, "tool-path, on-error, debug, internal, clock");
     assert_line_problem("count output = x\n", 1, "unknown setting 'count output'");
     assert_line_problem("on-error = maybe\n", 1, "invalid value for 'on-error': 'maybe'");
     assert_line_problem("internal = yes\n", 1, "0 or 1");

@@ -13,10 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const variables[] = {"QMPI_TOOLS",           "MPIR_CVAR_QMPI_TOOL_LIST",
-                                        "MPICH_QMPI_TOOL_LIST", "QMPI_CONFIG",
-                                        "QMPI_TOOL_PATH",       "QMPI_ON_ERROR",
-                                        "QMPI_DEBUG",           "QMPI_INTERNAL"};
+static const char *const variables[] = {"QMPI_TOOLS",
+                                        "MPIR_CVAR_QMPI_TOOL_LIST",
+                                        "MPICH_QMPI_TOOL_LIST",
+                                        "QMPI_CONFIG",
+                                        "QMPI_TOOL_PATH",
+                                        "QMPI_ON_ERROR",
+                                        "QMPI_DEBUG",
+                                        "QMPI_INTERNAL",
+                                        "QMPI_CLOCK"};
 enum { VARIABLES = sizeof variables / sizeof *variables };
 
 static bool is_known(const char *name, size_t length)
@@ -80,12 +85,13 @@ static void look_at_folders(const char *list)
     }
 }
 
-static void look_at_choice(const char *variable, const char *one, const char *other)
+static void look_at_choice(const char *variable, const char *one, const char *other,
+                           const char *standard)
 {
     const char *value = qmpi_getenv(variable);
     if (value && strcmp(value, one) != 0 && strcmp(value, other) != 0)
         doctor_wrong("%s: unknown value '%s'; using %s\nhint: set it to %s or %s", variable, value,
-                     one, one, other);
+                     standard, one, other);
 }
 
 static void look_at_topics(void)
@@ -263,8 +269,9 @@ void doctor_look_at_environment(void)
 {
     look_at_variables();
     look_at_folders(qmpi_setting("QMPI_TOOL_PATH"));
-    look_at_choice("QMPI_ON_ERROR", "stop", "skip");
-    look_at_choice("QMPI_INTERNAL", "0", "1");
+    look_at_choice("QMPI_ON_ERROR", "stop", "skip", "stop");
+    look_at_choice("QMPI_INTERNAL", "0", "1", "0");
+    look_at_choice("QMPI_CLOCK", "tsc", "monotonic", "the default");
     look_at_topics();
     look_at_config();
     look_at_preload();
