@@ -39,6 +39,8 @@
 
 #include <qmpi/qmpi.h>
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -140,6 +142,7 @@ typedef struct QMPIX_Call {
     const MPI_Request *requests;  /* with QMPIX_OBSERVE_REQUESTS, in functions that complete
                                      requests: the handles before the call; else NULL */
     int request_count;
+    unsigned reserved; /* for libqmpi */
 } QMPIX_Call;
 
 /* Flags of an observer. */
@@ -152,7 +155,11 @@ enum {
     QMPIX_OBSERVE_STATUSES = 1 << 1,
     /* The callbacks change how long the call takes, or its result: the layers above see that as
      * part of the call. */
-    QMPIX_OBSERVE_ACTS = 1 << 2
+    QMPIX_OBSERVE_ACTS = 1 << 2,
+    /* Read the clock when the call begins and when it has ended: see QMPIX_Call_get_time. */
+    QMPIX_OBSERVE_TIME = 1 << 3,
+    /* Read the clock also before the callbacks `before`: see QMPIX_Call_get_entry_time. */
+    QMPIX_OBSERVE_ENTRY_TIME = 1 << 4
 };
 
 /* An observer: what it observes, and its callbacks. */
@@ -178,12 +185,33 @@ QMPI_API int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *obs
 /* ---- The meaning of a call ------------------------------------------------------------------- */
 
 /* Returns the calling address, like QMPI_Context_get_calling_address. */
-static inline int QMPIX_Call_get_caller(const QMPIX_Call *call, void **caller)
-{
-    if (!call || !caller)
-        return MPI_ERR_ARG;
-    return QMPI_Context_get_calling_address(call->context, call->context->tool_id, caller);
-}
+QMPI_API int QMPIX_Call_get_caller(const QMPIX_Call *call, void **caller);
+
+/*
+ * Returns the readings of the clock around a call, in ticks (<qmpi/clock.h>): `begin` was read
+ * below all callbacks `before` of adjacent observers, `end` above all their callbacks `after`. The
+ * difference therefore contains the call and the interceptors below these observers, and none of
+ * the observers' own work. Adjacent observers share the two readings. Needs QMPIX_OBSERVE_TIME.
+ * Either output may be NULL. MPI_ERR_OTHER: called in `before`, or the observer lacks the flag.
+ */
+QMPI_API int QMPIX_Call_get_time(const QMPIX_Call *call, uint64_t *begin, uint64_t *end);
+
+/*
+ * Returns, in `before` and in `after`, the reading of the clock before all callbacks `before` of
+ * adjacent observers, which share it. Needs QMPIX_OBSERVE_ENTRY_TIME. MPI_ERR_OTHER: the observer
+ * lacks the flag.
+ */
+QMPI_API int QMPIX_Call_get_entry_time(const QMPIX_Call *call, uint64_t *time);
+
+/*
+ * Returns, in `before`, the place at which `begin` of QMPIX_Call_get_time will be stored: for tools
+ * that tell from another thread or from a signal handler how long a call has been running, without
+ * a further reading. The value is 0 until the call begins. The place is on the stack of the thread
+ * and is valid until the call has returned, or has been left by longjmp or an exception; its
+ * distance from `call` is the same in all calls. Needs QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the
+ * observer lacks the flag.
+ */
+QMPI_API int QMPIX_Call_get_begin_address(const QMPIX_Call *call, const uint64_t **begin);
 
 /* Returns the index of the parameter `name` in `arguments`. MPI_ERR_ARG also: no such parameter. */
 QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, int *index);

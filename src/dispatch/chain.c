@@ -14,6 +14,7 @@
 
 _Thread_local const void *qmpi_entry_frame, *qmpi_jumped_frame;
 qmpi_atomic_context qmpi_heads[QMPI_FUNCTION_COUNT];
+_Atomic(const struct qmpi_merged_head *) qmpi_merged_heads[QMPI_FUNCTION_COUNT];
 qmpi_atomic_context qmpi_first_natives[QMPI_FUNCTION_COUNT];
 
 qmpi_function *qmpi_terminators[QMPI_FUNCTION_COUNT];
@@ -71,6 +72,14 @@ static void put(qmpi_atomic_context *place, QMPI_Context node)
     atomic_store_explicit(place, node, memory_order_release);
 }
 
+static void put_head(int number, QMPI_Context node)
+{
+    const struct qmpi_merged_head *merged = qmpi_node_of(node)->head;
+    if (merged)
+        atomic_store_explicit(&qmpi_merged_heads[number], merged, memory_order_release);
+    put(&qmpi_heads[number], node);
+}
+
 void qmpi_chain_start(int count)
 {
     memcpy(qmpi_terminators, qmpi_bases, sizeof qmpi_terminators);
@@ -83,7 +92,7 @@ void qmpi_chain_start(int count)
             (struct QMPIX_Node){.function = qmpi_ends[number].base, .function_id = number};
         nodes[number].mpich_function = qmpi_mpich_terminators[number].base;
         base_row[number] = &nodes[number].node;
-        put(&qmpi_heads[number], base_row[number]);
+        put_head(number, base_row[number]);
     }
     for (int tool_id = 0; tool_id <= QMPI_LAYERS_MAX + 1; tool_id++)
         qmpi_chain_nodes[tool_id] = base_row;
@@ -192,7 +201,7 @@ void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
             continue;
         if (!layer->pmpi_tool)
             put(&qmpi_first_natives[number], node);
-        put(&qmpi_heads[number], node);
+        put_head(number, node);
         count++;
     }
     qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d intercepts %d functions", tool_id, count);
@@ -212,6 +221,8 @@ qmpi_function *qmpi_chain_target(int number)
     qmpi_function *plain = qmpi_chain_plain(head);
     if (plain)
         return plain;
+    if (qmpi_node_of(head)->head)
+        return qmpi_node_of(head)->head->enter;
     return head->function == qmpi_mpich_terminators[number].into
                ? qmpi_mpich_terminators[number].enter
                : qmpi_ends[number].enter;
@@ -237,7 +248,7 @@ void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node)
         return;
     }
     atomic_store(&qmpi_first_natives[number], first_native(node));
-    atomic_store(&qmpi_heads[number], node);
+    put_head(number, node);
     set_slot(number);
 }
 

@@ -6,6 +6,7 @@
 #ifndef QMPI_DISPATCH_STUBS_H
 #define QMPI_DISPATCH_STUBS_H
 
+#include "dispatch/arch/frame.h"
 #include "functions/functions.h"
 #include "process/process.h"
 
@@ -47,6 +48,16 @@ typedef _Atomic(QMPI_Context) qmpi_atomic_context;
 extern qmpi_atomic_context qmpi_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /*
+ * A trampoline that is one function with that of the first layer, and whatever this function needs
+ * in addition. A thread may be on the way to it while layers are switched, so qmpi_merged_heads
+ * has the last one that was used for each function.
+ */
+struct qmpi_merged_head {
+    qmpi_function *enter;
+};
+extern _Atomic(const struct qmpi_merged_head *) qmpi_merged_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/*
  * The frame of the generated function (qmpi_ends[].enter or .over) through which the current MPI
  * call of this thread entered the QMPI layers; NULL: no such call. Its return address is the
  * calling address. If the program called a PMPI layer on top directly, the return address is in
@@ -59,12 +70,16 @@ extern _Thread_local const void *qmpi_entry_frame QMPI_HIDDEN
 extern _Thread_local const void *qmpi_jumped_frame QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
 
-/* Cleanup attribute for a variable with the outer frame: restores it at the end of the scope. */
+/* Cleanup attribute for a variable with the outer frame, which stays in the frame (`volatile`):
+ * restores it at the end of the scope. */
 #define QMPI_LEAVES_FRAME __attribute__((cleanup(qmpi_leave_frame)))
-static inline void qmpi_leave_frame(const void *const *outer)
+static inline void qmpi_leave_frame(const void *volatile const *outer)
 {
-    qmpi_entry_frame = *outer;
+    QMPI_SET_THREAD_POINTER(qmpi_entry_frame, *outer);
 }
+
+/* Sets it, and returns the outer one. In the function itself: it is that function's frame. */
+#define QMPI_ENTER_FRAME() QMPI_SWAP_THREAD_POINTER(qmpi_entry_frame, QMPI_THIS_FRAME())
 
 /* The code section of the functions that set it. */
 #define QMPI_TRAMPOLINE __attribute__((section("qmpi_trampolines")))
@@ -87,7 +102,8 @@ struct qmpi_node {
     struct qmpi_node *same;  /* another node with the same next node; NULL: last */
     qmpi_function *stub;     /* the thunk of pmpi/next.c, for PMPI layers above; NULL: none yet */
     const void *observer;    /* the observer of the layer or of its run; NULL: none */
-    qmpi_function *mpich_function; /* for calls from layers of MPICH's variant; NULL: none */
+    const struct qmpi_merged_head *head; /* if it is the first node; NULL: the general trampoline */
+    qmpi_function *mpich_function;       /* for calls from layers of MPICH's variant; NULL: none */
 };
 
 /* Returns the node of a context. */

@@ -79,14 +79,17 @@ def entries(source: Source) -> str:
     return text
 
 
+# Notes where the call entered the layers, and at its end where the outer one did.
+ENTER_FRAME = "    QMPI_LEAVES_FRAME const void *volatile qmpi_outer = QMPI_ENTER_FRAME();"
+
+
 def enter_function(function: Function) -> str:
     return (
         f"{attribute(function)}QMPI_TRAMPOLINE {function.result} enter_{function.name}"
         f"({parameters(function)})\n"
         "{\n"
         f"{collect(function)}"
-        "    QMPI_LEAVES_FRAME const void *const qmpi_outer = qmpi_entry_frame;\n"
-        "    qmpi_entry_frame = QMPI_THIS_FRAME();\n"
+        f"{ENTER_FRAME}\n"
         f"    const QMPI_Context qmpi_head = qmpi_heads[{function.constant}];\n"
         f"    return ((QMPI_{function.short}_t *)qmpi_head->function)"
         f"({arguments(function, 'qmpi_head')});\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """MPICH's variant of QMPI: its function numbers, and what leads into and out of its layers."""
-from emit_c import GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
+from emit_c import ENTER_FRAME, GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
 from mpi_header import Function, constant_name
 
 CONTEXT = "struct qmpi_mpich_context"
@@ -40,8 +40,7 @@ def enter_function(function: Function) -> str:
         f"({parameters(function)})\n"
         "{\n"
         f"{collect(function)}"
-        "    QMPI_LEAVES_FRAME const void *const qmpi_outer = qmpi_entry_frame;\n"
-        "    qmpi_entry_frame = QMPI_THIS_FRAME();\n"
+        f"{ENTER_FRAME}\n"
         "    const struct qmpi_node *const qmpi_head =\n"
         f"        qmpi_node_at(&qmpi_heads[{function.constant}]);\n"
         f"    return (({pointer(function)})qmpi_head->mpich_function)\n"

@@ -2,7 +2,7 @@
 """Observers: one wrapper for each function, and what each function and its parameters are."""
 import re
 
-from emit_c import GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
+from emit_c import ENTER_FRAME, GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
 from groups import group_of
 from semantics import SHAPES, gets_status, meaning_of
 from mpi_header import Function, Parameter
@@ -17,6 +17,11 @@ KINDS = {
     "MPI_T_enum": "T_ENUM", "MPI_T_cvar_handle": "T_CVAR_HANDLE",
     "MPI_T_pvar_handle": "T_PVAR_HANDLE", "MPI_T_pvar_session": "T_PVAR_SESSION",
     "MPI_T_event_registration": "T_EVENT", "MPI_T_event_instance": "T_EVENT",
+}
+PREFIXES = {  # of the functions, and the tables of them
+    "observe": "qmpi_observing",
+    "observe_run": "qmpi_observing_runs",
+    "enter_observe": "qmpi_observing_first",
 }
 WORDS = Parameter("words", "QMPIX_Pcontrol_words qmpi_words", "QMPIX_Pcontrol_words")
 
@@ -42,18 +47,24 @@ def describe(parameter: Parameter) -> tuple[str, int, int, int, str]:
     return kind, pointers, int("[]" in text), int(text.startswith("const") and pointers > 0), size
 
 
-def observe_function(function: Function, run: bool) -> str:
-    """observe_X for a layer alone, or observe_run_X for a run of layers."""
+def observe_function(function: Function, prefix: str) -> str:
+    """observe_X for a layer alone, enter_observe_X for it on top of all layers, or observe_run_X."""
+    run, enters = prefix == "observe_run", prefix == "enter_observe"
     meaning = meaning_of(function)
     number = function.constant
     places = [f"&{parameter.name}" for parameter in function.parameters]
     places += ["&qmpi_words"] if function.variadic else []
     lines = [
-        f"{attribute(function)}{function.result} observe_{'run_' if run else ''}{function.name}"
-        f"({parameters(function, 'QMPI_Context qmpi_context')})",
+        f"{attribute(function)}{'QMPI_TRAMPOLINE ' if enters else ''}{function.result} {prefix}_{function.name}"
+        f"({parameters(function, '' if enters else 'QMPI_Context qmpi_context')})",
         "{",
-        "    const QMPIX_Observer *const qmpi_observer = qmpi_observer_of(qmpi_context);",
     ]
+    if enters:
+        lines += [ENTER_FRAME,
+                  "    const struct qmpi_observing_head *const qmpi_head =",
+                  f"        (const struct qmpi_observing_head *)qmpi_merged_heads[{number}];"]
+    observer = "qmpi_head->observer" if enters else "qmpi_observer_of(qmpi_context)"
+    lines.append(f"    const QMPIX_Observer *const qmpi_observer = {observer};")
     if run:
         lines.append("    const struct qmpi_run *const qmpi_run = qmpi_run_of(qmpi_observer);")
     if function.variadic:
@@ -75,33 +86,30 @@ def observe_function(function: Function, run: bool) -> str:
         ]
     if places:
         lines.append(f"    const void *const qmpi_arguments[] = {{{', '.join(places)}}};")
-    frame = "qmpi_observed" + ("_run" if run else "") + (
-        "_message" if meaning.shape == "MATCHED_RECEIVE" else "")
-    members = {"function": f"&qmpi_described[{number}]",
-               "arguments": "qmpi_arguments" if places else "NULL"}
-    if not run or meaning.shape == "COMPLETE":  # otherwise, the callbacks of a run set them
+    record = "qmpi_frame.record" if run else "qmpi_record"
+    call = f"{record}.call"
+    members = {} if enters else {"function": f"&qmpi_described[{number}]"}
+    # The callbacks of a run set them otherwise.
+    if not enters and (not run or meaning.shape == "COMPLETE"):
         members |= {"context": "qmpi_context", "observer": "qmpi_observer"}
+    members |= {"arguments": "qmpi_arguments" if places else "NULL"}
+    lines.append(f"    struct {'qmpi_run_record qmpi_frame' if run else 'qmpi_record qmpi_record'};")
+    if enters:
+        lines.append(f"    qmpi_record_start(&{record}, qmpi_head);")
+    lines += [f"    {call}.{name} = {value};" for name, value in members.items()]
+    lines.append(f"    qmpi_record_clear(&{record});")
     if run:
-        members |= {"result": "NULL", "requests": "NULL", "request_count": "0"}
-        lines.append(f"    struct {frame} qmpi_frame;")
-        lines += [f"    qmpi_frame.call.{name} = {value};" for name, value in members.items()]
-        lines.append("    qmpi_run_clear(qmpi_frame.words);")
-        kind = "completing" if meaning.shape == "COMPLETE" else "plain"
-        before, after = (
-            f"qmpi_run_{kind}(&qmpi_run->{which}, &qmpi_frame.call, qmpi_frame.words);"
-            for which in ("before", "after"))
+        before, after = (f"qmpi_run->{phase}(qmpi_run, &{record});" for phase in ("enter", "leave"))
         next_node = "qmpi_run->next"
     else:
-        values = ", ".join(f".{name} = {value}" for name, value in members.items())
-        lines.append(f"    struct {frame} qmpi_frame = {{.call = {{{values}}}}};")
-        before = "qmpi_observer->before(&qmpi_frame.call, qmpi_frame.words);"
+        before = f"qmpi_observer->before(&{call}, &{record}.word);"
         # From the frame, not from a register kept over the call: that costs a push, a pop and two
         # moves.
         after = (
-            "qmpi_frame.call.observer->after(QMPI_ADDRESS(QMPIX_Call, qmpi_frame.call),\n"
-            "        QMPI_ADDRESS(QMPIX_Word, qmpi_frame.words[0]));"
+            f"{call}.observer->after(QMPI_ADDRESS(QMPIX_Call, {call}),\n"
+            f"        QMPI_ADDRESS(QMPIX_Word, {record}.word));"
         )
-        next_node = "qmpi_frame.call.context->next"
+        next_node = f"{call}.context->next"
     opening, closing = [], []
     if meaning.shape == "COMPLETE":
         request = function.parameters[meaning.roles["request"]].name
@@ -109,26 +117,26 @@ def observe_function(function: Function, run: bool) -> str:
         if "requests" in meaning.roles:
             count = function.parameters[meaning.roles["requests"]].name
         lines.append("    struct qmpi_saved_requests qmpi_saved_requests;")
-        opening.append(f"    qmpi_requests_save(&qmpi_saved_requests, &qmpi_frame.call, {count}, {request});")
+        opening.append(f"    qmpi_requests_save(&qmpi_saved_requests, &{call}, {count}, {request});")
         closing.append("    qmpi_requests_drop(&qmpi_saved_requests);")
     if statuses >= 0:
         closing.append("    qmpi_statuses_drop(&qmpi_statuses);")
     if meaning.shape == "MATCHED_RECEIVE":
-        opening.append("    qmpi_frame.matched = qmpi_messages_find(message);")
-        closing.append("    qmpi_messages_forget(&qmpi_frame.matched);")
+        opening.append(f"    {record}.matched = qmpi_messages_find(message);")
+        closing.append(f"    qmpi_messages_forget(&{record}.matched);")
     lines += opening + [f"    {before}"]
     if function.name == "MPI_Request_free":
         lines.append("    qmpi_persistent_forget(request);")
     lines += [
+        f"    const QMPI_Context qmpi_next = {next_node};",
         f"    const {function.result} qmpi_result =",
-        f"        ((QMPI_{function.short}_t *){next_node}->function)"
-        f"({arguments(function, next_node)});",
-        "    qmpi_frame.call.result = &qmpi_result;",
+        f"        ((QMPI_{function.short}_t *)qmpi_next->function)({arguments(function, 'qmpi_next')});",
+        f"    {call}.result = &qmpi_result;",
     ]
     if meaning.persistent:
-        lines.append("    qmpi_persistent_note(&qmpi_frame.call);")
+        lines.append(f"    qmpi_persistent_note(&{call});")
     if meaning.shape == "MATCHED_PROBE":
-        lines.append("    qmpi_messages_note(&qmpi_frame.call);")
+        lines.append(f"    qmpi_messages_note(&{call});")
     lines += [f"    {after}"] + closing + ["    return qmpi_result;", "}", ""]
     return "\n".join(lines)
 
@@ -136,7 +144,8 @@ def observe_function(function: Function, run: bool) -> str:
 def observe(source: Source, part: int) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * observe_X and observe_run_X: the interceptors of layers that observe MPI_X; see observe.h. */\n"
+        " * observe_X, observe_run_X and enter_observe_X: the interceptors of layers that observe MPI_X; see\n"
+        " * observe.h. */\n"
         '#include "observe/messages.h"\n#include "observe/observe.h"\n#include "observe/persistent.h"\n#include "observe/requests.h"\n#include "observe/run.h"\n\n'
         "#include <string.h>\n\n"
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
@@ -147,15 +156,15 @@ def observe(source: Source, part: int) -> str:
         "#endif\n\n"
     )
     for function in part_of(source.functions, part):
-        text += observe_function(function, run=False) + "\n"
-        text += observe_function(function, run=True) + "\n"
+        for prefix in PREFIXES:
+            text += observe_function(function, prefix) + "\n"
     return text
 
 
 def observing(source: Source) -> str:
     text = f"/* {LICENCE} */\n/* {GENERATED} */\n"
     text += '#include "observe/record.h"\n\n'
-    for table, prefix in (("qmpi_observing", "observe"), ("qmpi_observing_runs", "observe_run")):
+    for prefix, table in PREFIXES.items():
         for function in source.functions:
             text += f"extern qmpi_function {prefix}_{function.name} QMPI_HIDDEN;\n"
         text += f"\nqmpi_function *const {table}[QMPI_FUNCTION_COUNT] = {{\n"
@@ -229,4 +238,5 @@ def shapes(source: Source) -> str:
     del source
     lines = [f"/* {LICENCE} */", f"/* {GENERATED} */", "/* See observe/semantics.h. */", "enum qmpi_shape {",
              "    QMPI_SHAPE_NONE,"]
-    return "\n".join(lines + [f"    QMPI_SHAPE_{shape}," for shape in SHAPES] + ["};", ""])
+    return "\n".join(lines + [f"    QMPI_SHAPE_{shape}," for shape in SHAPES] +
+                     ["    QMPI_SHAPE_COUNT", "};", ""])

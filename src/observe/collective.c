@@ -175,7 +175,7 @@ static int neighbor_allgather(const struct part *part)
 }
 
 /* A collective without a function here transfers nothing that is known. */
-static int (*const by_shape[QMPI_SHAPE_COMPLETE + 1])(const struct part *part) = {
+static int (*const by_shape[QMPI_SHAPE_COUNT])(const struct part *part) = {
     [QMPI_SHAPE_BCAST] = bcast,
     [QMPI_SHAPE_GATHER] = gather,
     [QMPI_SHAPE_SCATTER] = scatter,

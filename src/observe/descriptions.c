@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* See descriptions.h. */
-
-/* The inline function under another name, for its own is needed here: tools in other languages call
- * it. */
-#define QMPIX_Call_get_caller inline_get_caller
-#include <qmpi/observer.h>
-#undef QMPIX_Call_get_caller
-
 #include "observe/descriptions.h"
 
 #include "functions/functions.h"
@@ -73,11 +66,4 @@ int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, int *inde
         }
     }
     return MPI_ERR_ARG;
-}
-
-QMPI_API int QMPIX_Call_get_caller(const QMPIX_Call *call, void **caller);
-
-int QMPIX_Call_get_caller(const QMPIX_Call *call, void **caller)
-{
-    return inline_get_caller(call, caller);
 }

@@ -2,6 +2,7 @@
 /* See observe.h. */
 #include "observe/observe.h"
 
+#include "clock/clock.h"
 #include "observe/descriptions.h"
 #include "observe/semantics.h"
 #include "registry/registry.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 
 enum { ALL_GROUPS = 2 * QMPIX_GROUP_TOOL_INFORMATION - 1 };
-enum { ALL_FLAGS = QMPIX_OBSERVE_REQUESTS | QMPIX_OBSERVE_STATUSES | QMPIX_OBSERVE_ACTS };
+enum { ALL_FLAGS = 2 * QMPIX_OBSERVE_ENTRY_TIME - 1 };
 
 QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1];
 
@@ -73,7 +74,9 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
     if (!qmpi_layer_is_initialising(layer))
         return MPI_ERR_OTHER;
     qmpi_describe_all();
-    bool shapes[QMPI_SHAPE_COMPLETE + 1] = {false}; /* which it asked for */
+    if (observer->flags & (QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME))
+        qmpi_clock_start();
+    bool shapes[QMPI_SHAPE_COUNT] = {false}; /* which it asked for */
     if (!wanted[tool_id])
         wanted[tool_id] = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, 1);
     if (!layer->observing)

@@ -9,7 +9,9 @@
 #include <qmpi/observer.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Returns the observer of the layer to which a node belongs. */
 static inline const QMPIX_Observer *qmpi_observer_of(QMPI_Context context)
@@ -26,36 +28,81 @@ struct qmpi_matched {
     uint64_t serial;     /* of the note; 0: none */
 };
 
+struct qmpi_amount {
+    MPI_Count sent, received;
+};
+
+/* What was computed of a call: each is valid if its bit is set in `reserved` of the record. What
+ * was computed in `before` counts again in `after`, when statuses are known. */
+enum {
+    QMPI_KNOWS_MOVES = 1 << 0,     /* the call moves data, and MPI can be queried */
+    QMPI_KNOWS_AMOUNT = 1 << 1,    /* `amount` */
+    QMPI_KNOWS_TRANSFERS = 1 << 2, /* `transfers` */
+    QMPI_KNOWS_IN_AFTER = 1 << 3   /* the other bits were set in `after` */
+};
+
+/*
+ * The record with what the callbacks do not see. The members up to `word` are initialized for each
+ * call: those that follow only where they are used.
+ */
+struct qmpi_record {
+    QMPIX_Call call;           /* the first member: a QMPIX_Call points to it and so to this */
+    QMPIX_Word word;           /* of the lowest layer */
+    uint64_t entry;            /* QMPIX_Call_get_entry_time */
+    uint64_t begin, end;       /* QMPIX_Call_get_time */
+    struct qmpi_amount amount; /* and `transfers`: see above */
+    QMPIX_Transfer transfers[2];
+    int transfer_count;
+    struct qmpi_matched matched; /* of functions with QMPI_SHAPE_MATCHED_RECEIVE */
+};
+
+/* Clears the members from `result` to `word`. */
+static inline void qmpi_record_clear(struct qmpi_record *record)
+{
+    memset(&record->call.result, 0,
+           offsetof(struct qmpi_record, entry) - offsetof(struct qmpi_record, call.result));
+}
+
+/* Returns the record that a callback received. */
+static inline struct qmpi_record *qmpi_record_of(const QMPIX_Call *call)
+{
+    return (struct qmpi_record *)(uintptr_t)call;
+}
+
+/* For enter_observe_X: the first members of the record, as they are for the first layer. */
+struct qmpi_observing_head {
+    struct qmpi_merged_head head;
+    const QMPIX_Function *function;
+    QMPI_Context context;
+    const QMPIX_Observer *observer;
+};
+
+/* Sets these members from there. */
+static inline void qmpi_record_start(struct qmpi_record *record,
+                                     const struct qmpi_observing_head *head)
+{
+    _Static_assert(offsetof(struct qmpi_observing_head, observer) -
+                           offsetof(struct qmpi_observing_head, function) ==
+                       offsetof(QMPIX_Call, observer) - offsetof(QMPIX_Call, function),
+                   "the members are not in the order of QMPIX_Call");
+    memcpy(&record->call, &head->function,
+           offsetof(QMPIX_Call, observer) - offsetof(QMPIX_Call, function));
+    record->call.observer = head->observer;
+}
+
 /* The most layers in a run: longer rows of observers are several runs. */
 enum { QMPI_RUN_MAX = 10 };
 
-/* What observe_X keeps of a call. */
-struct qmpi_observed {
-    QMPIX_Call call;
-    QMPIX_Word words[1];
+/* The record of a run: a word for each layer above the lowest one. */
+struct qmpi_run_record {
+    struct qmpi_record record;
+    QMPIX_Word words[QMPI_RUN_MAX - 1];
 };
 
-/* What observe_run_X keeps: a word for each layer. */
-struct qmpi_observed_run {
-    QMPIX_Call call;
-    QMPIX_Word words[QMPI_RUN_MAX];
-};
-
-/* The same for the receive of a matched message. */
-struct qmpi_observed_message {
-    QMPIX_Call call;
-    struct qmpi_matched matched;
-    QMPIX_Word words[1];
-};
-struct qmpi_observed_run_message {
-    QMPIX_Call call;
-    struct qmpi_matched matched;
-    QMPIX_Word words[QMPI_RUN_MAX];
-};
-
-/* observe_X and observe_run_X of each function; NULL where this MPI lacks it. */
+/* observe_X, observe_run_X and enter_observe_X of each function; NULL where this MPI lacks it. */
 extern qmpi_function *const qmpi_observing[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 extern qmpi_function *const qmpi_observing_runs[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+extern qmpi_function *const qmpi_observing_first[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* The descriptions, once an observer is registered or a description was asked for. */
 extern QMPIX_Function qmpi_described[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;

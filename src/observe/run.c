@@ -2,9 +2,190 @@
 /* See run.h. */
 #include "observe/run.h"
 
+#include "clock/clock.h"
 #include "observe/observe.h"
 #include "observe/semantics.h"
 #include "util/util.h"
+
+#include <string.h>
+
+enum { READS_CLOCK = QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME };
+
+/* ---- What a run does in a call ----------------------------------------------------------------
+ */
+
+/* The time between the readings is that of the call: nothing of what the callbacks do may be moved
+ * there. */
+static inline uint64_t read_clock(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    const uint64_t now = qmpi_clock_now();
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return now;
+}
+
+/* Others may read it from another thread: see QMPIX_Call_get_begin_address. */
+static inline void set_begin(struct qmpi_record *record, uint64_t ticks)
+{
+    __atomic_store_n(&record->begin, ticks, __ATOMIC_RELEASE);
+}
+
+/* Writes the context and the observer of a callback into the record, and calls it. */
+static inline void call_one(struct qmpi_record *record, const struct qmpi_callback *callback)
+{
+    memcpy(&record->call.context, callback, offsetof(struct qmpi_callback, function));
+    callback->function(&record->call, (QMPIX_Word *)(void *)((char *)record + callback->word));
+}
+
+static inline void call_all(struct qmpi_record *record, const struct qmpi_callbacks *callbacks)
+{
+    const char *const end = (const char *)callbacks->end;
+    ptrdiff_t at = callbacks->size;
+    do {
+        call_one(record, (const struct qmpi_callback *)(const void *)(end + at));
+        at += (ptrdiff_t)sizeof(struct qmpi_callback);
+    } while (at);
+}
+
+/* The same in functions that complete requests, which only some layers have asked for. */
+static void call_completing(struct qmpi_record *record, const struct qmpi_callbacks *callbacks)
+{
+    const MPI_Request *const requests = record->call.requests;
+    const int request_count = record->call.request_count;
+    ptrdiff_t i = callbacks->size / (ptrdiff_t)sizeof *callbacks->end;
+    do {
+        const struct qmpi_callback *callback = &callbacks->end[i];
+        const bool wanted = callback->observer->flags & QMPIX_OBSERVE_REQUESTS;
+        record->call.requests = wanted ? requests : NULL;
+        record->call.request_count = wanted ? request_count : 0;
+        call_one(record, callback);
+    } while (++i);
+    record->call.requests = requests;
+    record->call.request_count = request_count;
+}
+
+/* Two words at a time: for memset, compilers use an instruction that takes longer than all
+ * callbacks. */
+typedef long long two_words __attribute__((vector_size(16), aligned(8), may_alias));
+
+static inline void clear_words(struct qmpi_record *record)
+{
+    QMPIX_Word *words = ((struct qmpi_run_record *)(void *)record)->words;
+    for (int i = 0; i + 1 < QMPI_RUN_MAX - 1; i += 2)
+        *(two_words *)(words + i) = (two_words){0, 0};
+    words[QMPI_RUN_MAX - 2].number = 0;
+}
+
+static void enter(const struct qmpi_run *run, struct qmpi_record *record)
+{
+    clear_words(record);
+    call_all(record, &run->before);
+}
+
+static void leave(const struct qmpi_run *run, struct qmpi_record *record)
+{
+    call_all(record, &run->after);
+}
+
+static void enter_timed(const struct qmpi_run *run, struct qmpi_record *record)
+{
+    clear_words(record);
+    set_begin(record, 0);
+    call_all(record, &run->before);
+    set_begin(record, read_clock());
+}
+
+static void leave_timed(const struct qmpi_run *run, struct qmpi_record *record)
+{
+    record->end = read_clock();
+    call_all(record, &run->after);
+}
+
+/* Whatever the layers need. */
+static void enter_any(const struct qmpi_run *run, struct qmpi_record *record)
+{
+    const bool completes = qmpi_meaning_of(&record->call)->shape == QMPI_SHAPE_COMPLETE;
+    clear_words(record);
+    set_begin(record, 0);
+    if (run->observer.flags & QMPIX_OBSERVE_ENTRY_TIME)
+        record->entry = read_clock();
+    (completes ? call_completing : call_all)(record, &run->before);
+    if (run->observer.flags & QMPIX_OBSERVE_TIME)
+        set_begin(record, read_clock());
+}
+
+static void leave_any(const struct qmpi_run *run, struct qmpi_record *record)
+{
+    const bool completes = qmpi_meaning_of(&record->call)->shape == QMPI_SHAPE_COMPLETE;
+    if (run->observer.flags & QMPIX_OBSERVE_TIME)
+        record->end = read_clock();
+    (completes ? call_completing : call_all)(record, &run->after);
+}
+
+static void choose_phases(struct qmpi_run *run, int number)
+{
+    if (qmpi_meanings[number].shape == QMPI_SHAPE_COMPLETE ||
+        run->observer.flags & QMPIX_OBSERVE_ENTRY_TIME) {
+        run->enter = enter_any;
+        run->leave = leave_any;
+    } else {
+        const bool timed = run->observer.flags & QMPIX_OBSERVE_TIME;
+        run->enter = timed ? enter_timed : enter;
+        run->leave = timed ? leave_timed : leave;
+    }
+}
+
+/* ---- One layer that asks for the time ---------------------------------------------------------
+ */
+
+/* What a node points to instead of the observer of its layer: its callbacks read the clock. */
+struct timed_observer {
+    QMPIX_Observer observer;
+    const QMPIX_Observer *layers;
+};
+
+static const QMPIX_Observer *layers_observer(const QMPIX_Call *call)
+{
+    return ((const struct timed_observer *)call->observer)->layers;
+}
+
+static void before_timed(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    struct qmpi_record *record = qmpi_record_of(call);
+    set_begin(record, 0);
+    layers_observer(call)->before(call, word);
+    set_begin(record, read_clock());
+}
+
+static void after_timed(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    qmpi_record_of(call)->end = read_clock();
+    layers_observer(call)->after(call, word);
+}
+
+static void before_any(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    qmpi_record_of(call)->entry = read_clock();
+    before_timed(call, word);
+}
+
+static const QMPIX_Observer *make_timed(int tool_id)
+{
+    static struct timed_observer *made_timed[QMPI_LAYERS_MAX + 1];
+    if (!made_timed[tool_id]) {
+        const QMPIX_Observer *observer = &qmpi_observers[tool_id];
+        struct timed_observer *timed = qmpi_permanent_alloc(1, sizeof *timed);
+        *timed = (struct timed_observer){.observer = *observer, .layers = observer};
+        timed->observer.before =
+            observer->flags & QMPIX_OBSERVE_ENTRY_TIME ? before_any : before_timed;
+        timed->observer.after = after_timed;
+        made_timed[tool_id] = timed;
+    }
+    return &made_timed[tool_id]->observer;
+}
+
+/* ---- How a run is made ------------------------------------------------------------------------
+ */
 
 /*
  * The callbacks of runs that lie above each other: each run adds its top layer to those of the run
@@ -91,6 +272,13 @@ static void reserve_memory(struct qmpi_run *run)
     run->after.end = run->before.end + after;
 }
 
+static size_t place_of_word(int layer)
+{
+    return layer == 0
+               ? offsetof(struct qmpi_record, word)
+               : offsetof(struct qmpi_run_record, words) + (size_t)(layer - 1) * sizeof(QMPIX_Word);
+}
+
 /* Puts a layer on top of `run`; the first one has both callbacks, so that there is one of each. */
 static void add_layer(struct qmpi_run *run, QMPI_Context node)
 {
@@ -98,13 +286,13 @@ static void add_layer(struct qmpi_run *run, QMPI_Context node)
     const bool wanted = qmpi_observe_wanted(node->tool_id, node->function_id);
     const bool first = !run->layers;
     struct qmpi_callback callback = {
-        .context = node, .observer = observer, .word = (size_t)run->layers * sizeof(QMPIX_Word)};
+        .context = node, .observer = observer, .word = place_of_word(run->layers)};
     const ptrdiff_t size = sizeof callback;
     reserve_memory(run);
     struct qmpi_run_memory *memory = run->memory;
     struct qmpi_callback *middle = memory->callbacks + memory->capacity;
     run->layers++;
-    run->observer.flags |= observer->flags;
+    run->observer.flags |= observer->flags & ~(wanted ? 0U : READS_CLOCK);
     callback.function = wanted ? observer->before : qmpi_observe_nothing;
     if (first || callback.function != qmpi_observe_nothing) {
         middle[-++memory->used_before] = callback;
@@ -118,6 +306,17 @@ static void add_layer(struct qmpi_run *run, QMPI_Context node)
     }
 }
 
+static void set_head(struct qmpi_node *node)
+{
+    const int number = node->node.function_id;
+    struct qmpi_observing_head *head = qmpi_permanent_alloc(1, sizeof *head);
+    *head = (struct qmpi_observing_head){.head = {qmpi_observing_first[number]},
+                                         .function = &qmpi_described[number],
+                                         .context = &node->node,
+                                         .observer = node->observer};
+    node->head = &head->head;
+}
+
 void qmpi_observe_node(struct qmpi_node *node)
 {
     const QMPI_Context context = &node->node;
@@ -125,7 +324,9 @@ void qmpi_observe_node(struct qmpi_node *node)
     made[context->tool_id]++;
     combined[context->tool_id] += combines;
     if (!combines && qmpi_observe_wanted(context->tool_id, context->function_id)) {
-        node->observer = observer_of_layer(context);
+        const bool timed = observer_of_layer(context)->flags & READS_CLOCK;
+        node->observer = timed ? make_timed(context->tool_id) : observer_of_layer(context);
+        set_head(node);
         return;
     }
     struct qmpi_run *run = qmpi_permanent_alloc(1, sizeof *run);
@@ -138,6 +339,7 @@ void qmpi_observe_node(struct qmpi_node *node)
         add_layer(run, context->next);
     }
     add_layer(run, context);
+    choose_phases(run, context->function_id);
     node->observer = &run->observer;
     node->node.function = qmpi_observing_runs[context->function_id];
 }
@@ -148,22 +350,4 @@ void qmpi_observe_report(int tool_id)
         qmpi_debug(QMPI_TOPIC_CHAIN,
                    "layer %d observes %d functions, %d of them in a run with the layer below",
                    tool_id, made[tool_id], combined[tool_id]);
-}
-
-void qmpi_run_completing(const struct qmpi_callbacks *callbacks, QMPIX_Call *call,
-                         QMPIX_Word *words)
-{
-    const MPI_Request *const requests = call->requests;
-    const int request_count = call->request_count;
-    ptrdiff_t at = callbacks->size;
-    do {
-        const struct qmpi_callback *callback = qmpi_run_set(call, callbacks->end, at);
-        const bool wanted = callback->observer->flags & QMPIX_OBSERVE_REQUESTS;
-        call->requests = wanted ? requests : NULL;
-        call->request_count = wanted ? request_count : 0;
-        callback->function(call, (QMPIX_Word *)((char *)words + callback->word));
-        at += (ptrdiff_t)sizeof *callback;
-    } while (at);
-    call->requests = requests;
-    call->request_count = request_count;
 }

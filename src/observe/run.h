@@ -15,22 +15,23 @@
  *   - acts (QMPIX_OBSERVE_ACTS): the layers above see what it does
  *   - gives the layers below a status that the program ignores (QMPIX_OBSERVE_STATUSES), if the
  *     layer above does not.
+ *
+ * If a layer asks for the time of the call, the clock is read for the whole run, below all `before`
+ * and above all `after`.
  */
 #ifndef QMPI_OBSERVE_RUN_H
 #define QMPI_OBSERVE_RUN_H
 
-#include "observe/arch/address.h"
 #include "observe/record.h"
 
 #include <stddef.h>
-#include <string.h>
 
 /* A callback of a layer. The first two members are as in QMPIX_Call. */
 struct qmpi_callback {
     QMPI_Context context;
     const QMPIX_Observer *observer;
     void (*function)(const QMPIX_Call *call, QMPIX_Word *word);
-    size_t word; /* the place of the layer's word, in bytes */
+    size_t word; /* the place of the layer's word in the record, in bytes */
 };
 
 _Static_assert(offsetof(struct qmpi_callback, function) ==
@@ -44,8 +45,15 @@ struct qmpi_callbacks {
     ptrdiff_t size;
 };
 
+struct qmpi_run;
+
+/* What a run does before or after the call: calls the callbacks and reads the clock, as far as its
+ * layers need it. */
+typedef void qmpi_run_phase(const struct qmpi_run *run, struct qmpi_record *record);
+
 struct qmpi_run {
     QMPIX_Observer observer; /* first: a node points to it. It has the flags of all layers. */
+    qmpi_run_phase *enter, *leave;
     struct qmpi_callbacks before, after;
     QMPI_Context next; /* the node below the lowest layer */
     int layers;
@@ -56,43 +64,5 @@ static inline const struct qmpi_run *qmpi_run_of(const QMPIX_Observer *observer)
 {
     return (const struct qmpi_run *)observer;
 }
-
-/* Two words at a time: for memset, compilers use an instruction that takes longer than all
- * callbacks. */
-typedef long long qmpi_two_words __attribute__((vector_size(16), aligned(8), may_alias));
-
-static inline __attribute__((always_inline)) void qmpi_run_clear(QMPIX_Word *words)
-{
-    for (int i = 0; i < QMPI_RUN_MAX; i += 2)
-        *(qmpi_two_words *)(words + i) = (qmpi_two_words){0, 0};
-}
-
-/* Writes the context and the observer of a callback into the record. */
-static inline __attribute__((always_inline)) const struct qmpi_callback *
-qmpi_run_set(QMPIX_Call *call, const struct qmpi_callback *end, ptrdiff_t at)
-{
-    const struct qmpi_callback *callback = (const struct qmpi_callback *)((const char *)end + at);
-    memcpy(&call->context, callback, offsetof(struct qmpi_callback, function));
-    return callback;
-}
-
-/* Calls the callbacks. The addresses are computed for each: to keep them in registers over the
- * calls would cost more (arch/address.h). */
-static inline __attribute__((always_inline)) void
-qmpi_run_plain(const struct qmpi_callbacks *callbacks, QMPIX_Call *call, QMPIX_Word *words)
-{
-    const struct qmpi_callback *const end = callbacks->end;
-    ptrdiff_t at = callbacks->size;
-    do {
-        const struct qmpi_callback *callback = qmpi_run_set(call, end, at);
-        char *word = (char *)QMPI_ADDRESS(QMPIX_Word, *words) + callback->word;
-        callback->function(QMPI_ADDRESS(QMPIX_Call, *call), (QMPIX_Word *)word);
-        at += (ptrdiff_t)sizeof *callback;
-    } while (at);
-}
-
-/* The same in functions that complete requests, which only some layers have asked for. */
-void qmpi_run_completing(const struct qmpi_callbacks *callbacks, QMPIX_Call *call,
-                         QMPIX_Word *words);
 
 #endif

@@ -5,10 +5,6 @@
 
 #include "observe/semantics.h"
 
-struct qmpi_amount {
-    MPI_Count sent, received;
-};
-
 /*
  * The bytes of one part of a call: its send side or its receive side, of a point-to-point,
  * one-sided or file operation. A persistent operation's as if it were started now.
@@ -35,13 +31,12 @@ int qmpi_amount_check(const QMPIX_Call *call, bool *moves);
 /* Returns the status of a finished transfer; NULL: none. */
 const MPI_Status *qmpi_amount_status(const QMPIX_Call *call);
 
-/* What is known of the message that a matched receive gets; NULL: it is another call. The records
- * of such receives are the first part of what observe_X keeps. */
+/* What is known of the message that a matched receive gets; NULL: it is another call. */
 static inline const struct qmpi_matched *qmpi_amount_matched(const QMPIX_Call *call)
 {
     if (qmpi_meaning_of(call)->shape != QMPI_SHAPE_MATCHED_RECEIVE)
         return NULL;
-    return &((const struct qmpi_observed_message *)(const void *)call)->matched;
+    return &qmpi_record_of(call)->matched;
 }
 
 /* In transfer.c: the messages of a call (at most 2: to be sent, to be received), as qmpi_amount_of

@@ -131,7 +131,7 @@ static void init(int tool_id)
         .before = observe_before,
         .after = observe_after,
         .data = layer,
-        .flags = QMPIX_OBSERVE_STATUSES,
+        .flags = QMPIX_OBSERVE_STATUSES | QMPIX_OBSERVE_TIME,
     };
     tool_clock_start();
     traits_find();

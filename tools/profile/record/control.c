@@ -32,8 +32,7 @@ static void begin_close(struct layer *layer, const QMPIX_Call *call, const QMPIX
         freed_handles_add(layer, word, true, files_begin_close(layer, *file), HANDLE_WORD(*file));
 }
 
-static void opened(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word,
-                   bool counted)
+static void opened(struct layer *layer, const QMPIX_Call *call, bool counted, uint64_t time)
 {
     enum { FILE_NAME = 1, FILE_HANDLE = 4 };
     const char *name = *(const char *const *)call->arguments[FILE_NAME];
@@ -44,7 +43,7 @@ static void opened(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word
     struct numbered_row *row =
         counted && thread && (int64_t)key >= 0 ? table_get(&thread->files, &key, 1) : NULL;
     if (row)
-        note_call(&row->stats, tool_clock_now() - word->number);
+        note_call(&row->stats, time);
 }
 
 /* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
@@ -186,7 +185,7 @@ bool control_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Wor
 }
 
 void control_after(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word,
-                   bool counted)
+                   bool counted, uint64_t time)
 {
     const bool succeeded = *(const int *)call->result == MPI_SUCCESS;
     switch (call->function->number) {
@@ -219,7 +218,7 @@ void control_after(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word
                      *(const char *const *)call->arguments[1]);
         break;
     case MPI_FILE_OPEN_T:
-        opened(layer, call, word, counted);
+        opened(layer, call, counted, time);
         break;
     default:
         break;

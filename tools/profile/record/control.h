@@ -15,6 +15,6 @@
  * result is made before it. */
 bool control_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word);
 void control_after(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word,
-                   bool counted);
+                   bool counted, uint64_t time);
 
 #endif

@@ -21,14 +21,7 @@ __attribute__((always_inline)) static inline void record_describe(struct layer *
                                                                   struct flight *flight,
                                                                   const QMPIX_Call *call)
 {
-    const struct traits *traits = &traits_all[call->function->number];
-    uint64_t comm = 0, file = 0;
-    if (traits->comm >= 0)
-        comm = HANDLE_WORD(*(const MPI_Comm *)call->arguments[traits->comm]);
-    if (traits->file >= 0)
-        file = HANDLE_WORD(*(const MPI_File *)call->arguments[traits->file]);
-    flights_describe(flight, (uint64_t)call->function->number, comm, file,
-                     sites_find(thread, call, layer->options.depth));
+    flights_describe(flight, call, sites_find(thread, call, layer->options.depth));
 }
 
 #endif

@@ -14,7 +14,7 @@ void early_publish(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word
                                 : NULL;
     if (flight) {
         record_describe(layer, thread, flight, call);
-        flights_publish(flight, FLIGHT_NOTED, tool_clock_now());
+        flights_publish_since(flight, FLIGHT_NOTED, tool_clock_now());
     }
 }
 
@@ -27,9 +27,7 @@ void early_hide(struct layer *layer, const QMPIX_Word *word)
 
 void early_note(struct layer *layer, const QMPIX_Call *call)
 {
-    const uint64_t now = tool_clock_now();
-    const QMPIX_Word word = {.number = now};
     struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
     if (thread && record_counts(layer, &traits_all[call->function->number]))
-        note(layer, thread, call, &word, NULL, now);
+        note(layer, thread, call, NULL, NULL, 0);
 }

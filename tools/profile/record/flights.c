@@ -7,6 +7,8 @@
 
 #include <signal.h>
 
+ptrdiff_t flights_begin_place;
+
 /* What lies on the stack where a call was that was left may be anybody's, or gone. A word that is
  * not written before its call has ended tells nothing. */
 bool flight_is_overwritten(const struct flight *flight, const QMPIX_Word *word)
@@ -14,7 +16,7 @@ bool flight_is_overwritten(const struct flight *flight, const QMPIX_Word *word)
     uint64_t number;
     const uint64_t state = FLIGHT_GET(flight->state);
     return state == FLIGHT_RUNS && (!tool_safe_copy(&number, &word->number, sizeof number) ||
-                                    number != FLIGHT_GET(flight->since));
+                                    number != FLIGHT_GET(flight->mark));
 }
 
 /* Where a signal's handler has a stack of its own, addresses tell nothing. */
@@ -38,7 +40,7 @@ static bool was_left(const struct flight *flight, const QMPIX_Word *word)
 static void pop(struct flights *flights)
 {
     struct flight *flight = flights->top;
-    FLIGHT_PUT(flight->since, 0);
+    FLIGHT_PUT(flight->mark, 0);
     flights->top = flight->outer;
 }
 

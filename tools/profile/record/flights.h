@@ -24,10 +24,14 @@ enum flight_state {
     FLIGHT_NOTED, /* it has been counted already: MPI_Finalize */
 };
 
-/* Written by its thread alone, word by word; `since` first and last (0: nothing is under way). */
+/* Written by its thread alone, word by word; `mark` first and last (0: nothing is under way). */
 struct flight {
-    uint64_t since; /* tick at which the state began; what QMPIX_Word holds where it runs */
-    uint64_t state, number, wait, comm, file; /* handles; where the function has none: 0 */
+    uint64_t
+        mark; /* another one for each state of each call; what QMPIX_Word holds where it runs */
+    uint64_t marked; /* the last one that was used */
+    uint64_t state, wait;
+    uint64_t since;         /* tick at which the state began; where it runs the record has that, */
+    const QMPIX_Call *call; /* at flights_begin_place */
     const QMPIX_Word *word;
     struct site *site;            /* in the thread's table; NULL: memory was out */
     struct receive *receives;     /* the thread's own: those that the call may complete */
@@ -43,7 +47,7 @@ struct flights {
 /* What others than its thread read. */
 #define FLIGHT_GET(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
 
-/* Each store is seen before the next one, so that who reads a later one sees `since` changed. */
+/* Each store is seen before the next one, so that who reads a later one sees `mark` changed. */
 #define FLIGHT_PUT(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
 
 /* Where a call from within another one is noted; those that were left by a jump are forgotten.
@@ -53,6 +57,10 @@ struct flight *flights_place(struct flights *flights, const QMPIX_Word *word);
 /* The call of a word, where that is not the innermost one: those within it were left by a jump.
  * NULL: it is not known. */
 struct flight *flights_end_outer(struct flights *flights, const QMPIX_Word *word);
+
+/* How far behind the record of a call the tick is at which it began: see
+ * QMPIX_Call_get_begin_address. Set by the first call. */
+extern ptrdiff_t flights_begin_place __attribute__((visibility("hidden")));
 
 /* A call begins. NULL: memory is out. */
 static inline struct flight *flights_begin(struct flights *flights, const QMPIX_Word *word)
@@ -66,12 +74,10 @@ static inline struct flight *flights_begin(struct flights *flights, const QMPIX_
     return flight;
 }
 
-static inline void flights_describe(struct flight *flight, uint64_t number, uint64_t comm,
-                                    uint64_t file, struct site *site)
+static inline void flights_describe(struct flight *flight, const QMPIX_Call *call,
+                                    struct site *site)
 {
-    FLIGHT_PUT(flight->number, number);
-    FLIGHT_PUT(flight->comm, comm);
-    FLIGHT_PUT(flight->file, file);
+    FLIGHT_PUT(flight->call, call);
     FLIGHT_PUT(flight->site, site);
 }
 
@@ -79,15 +85,37 @@ static inline void flights_describe(struct flight *flight, uint64_t number, uint
  * what has waited do not mix. */
 static inline void flights_wait(struct flight *flight, uint64_t ticks)
 {
-    FLIGHT_PUT(flight->since, 0);
+    FLIGHT_PUT(flight->mark, 0);
     FLIGHT_PUT(flight->wait, ticks);
 }
 
-/* From now on, or anew, it can be seen, since `since`. Those that do not count never are. */
-static inline void flights_publish(struct flight *flight, enum flight_state state, uint64_t since)
+/* From now on, or anew, it can be seen. Those that do not count never are. Returns the mark. */
+static inline uint64_t flights_publish(struct flight *flight, enum flight_state state)
 {
+    const uint64_t mark = flight->marked + 1;
+    flight->marked = mark;
     FLIGHT_PUT(flight->state, state);
+    FLIGHT_PUT(flight->mark, mark);
+    return mark;
+}
+
+/* The same where it does not run, and has been in this state since `since`. */
+static inline void flights_publish_since(struct flight *flight, enum flight_state state,
+                                         uint64_t since)
+{
     FLIGHT_PUT(flight->since, since);
+    flights_publish(flight, state);
+}
+
+/* The same where it is about to run: it began when its record says so. */
+static inline void flights_publish_run(struct flight *flight, const QMPIX_Call *call,
+                                       QMPIX_Word *word)
+{
+    const uint64_t *begin;
+    if (__builtin_expect(!flights_begin_place, 0) &&
+        QMPIX_Call_get_begin_address(call, &begin) == MPI_SUCCESS)
+        flights_begin_place = (const char *)begin - (const char *)call;
+    word->number = flights_publish(flight, FLIGHT_RUNS);
 }
 
 /* The call of a word ends, and can be seen no longer: what it noted is valid until the next one
@@ -97,7 +125,7 @@ static inline struct flight *flights_end(struct flights *flights, const QMPIX_Wo
     struct flight *flight = flights->top;
     if (__builtin_expect(!flight || flight->word != word, 0))
         return flights_end_outer(flights, word);
-    FLIGHT_PUT(flight->since, 0);
+    FLIGHT_PUT(flight->mark, 0);
     flights->top = flight->outer;
     return flight;
 }

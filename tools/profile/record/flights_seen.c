@@ -2,23 +2,64 @@
 /* See flights_seen.h. */
 #include "record/flights_seen.h"
 
+#include "record/handle_map.h"
+#include "record/traits.h"
+
 #include <stdlib.h>
+
+/* When a call began that runs; `now`: it is about to. What is not between the beginning of the
+ * profile and now is of a frame that is in use no more. */
+static bool see_begin(const struct flight *flight, uint64_t now, uint64_t *since)
+{
+    const char *call = (const char *)FLIGHT_GET(flight->call);
+    if (!tool_safe_copy(since, call + flights_begin_place, sizeof *since))
+        return false;
+    if (*since == 0)
+        *since = now;
+    return true;
+}
+
+/* The handle that is an argument of a call; 0: it has none. */
+static bool see_handle(const QMPIX_Call *call, int argument, size_t size, uint64_t *handle)
+{
+    const void *place;
+    *handle = 0;
+    return argument < 0 || (tool_safe_copy(&place, &call->arguments[argument], sizeof place) &&
+                            tool_safe_copy(handle, place, size));
+}
+
+/* What the record of a call tells, which may be in use no more. */
+static bool see_record(struct flight_seen *seen, const QMPIX_Call *record)
+{
+    QMPIX_Call call;
+    QMPIX_Function function;
+    if (!tool_safe_copy(&call, record, sizeof call) ||
+        !tool_safe_copy(&function, call.function, sizeof function) ||
+        (unsigned)function.number >= MPI_LAST_FUNC)
+        return false;
+    const struct traits *traits = &traits_all[function.number];
+    seen->number = (uint64_t)function.number;
+    return see_handle(&call, traits->comm, sizeof(MPI_Comm), &seen->comm) &&
+           see_handle(&call, traits->file, sizeof(MPI_File), &seen->file);
+}
 
 static bool see(struct flight_seen *seen, const struct flight *flight, uint64_t now)
 {
-    *seen = (struct flight_seen){.flight = flight, .since = FLIGHT_GET(flight->since)};
-    if (!seen->since)
+    uint64_t since = FLIGHT_GET(flight->since);
+    *seen = (struct flight_seen){.flight = flight, .mark = FLIGHT_GET(flight->mark)};
+    if (!seen->mark)
         return false;
     seen->state = FLIGHT_GET(flight->state);
-    seen->number = FLIGHT_GET(flight->number);
     seen->wait = FLIGHT_GET(flight->wait);
-    seen->comm = FLIGHT_GET(flight->comm);
-    seen->file = FLIGHT_GET(flight->file);
     seen->site = FLIGHT_GET(flight->site);
-    seen->time = now > seen->since ? now - seen->since : 0;
+    if (!see_record(seen, FLIGHT_GET(flight->call)))
+        return false;
+    if (seen->state == FLIGHT_RUNS && !see_begin(flight, now, &since))
+        return false;
+    seen->time = now > since ? now - since : 0;
     seen->outermost = !flight->outer;
     const QMPIX_Word *word = FLIGHT_GET(flight->word);
-    return !flight_is_overwritten(flight, word) && FLIGHT_GET(flight->since) == seen->since;
+    return !flight_is_overwritten(flight, word) && FLIGHT_GET(flight->mark) == seen->mark;
 }
 
 static size_t count_all(int tool_id)
@@ -52,7 +93,7 @@ bool flights_see_again(struct flights_seen *seen)
 {
     size_t saved = 0;
     for (size_t i = 0; i < seen->count; i++) {
-        if (FLIGHT_GET(seen->all[i].flight->since) == seen->all[i].since)
+        if (FLIGHT_GET(seen->all[i].flight->mark) == seen->all[i].mark)
             seen->all[saved++] = seen->all[i];
     }
     const bool all = saved == seen->count;

@@ -252,7 +252,7 @@ static void post(struct layer *layer, struct thread *thread, const QMPIX_Call *c
 /* The compiler makes one of these for calls that carry something and one for the others. */
 __attribute__((always_inline)) static inline void
 note_amount(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-            const QMPIX_Word *word, const struct flight *flight, uint64_t now,
+            const QMPIX_Word *word, const struct flight *flight, uint64_t time,
             const struct amount *amount)
 {
     const int number = (int)call->function->number;
@@ -260,7 +260,7 @@ note_amount(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
     const uint64_t node =
         (uint64_t)atomic_load_explicit(&layer->regions.node, memory_order_relaxed);
     struct noted noted;
-    noted.time = now > word->number ? now - word->number : 0;
+    noted.time = time;
     noted.wait = flight ? flight->wait : 0;
     noted.sent = amount ? amount->sent : 0;
     noted.received = amount ? amount->received : 0;
@@ -286,7 +286,7 @@ note_amount(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
 }
 
 void note_carrying(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                   const QMPIX_Word *word, const struct flight *flight, uint64_t now)
+                   const QMPIX_Word *word, const struct flight *flight, uint64_t time)
 {
     const struct traits *traits = &traits_all[call->function->number];
     const bool starts = traits->receives == RECEIVES_STARTS;
@@ -294,11 +294,11 @@ void note_carrying(struct layer *layer, struct thread *thread, const QMPIX_Call 
     struct amount amount = {.thread = thread, .reads_peer = traits->reads_peer, .posts = posts};
     find_amount(call, traits, &amount);
     amount.awaits = posts && (starts || amount.awaits);
-    note_amount(layer, thread, call, word, flight, now, &amount);
+    note_amount(layer, thread, call, word, flight, time, &amount);
 }
 
 void note_plainly(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                  const QMPIX_Word *word, const struct flight *flight, uint64_t now)
+                  const QMPIX_Word *word, const struct flight *flight, uint64_t time)
 {
-    note_amount(layer, thread, call, word, flight, now, NULL);
+    note_amount(layer, thread, call, word, flight, time, NULL);
 }

@@ -18,20 +18,20 @@ static inline bool note_has_succeeded(const QMPIX_Call *call, const struct trait
 }
 
 /* Notes a call that carries something, and one that does not. `flight`: what was noted of it when
- * it began; NULL: nothing, memory was out. `now`: when it ended. */
+ * it began; NULL: nothing, memory was out. `time`: its ticks. */
 void note_carrying(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                   const QMPIX_Word *word, const struct flight *flight, uint64_t now);
+                   const QMPIX_Word *word, const struct flight *flight, uint64_t time);
 void note_plainly(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                  const QMPIX_Word *word, const struct flight *flight, uint64_t now);
+                  const QMPIX_Word *word, const struct flight *flight, uint64_t time);
 
 static inline void note(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                        const QMPIX_Word *word, const struct flight *flight, uint64_t now)
+                        const QMPIX_Word *word, const struct flight *flight, uint64_t time)
 {
     const struct traits *traits = &traits_all[call->function->number];
     if (traits->carries && note_has_succeeded(call, traits))
-        note_carrying(layer, thread, call, word, flight, now);
+        note_carrying(layer, thread, call, word, flight, time);
     else
-        note_plainly(layer, thread, call, word, flight, now);
+        note_plainly(layer, thread, call, word, flight, time);
 }
 
 #endif

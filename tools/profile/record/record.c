@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See record.h. All that is noted of a call is noted when it has returned: then what it was given
- * is known to be right, statuses are there, and `word` need hold nothing but the time of its begin.
+ * is known to be right, statuses are there, and `word` need hold nothing but whether it counts.
  */
 #include "record/record.h"
 
@@ -22,7 +22,7 @@ static uint64_t wait_for_others(const QMPIX_Call *call, struct flight *flight, b
         return 0;
     const uint64_t begin = tool_clock_now();
     if (flight && counted)
-        flights_publish(flight, FLIGHT_WAITS, begin);
+        flights_publish_since(flight, FLIGHT_WAITS, begin);
     PMPI_Barrier(comm);
     return tool_clock_now() - begin;
 }
@@ -53,9 +53,9 @@ __attribute__((noinline)) static void begin_specially(struct layer *layer,
     }
     if (!counted)
         return;
-    word->number = tool_clock_now();
+    word->number = 1;
     if (flight)
-        flights_publish(flight, FLIGHT_RUNS, word->number);
+        flights_publish_run(flight, call, word);
 }
 
 static inline void begin(struct layer *layer, struct thread_level *level, const QMPIX_Call *call,
@@ -67,16 +67,16 @@ static inline void begin(struct layer *layer, struct thread_level *level, const 
     if (__builtin_expect(!thread, 0))
         return;
     struct flight *flight = flights_begin(&thread->flights, word);
-    if (__builtin_expect(flight != NULL, 1))
+    word->number = 1;
+    if (__builtin_expect(flight != NULL, 1)) {
         record_describe(layer, thread, flight, call);
-    word->number = tool_clock_now();
-    if (__builtin_expect(flight != NULL, 1))
-        flights_publish(flight, FLIGHT_RUNS, word->number);
+        flights_publish_run(flight, call, word);
+    }
 }
 
 __attribute__((noinline)) static void end_specially(struct layer *layer, struct thread_level *level,
                                                     const QMPIX_Call *call, const QMPIX_Word *word,
-                                                    uint64_t now)
+                                                    uint64_t time)
 {
     const struct traits *traits = &traits_all[call->function->number];
     const bool counted = word->number != 0, completes = traits->receives == RECEIVES_COMPLETES;
@@ -85,19 +85,19 @@ __attribute__((noinline)) static void end_specially(struct layer *layer, struct 
     if (flight && completes)
         receives_complete(layer, thread, flight, call);
     if (thread && counted)
-        note(layer, thread, call, word, flight, now);
+        note(layer, thread, call, word, flight, time);
     if (thread && traits->receives == RECEIVES_MAKES && *(const int *)call->result == MPI_SUCCESS)
         receives_add(layer, call);
     if (traits->is_controlled)
-        control_after(layer, call, word, counted);
+        control_after(layer, call, word, counted, time);
 }
 
 static inline void end(struct layer *layer, struct thread_level *level, const QMPIX_Call *call,
-                       const QMPIX_Word *word, uint64_t now)
+                       const QMPIX_Word *word, uint64_t time)
 {
     struct thread *thread = threads_at(level, layer->tool_id, layer->options.depth);
     if (__builtin_expect(thread && word->number, 1))
-        note(layer, thread, call, word, flights_end(&thread->flights, word), now);
+        note(layer, thread, call, word, flights_end(&thread->flights, word), time);
 }
 
 void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
@@ -113,12 +113,14 @@ void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
 
 void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    const uint64_t now = tool_clock_now();
+    uint64_t begin = 0, ended = 0;
+    QMPIX_Call_get_time(call, &begin, &ended);
+    const uint64_t time = ended > begin ? ended - begin : 0;
     struct thread_level *level = thread_level_enter_at(word);
     struct layer *layer = call->observer->data;
     if (traits_all[call->function->number].ends_simply)
-        end(layer, level, call, word, now);
+        end(layer, level, call, word, time);
     else
-        end_specially(layer, level, call, word, now);
+        end_specially(layer, level, call, word, time);
     thread_level_leave(level);
 }
