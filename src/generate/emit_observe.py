@@ -124,6 +124,8 @@ def observe_function(function: Function, prefix: str) -> str:
     if meaning.shape == "MATCHED_RECEIVE":
         opening.append(f"    {record}.matched = qmpi_messages_find(message);")
         closing.append(f"    qmpi_messages_forget(&{record}.matched);")
+    if function.name == "MPI_Finalize":
+        opening.append("    qmpi_offsets_finish();")
     lines += opening + [f"    {before}"]
     if function.name == "MPI_Request_free":
         lines.append("    qmpi_persistent_forget(request);")
@@ -146,7 +148,7 @@ def observe(source: Source, part: int) -> str:
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * observe_X, observe_run_X and enter_observe_X: the interceptors of layers that observe MPI_X; see\n"
         " * observe.h. */\n"
-        '#include "observe/messages.h"\n#include "observe/observe.h"\n#include "observe/persistent.h"\n#include "observe/requests.h"\n#include "observe/run.h"\n\n'
+        '#include "clock/clock.h"\n#include "observe/messages.h"\n#include "observe/observe.h"\n#include "observe/persistent.h"\n#include "observe/requests.h"\n#include "observe/run.h"\n\n'
         "#include <string.h>\n\n"
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
         '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n'

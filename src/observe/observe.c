@@ -8,6 +8,8 @@
 #include "registry/registry.h"
 #include "util/util.h"
 
+#include <qmpi/clock.h>
+
 #include <string.h>
 
 enum { ALL_GROUPS = 2 * QMPIX_GROUP_TOOL_INFORMATION - 1 };
@@ -17,6 +19,9 @@ QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1];
 
 /* [tool_id][number]: the functions that the observer asked for. */
 static unsigned char *wanted[QMPI_LAYERS_MAX + 1];
+
+/* [tool_id]: the layer requested the offsets of clocks, which are measured before MPI_Finalize. */
+static bool offsets[QMPI_LAYERS_MAX + 1];
 
 void qmpi_observe_nothing(const QMPIX_Call *call, QMPIX_Word *word)
 {
@@ -66,6 +71,14 @@ static bool is_valid(const QMPIX_Observer *observer)
     return true;
 }
 
+static void make_tables(struct qmpi_layer *layer)
+{
+    if (!wanted[layer->tool_id])
+        wanted[layer->tool_id] = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, 1);
+    if (!layer->observing)
+        layer->observing = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *layer->observing);
+}
+
 int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
 {
     struct qmpi_layer *layer = qmpi_layer_get(tool_id);
@@ -77,10 +90,7 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
     if (observer->flags & (QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME))
         qmpi_clock_start();
     bool shapes[QMPI_SHAPE_COUNT] = {false}; /* which it asked for */
-    if (!wanted[tool_id])
-        wanted[tool_id] = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, 1);
-    if (!layer->observing)
-        layer->observing = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *layer->observing);
+    make_tables(layer);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         wanted[tool_id][number] = qmpi_observing[number] && chosen(observer, number);
         if (wanted[tool_id][number])
@@ -88,8 +98,9 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
     }
     shapes[QMPI_SHAPE_NONE] = false;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        const bool taken =
-            wanted[tool_id][number] || (qmpi_observing[number] && shapes[serves(number)]);
+        const bool taken = wanted[tool_id][number] ||
+                           (qmpi_observing[number] && shapes[serves(number)]) ||
+                           (offsets[tool_id] && number == MPI_FINALIZE_T);
         layer->observing[number] = taken ? qmpi_observing[number] : NULL;
     }
     QMPIX_Observer *mine = &qmpi_observers[tool_id];
@@ -101,4 +112,18 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
     if (!mine->after)
         mine->after = qmpi_observe_nothing;
     return MPI_SUCCESS;
+}
+
+int QMPIX_Clock_request_offsets(int tool_id)
+{
+    struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer)
+        return MPI_ERR_ARG;
+    if (!qmpi_layer_is_initialising(layer))
+        return MPI_ERR_OTHER;
+    make_tables(layer);
+    layer->observing[MPI_FINALIZE_T] = qmpi_observing[MPI_FINALIZE_T];
+    offsets[tool_id] = true;
+    qmpi_offsets_request();
+    return QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T);
 }

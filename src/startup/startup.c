@@ -127,6 +127,7 @@ static void start(void)
         qmpi_mpit_use_switch(qmpi_chain_is_enabled, qmpi_chain_set_enabled);
         qmpi_mpit_merge(qmpi_terminators, qmpi_pmpi_targets);
         qmpi_singleton_watch(qmpi_terminators);
+        qmpi_offsets_watch(qmpi_terminators);
     }
     for (int tool_id = 1; tool_id <= count; tool_id++)
         plan_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);

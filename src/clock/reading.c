@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See clock.h. */
+/* See reading.h. */
 #define _GNU_SOURCE
-#include "clock/clock.h"
+#include "clock/reading.h"
 
 #include "config/config.h"
 #include "util/util.h"
@@ -103,8 +103,12 @@ void qmpi_clock_start(void)
     pthread_mutex_lock(&lock);
     if (!started) {
         qmpi_clock_is_counter = use_counter();
-        beginning = both_clocks();
-        measure_tick(20000);
+        if (qmpi_clock_is_counter) {
+            beginning = both_clocks();
+            measure_tick(20000);
+        } else {
+            beginning.ticks = beginning.nanoseconds = qmpi_clock_monotonic();
+        }
         __atomic_store_n(&started, true, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The clock of this process, and its relation to the clock of rank 0.
+ *
+ *     uint64_t begin, end, time, bound;
+ *     QMPIX_Clock_get_time(&begin);
+ *     …
+ *     QMPIX_Clock_get_time(&end);
+ *     QMPIX_Clock_to_nanoseconds(end - begin, &time);
+ *
+ * A reading is a number of ticks, which has a meaning in this process only. The clock is the cycle
+ * counter of the processor if it has a constant rate that is the same on all cores, otherwise
+ * CLOCK_MONOTONIC; QMPI_CLOCK chooses (see qmpi(1)). All layers of a process have the same clock.
+ * It is started when it is first used, which takes some 20 microseconds.
+ *
+ * Times of different processes can be compared after QMPIX_Clock_get_world_time, which converts
+ * readings to the clock of rank 0 of MPI_COMM_WORLD. The relation of the clocks is measured only if
+ * a layer calls QMPIX_Clock_request_offsets.
+ *
+ * All calls return an error class, do not invoke error handlers, and set outputs only on success.
+ * They may be made by any thread, and in any callback. Neither the MPI standard nor the draft of
+ * the Tools Working Group defines them; MPI_Wtime and MPI_WTIME_IS_GLOBAL (MPI 4.0, section "Timers
+ * and Synchronization") are what the standard offers.
+ */
+#ifndef QMPI_CLOCK_H
+#define QMPI_CLOCK_H
+
+#include <qmpi/qmpi.h>
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Returns the current time in ticks. May be called in a signal handler, from `init` of the first
+ * layer on. MPI_ERR_ARG: NULL.
+ */
+QMPI_API int QMPIX_Clock_get_time(uint64_t *ticks);
+
+/*
+ * Converts a difference of two readings to nanoseconds, with the accuracy that the length of a tick
+ * had at the last call of QMPIX_Clock_get_info, or else when the clock was started (about 0.1 %).
+ * May be called in a signal handler, as QMPIX_Clock_get_time. MPI_ERR_ARG: NULL.
+ */
+QMPI_API int QMPIX_Clock_to_nanoseconds(uint64_t ticks, uint64_t *nanoseconds);
+
+/* Properties of the clock. */
+typedef struct QMPIX_Clock_info {
+    size_t size;       /* sizeof(QMPIX_Clock_info); set by the caller */
+    const char *name;  /* "tsc" or "monotonic", as in QMPI_CLOCK */
+    double tick;       /* the length of a tick, in nanoseconds */
+    double resolution; /* the smallest difference of two times, in nanoseconds */
+    double cost;       /* what a reading of the clock takes in libqmpi, in nanoseconds */
+} QMPIX_Clock_info;
+
+/*
+ * Returns the properties of the clock. The length of a tick is determined from the time since the
+ * clock was started, so it is the more accurate the later the call is made: about 0.01 % after 1
+ * millisecond, for which the call waits, and 0.1 ppm after a second. From then on,
+ * QMPIX_Clock_to_nanoseconds has this accuracy. The call takes some 20 microseconds. MPI_ERR_ARG:
+ * NULL, or `size` is not set.
+ */
+QMPI_API int QMPIX_Clock_get_info(QMPIX_Clock_info *info);
+
+/*
+ * Requests, from `init`, that the relation of this process's clock to rank 0's is measured: at the
+ * end of MPI_Init or MPI_Init_thread, before any layer's code after that call, and at the beginning
+ * of MPI_Finalize, before the observers' `before` of the topmost layer that requested it. It is
+ * measured once in a process, however many layers request it. This takes less than a millisecond
+ * with 2 processes and some milliseconds with 1,000, by messages of a private communicator that no
+ * layer sees.
+ *
+ * The measurement is collective over MPI_COMM_WORLD. The layer must be in the stack of all its
+ * processes, above the same layers, otherwise, MPI_Init does not return. It gets MPI_Finalize even
+ * while it is switched off (see QMPIX_Tool_keep_function), so single processes may switch it.
+ * Call it when nothing more can fail in `init`. MPI_ERR_ARG: no such layer. MPI_ERR_OTHER: not
+ * called from `init` for the layer that is being initialized.
+ */
+QMPI_API int QMPIX_Clock_request_offsets(int tool_id);
+
+/*
+ * Converts a reading to the time on the clock of rank 0 of MPI_COMM_WORLD, in nanoseconds since an
+ * arbitrary moment that is the same in all processes. `bound` is set to the number of nanoseconds
+ * by which the time may be wrong; it may be NULL. May be called in a signal handler.
+ *
+ * An offset of two clocks that is smaller than its bound counts as 0: processes that have the same
+ * clock, such as those of a node, get exactly the same time for the same moment. Therefore, no
+ * message between them is received before it was sent.
+ *
+ * The bound is half of the shortest of several round trips, added up over the processes through
+ * which the clock was compared with rank 0's: one for each doubling of the number of nodes, and of
+ * processes in a node. Until MPI_Finalize, there is one measurement, and the bound grows by 500 ns
+ * per millisecond since then, because the rates of two clocks may differ as much. From MPI_Finalize
+ * on, times between the two measurements are interpolated linearly, so that a constant difference
+ * of rates has no effect; the bound allows for a rate that changes by 1 ppm. The same reading
+ * converted before and after this second measurement may give different times.
+ *
+ * MPI_ERR_ARG: `nanoseconds` is NULL. MPI_ERR_OTHER: nothing has been measured: no layer requested
+ * it, MPI_Init has not ended yet, the program uses only sessions, or a call of MPI failed.
+ */
+QMPI_API int QMPIX_Clock_get_world_time(uint64_t ticks, uint64_t *nanoseconds, uint64_t *bound);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The clock of this process: the cycle counter of the processor if it has a constant rate on all
+ * cores, otherwise CLOCK_MONOTONIC; QMPI_CLOCK chooses. Readings are in ticks. The length of a tick
+ * is determined at the end, from the whole run, so that calibration does not delay the program.
+ */
+#ifndef QMPI_CLOCK_READING_H
+#define QMPI_CLOCK_READING_H
+
+#include "clock/arch/counter.h"
+#include "functions/functions.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Set by qmpi_clock_start. Hidden, so that a call reads it directly, not through the GOT. */
+extern bool qmpi_clock_is_counter QMPI_HIDDEN;
+
+/* Reads QMPI_CLOCK, and reports an invalid value. Called when the stack is built. */
+void qmpi_clock_configure(void);
+
+/* Selects the clock and starts the calibration; further calls have no effect. Takes some 20 us. Any
+ * thread; after qmpi_clock_configure, also in a signal handler. */
+void qmpi_clock_start(void);
+
+/* Whether qmpi_clock_start has returned. */
+bool qmpi_clock_has_started(void);
+
+/* Returns CLOCK_MONOTONIC in nanoseconds. */
+uint64_t qmpi_clock_monotonic(void);
+
+/* Returns the current time in ticks, once the clock has been started. Any thread, also in a signal
+ * handler. */
+static inline uint64_t qmpi_clock_now(void)
+{
+    if (QMPI_HAS_COUNTER && __builtin_expect(qmpi_clock_is_counter, 1))
+        return qmpi_counter_now();
+    return qmpi_clock_monotonic();
+}
+
+/* One moment on both clocks. */
+struct qmpi_clock_moment {
+    uint64_t ticks;
+    uint64_t nanoseconds;
+    uint64_t width; /* ticks: how far the two readings may be apart */
+};
+
+/* The length of a tick: in nanoseconds, and how far it may be off in parts of itself. */
+struct qmpi_clock_tick {
+    double nanoseconds;
+    double error;
+};
+
+/* Returns the moment at which the clock was started. */
+struct qmpi_clock_moment qmpi_clock_started_at(void);
+
+/* Returns the length of a tick, from the time since qmpi_clock_start, and uses it from now on in
+ * qmpi_clock_nanoseconds; waits until this time is at least 1 ms. */
+struct qmpi_clock_tick qmpi_clock_refine(void);
+
+/* Converts a number of ticks, with the accuracy of the last qmpi_clock_refine. Any thread, also in
+ * a signal handler. */
+uint64_t qmpi_clock_nanoseconds(uint64_t ticks);
+
+#endif

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""The clock: its properties, and its relation to rank 0's, held against clocks that are known to differ.
+
+tools/skew.c gives each rank a clock, tools/times.c notes what libqmpi tells of it.
+"""
+import re
+import time
+
+import pytest
+
+from observe_support import OBSERVE_TOOLS, run_observed
+from support import LIBQMPI, needs_sessions
+
+SKEW = OBSERVE_TOOLS / "skew.so"
+HAS_COUNTER = ("tsc" in open("/sys/devices/system/clocksource/clocksource0/available_clocksource",
+                             encoding="ascii").read())
+needs_counter = pytest.mark.skipif(not HAS_COUNTER, reason="there is no cycle counter of constant rate")
+
+
+def run_times(*steps, ranks=1, options="", program="calls", tools="times{}", **env):
+    """The trace of `times`, without the words of the program."""
+    result = run_observed(program, *steps, ranks=ranks, tools=tools.format(options), env=env,
+                          preload=[LIBQMPI, SKEW])
+    assert result.returncode == 0
+    return result
+
+
+def run_skewed(clocks, nodes=None, **kwargs):
+    """Runs with clocks [(nanoseconds, ppm)] of the ranks; returns {(phase, rank): [moments]}: what the
+    clock of rank 0 showed at first and at last, the time that libqmpi tells, and its bound."""
+    since = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    env = {"QMPI_CLOCK": "monotonic", "SKEW_SINCE": since,
+           "SKEW_CLOCKS": ",".join(f"{shift}/{ppm}" for shift, ppm in clocks)}
+    if nodes:
+        env["SKEW_NODES"] = ",".join(map(str, nodes))
+    result = run_times("init", "comm_rank", "finalize", ranks=len(clocks), **env, **kwargs)
+    shift, ppm = clocks[0]
+    moments = {}
+    for line in result.trace:
+        if found := re.match(r"(\w+) (\d+) moment (\d+) (\d+) (\d+) (\d+)$", line):
+            phase, (rank, *true, world, bound) = found[1], map(int, found.groups()[1:])
+            shown = [moment + shift + (moment - since) * ppm * 1e-6 for moment in true]
+            moments.setdefault((phase, rank), []).append((*shown, world, bound))
+    assert len(moments) == 2 * len(clocks)
+    assert all(len(of_rank) == 50 for of_rank in moments.values())
+    return result, moments
+
+
+def check_bounds(moments):
+    for (phase, rank), of_rank in moments.items():
+        for first, last, world, bound in of_rank:
+            assert first - bound - 1 <= world <= last + bound + 1, (phase, rank, world - first, bound)
+
+
+CLOCKS = {
+    "equal": [(0, 0), (0, 0)],
+    "shifted": [(0, 0), (50_000_000_000, 0)],
+    "drifting": [(0, 0), (0, 300)],
+    "both": [(10_000_000, -150), (-70_000_000, 250)],
+    "of four": [(5_000_000_000, 100), (0, 0), (-90_000_000, 200), (3_000_000, -300)],
+}
+
+
+@pytest.mark.parametrize("clocks", CLOCKS.values(), ids=CLOCKS)
+def test_known_clocks_are_found_within_the_bound(clocks):
+    result, moments = run_skewed(clocks)
+    assert result.messages == []
+    check_bounds(moments)
+    assert {bound for (_, rank), found in moments.items() if rank == 0 for *_, bound in found} == {0}
+
+
+@pytest.mark.parametrize("options", [",observe=no", ",off=1"])
+def test_a_layer_without_an_observer_and_one_that_is_off_get_them(options):
+    check_bounds(run_skewed(CLOCKS["both"], options=options)[1])
+
+
+def test_several_layers_share_the_measurement():
+    assert check_bounds(run_skewed(CLOCKS["both"], tools="count:times:empty:chosen")[1]) is None
+
+
+def test_ranks_of_a_node_get_equal_times():
+    clocks = [(7_000_000, 100), (80_000_000_000, -200)] * 2
+    result, moments = run_skewed(clocks, nodes=[11, 22, 11, 22])
+    check_bounds(moments)
+    examples = dict(re.findall(r"both (\d) example (\d+)", "\n".join(result.trace)))
+    assert examples["0"] == examples["2"] and examples["1"] == examples["3"]
+    assert examples["0"] != examples["1"]
+
+
+@pytest.mark.parametrize("ranks", [2, 16])
+@pytest.mark.parametrize("clock", ["tsc", "monotonic"])
+def test_no_message_arrives_before_it_was_sent(clock, ranks):
+    if clock == "tsc" and not HAS_COUNTER:
+        pytest.skip("there is no cycle counter of constant rate")
+    result = run_times("init", "comm_rank", "finalize", ranks=ranks, QMPI_CLOCK=clock,
+                       options=f",messages={-(-500 // ranks)}")
+    early = [line for line in result.trace if " early " in line]
+    assert len(early) == 2 * ranks
+    assert all(line.endswith(" early 0") for line in early)
+    examples = re.findall(r"(first|both) \d+ example (\d+)", "\n".join(result.trace))
+    assert len(examples) == 2 * ranks
+    assert len(set(examples)) == 2
+
+
+def test_nothing_is_known_that_was_not_requested():
+    trace = run_times("init", "comm_rank", "finalize", ranks=2, options=",ask=no").trace
+    assert sorted(line for line in trace if "unknown" in line) == [
+        "both 0 unknown 1", "both 1 unknown 1", "first 0 unknown 1", "first 1 unknown 1"]
+
+
+def test_wrong_questions_are_errors():
+    trace = run_times("init", "comm_rank", "finalize").trace
+    assert "errors 9" in trace
+
+
+def test_a_job_of_one_process_has_its_own_time():
+    trace = "\n".join(run_times("init", "comm_rank", "finalize", QMPI_CLOCK="monotonic").trace)
+    moments = re.findall(r"both 0 moment (\d+) (\d+) (\d+) (\d+)", trace)
+    assert len(moments) == 50
+    for before, after, world, bound in moments:
+        assert int(before) <= int(world) <= int(after) and bound == "0"
+
+
+@needs_sessions
+def test_a_program_of_sessions_alone_has_none():
+    trace = run_times("session_init", "session_finalize").trace
+    assert not any("moment" in line for line in trace)
+
+
+def test_a_job_that_is_aborted_ends():
+    result = run_observed("calls", "init", "abort=3", ranks=2, tools="times",
+                          preload=[LIBQMPI, SKEW])
+    assert result.returncode == 3
+
+
+# ---- The clock of a process ----------------------------------------------------------------------
+
+@pytest.mark.parametrize("clock", [pytest.param("tsc", marks=needs_counter), "monotonic"])
+def test_the_clock_is_what_qmpi_clock_chooses(clock):
+    result = run_times("init", "comm_rank", "finalize", QMPI_CLOCK=clock)
+    assert result.messages == []
+    trace = "\n".join(result.trace)
+    name, tick, resolution, cost = re.search(
+        r"clock (\w+) tick (\S+) resolution (\S+) cost (\S+)", trace).groups()
+    assert name == clock
+    assert 0.05 < float(tick) < 100 if clock == "tsc" else float(tick) == 1
+    assert float(resolution) >= float(tick)
+    assert 0 < float(cost) < 10000
+    duration, true = map(int, re.search(r"duration (\d+) of (\d+)", trace).groups())
+    assert 20_000_000 * 0.999 < duration <= true * 1.001
+
+
+@pytest.mark.parametrize("env, message, clock", [
+    ({"QMPI_CLOCK": "sundial"}, ["QMPI_CLOCK: unknown value 'sundial'; using the default",
+                                 "  hint: set it to tsc or monotonic"],
+     "tsc" if HAS_COUNTER else "monotonic"),
+    ({"QMPI_CLOCK": "tsc", "SKEW_COUNTER": "no"},
+     ["QMPI_CLOCK: this machine has no cycle counter of constant rate; using monotonic",
+      "  hint: unset it, or set it to monotonic"], "monotonic"),
+    ({"SKEW_COUNTER": "no"}, [], "monotonic"),
+    ({}, [], "tsc" if HAS_COUNTER else "monotonic"),
+])
+def test_a_clock_that_is_not_there_is_reported_once(env, message, clock):
+    result = run_times("init", "comm_rank", "finalize", ranks=2, **env)
+    assert result.messages == message
+    assert len([line for line in result.trace if line.startswith(f"clock {clock} ")]) == 2
