@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static struct qmpi_folder folder; /* path NULL: it is not made yet */
@@ -36,32 +35,15 @@ static const char *root_folder(void)
     return root && *root == '/' ? root : "/tmp";
 }
 
-/*
- * A descriptor that becomes ready when this process is gone, whatever it did with its own ones
- * before; -1: none. Kernels before 5.3 have none of the process itself, but a pipe, whose
- * other end stays open for the run.
- */
-static int end_of_this_process(void)
-{
-    int ends[2] = {-1, -1};
-#ifdef SYS_pidfd_open
-    ends[0] = (int)syscall(SYS_pidfd_open, getpid(), 0);
-#endif
-    if (ends[0] < 0 && pipe2(ends, O_CLOEXEC) != 0)
-        return -1;
-    const int moved = fcntl(ends[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    close(ends[0]);
-    return moved;
-}
-
 static void start_cleanup(void)
 {
-    const int end = end_of_this_process();
+    const int end = qmpi_end_of_process();
+    const int descriptors[] = {end, folder.lock, -1};
     char *program = qmpi_format("%s/qmpi-cleanup", qmpi_installed_folder());
     char *device = qmpi_format("%llu", (unsigned long long)folder.device);
     char *inode = qmpi_format("%llu", (unsigned long long)folder.inode);
     char *const arguments[] = {program, folder.path, device, inode, NULL};
-    if (end < 0 || !qmpi_detached_start(arguments, end, folder.lock))
+    if (end < 0 || !qmpi_detached_start(arguments, descriptors))
         qmpi_debug(QMPI_TOPIC_LOAD, "cannot start %s: if this process is killed, %s is not removed",
                    program, folder.path);
     if (end >= 0)

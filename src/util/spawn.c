@@ -8,10 +8,12 @@
 #include "util/spawn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,8 +26,8 @@ enum { STACK_SIZE = 64 * 1024 };
 
 struct start {
     char *const *arguments;
-    char *stack; /* of the program until it is one: it ends here */
-    int input, output;
+    const int *descriptors;
+    char *stack;          /* of the program until it is one: it ends here */
     volatile bool failed; /* written by the children, who share this memory */
 };
 
@@ -44,7 +46,10 @@ BESIDE static int become_program(void *data)
 {
     static char *const no_environment[] = {NULL};
     struct start *start = data;
-    if (set_descriptor(start->input, STDIN_FILENO) && set_descriptor(start->output, STDOUT_FILENO))
+    bool good = true;
+    for (int i = 0; i < QMPI_DETACHED_DESCRIPTORS; i++)
+        good = good && set_descriptor(start->descriptors[i], i);
+    if (good)
         execve(start->arguments[0], start->arguments, no_environment);
     start->failed = true;
     return 0;
@@ -60,9 +65,9 @@ BESIDE static int start_and_end(void *data)
     return 0;
 }
 
-bool qmpi_detached_start(char *const *arguments, int input, int output)
+bool qmpi_detached_start(char *const *arguments, const int *descriptors)
 {
-    struct start start = {arguments, NULL, input, output, false};
+    struct start start = {arguments, descriptors, NULL, false};
     sigset_t all, before;
     int cancel;
     char *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
@@ -81,4 +86,17 @@ bool qmpi_detached_start(char *const *arguments, int input, int output)
     pthread_setcancelstate(cancel, NULL);
     munmap(stack, STACK_SIZE);
     return child > 0 && !start.failed;
+}
+
+int qmpi_end_of_process(void)
+{
+    int ends[2] = {-1, -1};
+#ifdef SYS_pidfd_open
+    ends[0] = (int)syscall(SYS_pidfd_open, getpid(), 0);
+#endif
+    if (ends[0] < 0 && pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    const int moved = fcntl(ends[0], F_DUPFD_CLOEXEC, QMPI_DETACHED_DESCRIPTORS);
+    close(ends[0]);
+    return moved;
 }

@@ -8,6 +8,7 @@
 struct thread {
     struct thread_level level;
     int number;            /* 1, 2, … in the order of their first calls */
+    int ring;              /* 1, 2, …; 0: none yet */
     struct frame *current; /* the innermost call under way, at its turn */
     unsigned current_turn;
     struct frame *free;
@@ -15,7 +16,7 @@ struct thread {
     struct thread_stack stack;
 };
 
-static atomic_int threads;
+static atomic_int threads, rings;
 static _Atomic(struct frame *) frames;
 
 static void leave(struct thread_level *level)
@@ -48,6 +49,14 @@ static int number_of(struct thread *thread)
 int frames_threads(void)
 {
     return atomic_load_explicit(&threads, memory_order_relaxed);
+}
+
+int frames_ring(void)
+{
+    struct thread *thread = get();
+    if (thread && !thread->ring)
+        thread->ring = atomic_fetch_add(&rings, 1) + 1;
+    return thread ? thread->ring - 1 : -1;
 }
 
 struct text *frames_line(void)

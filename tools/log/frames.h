@@ -66,6 +66,9 @@ struct frame *frames_parent(const struct frame *frame);
 /* The line that this thread may use. */
 struct text *frames_line(void);
 
+/* Of this thread, or of the work that interrupts it; -1: none. For sink_add. */
+int frames_ring(void);
+
 /* How many threads have called so far. */
 int frames_threads(void);
 

@@ -71,6 +71,12 @@ bool lifecycle_concerns(const QMPIX_Function *function)
     return role_of(function) != NOTHING;
 }
 
+bool lifecycle_ends(const QMPIX_Function *function)
+{
+    const enum role role = known_role(function);
+    return role == ENDS || role == ENDS_SESSION;
+}
+
 /* ---- The beginning and end of MPI ------------------------------------------------------------ */
 
 static void set_rank(struct layer *layer, int rank)

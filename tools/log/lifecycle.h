@@ -11,6 +11,9 @@
 /* Whether a function is followed, whatever functions= says. */
 bool lifecycle_concerns(const QMPIX_Function *function);
 
+/* Whether it ends MPI or a session: the lines should be in the file then. */
+bool lifecycle_ends(const QMPIX_Function *function);
+
 void lifecycle_before(struct layer *layer, const QMPIX_Call *call);
 void lifecycle_after(struct layer *layer, const QMPIX_Call *call);
 

@@ -84,9 +84,17 @@ static void add_caller(struct text *text, const struct frame *frame)
     }
 }
 
+/* A line of a call that goes on in this thread. */
+static void add_line(struct text *text, struct layer *layer)
+{
+    text_char(text, '\n');
+    sink_add(&layer->sink, frames_ring(), text->data, text->length);
+}
+
+/* A line of other threads' calls, or of a process that ends. */
 static void write_line(struct text *text, struct layer *layer, bool may_print)
 {
-    if (text->is_fixed && text->length == text->size)
+    if (text->length == text->size)
         text->length--; /* it was cut */
     text_char(text, '\n');
     sink_write(&layer->sink, text->data, text->length, may_print);
@@ -99,7 +107,7 @@ static void write_open(const struct frame *frame, const char *end)
     text_add(text, frame->text.data, frame->text.length);
     text_string(text, end);
     add_caller(text, frame);
-    write_line(text, frame->layer, true);
+    add_line(text, frame->layer);
 }
 
 void line_begin(struct frame *frame)
@@ -152,7 +160,7 @@ void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t end)
     text_duration(text, end > frame->begin ? end - frame->begin : 0);
     text_char(text, '>');
     add_caller(text, frame);
-    write_line(text, frame->layer, true);
+    add_line(text, frame->layer);
 }
 
 void line_termination(struct layer *layer, const char *termination, bool may_print)

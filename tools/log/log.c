@@ -119,6 +119,8 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
             requests_follow(frame, call);
         frames_end(frame);
     }
+    if (lifecycle_ends(call->function))
+        sink_flush(&layer->sink);
     thread_level_leave(level);
     errno = error;
 }

@@ -6,6 +6,7 @@
 #include "toolkit/toolkit.h"
 #include "util/util.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -40,10 +41,24 @@ static char *find_path(int tool_id, const char *pattern, int rank)
     return path;
 }
 
+/* The program that writes the lines stands beside this library. */
+static char *find_writer(void)
+{
+    Dl_info info;
+    char *library =
+        dladdr((void *)(uintptr_t)sink_make, &info) ? realpath(info.dli_fname, NULL) : NULL;
+    char *slash = library ? strrchr(library, '/') : NULL;
+    char *writer =
+        slash ? qmpi_format("%.*s/qmpi-log-writer", (int)(slash - library), library) : NULL;
+    free(library);
+    return writer;
+}
+
 void sink_make(struct sink *sink, int tool_id, const char *pattern, int rank)
 {
     sink->tool_id = tool_id;
     sink->path = pattern ? find_path(tool_id, pattern, rank) : NULL;
+    sink->writer = sink->path ? find_writer() : NULL;
     sink->descriptor = STDERR_FILENO;
 }
 
@@ -52,9 +67,15 @@ bool sink_is_stderr(const struct sink *sink)
     return !sink->path || (atomic_load(&sink->state) == OPEN && sink->descriptor == STDERR_FILENO);
 }
 
+/* Lines on a terminal or in a pipe are expected at once. */
+static bool may_wait(const struct sink *sink, mode_t mode)
+{
+    return S_ISREG(mode) || (S_ISCHR(mode) && !isatty(sink->descriptor));
+}
+
 static void open_file(struct sink *sink, bool may_print)
 {
-    struct stat status;
+    struct stat status = {0};
     const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOCTTY;
     const int descriptor = sink->path ? open(sink->path, flags, 0666) : -1;
     if (descriptor >= 0)
@@ -63,8 +84,11 @@ static void open_file(struct sink *sink, bool may_print)
         qmpi_printf("log (layer %d): cannot write %s: %s\n  writing its lines to stderr instead\n"
                     "  hint: use output=FILE to name a file that can be written",
                     sink->tool_id, sink->path, strerror(errno));
-    sink->is_pipe =
-        !fstat(sink->descriptor, &status) && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+    fstat(sink->descriptor, &status);
+    sink->is_pipe = S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode);
+    char *const arguments[] = {sink->writer, sink->path, NULL};
+    if (descriptor >= 0 && may_print && sink->writer && may_wait(sink, status.st_mode))
+        buffer_start(&sink->buffer, arguments, descriptor);
 }
 
 /* False: in the handler of a fault in a thread that is opening it. Other signals wait meanwhile:
@@ -124,12 +148,29 @@ static void write_to_pipe(int descriptor, const char *bytes, size_t length)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void sink_write(struct sink *sink, const char *bytes, size_t length, bool may_print)
+static void write_now(struct sink *sink, const char *bytes, size_t length)
 {
-    if (!is_open(sink, may_print))
-        return;
+    buffer_flush(&sink->buffer);
     if (sink->is_pipe)
         write_to_pipe(sink->descriptor, bytes, length);
     else
         write_all(sink->descriptor, bytes, length);
+}
+
+void sink_add(struct sink *sink, int ring, const char *bytes, size_t length)
+{
+    if (is_open(sink, true) && !buffer_add(&sink->buffer, ring, bytes, length))
+        write_now(sink, bytes, length);
+}
+
+void sink_write(struct sink *sink, const char *bytes, size_t length, bool may_print)
+{
+    if (is_open(sink, may_print))
+        write_now(sink, bytes, length);
+}
+
+void sink_flush(struct sink *sink)
+{
+    if (atomic_load(&sink->state) == OPEN)
+        buffer_flush(&sink->buffer);
 }

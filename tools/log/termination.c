@@ -92,5 +92,7 @@ __attribute__((destructor)) static void leave(void)
     for (struct layer *layer = log_layers; layer; layer = layer->next)
         hang_stop(layer);
     termination_print("exit without MPI_Finalize", NULL, true);
+    for (struct layer *layer = log_layers; layer; layer = layer->next)
+        sink_flush(&layer->sink);
     termination_unwatch();
 }

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes calls, and does then what its command line says, in that order: things that may lose lines
+ * of a log that wait somewhere.
+ *
+ *     terminations STEP...
+ *
+ * Every step that makes calls prints how many there were at the least. An unknown step ends it with
+ * status 99.
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void report(const char *what, long count)
+{
+    printf("%s %ld\n", what, count);
+    fflush(stdout);
+}
+
+/* The tag tells which call it is. */
+static void call(int number)
+{
+    int flag;
+    MPI_Iprobe(MPI_PROC_NULL, number, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+}
+
+static void make_calls(int count)
+{
+    static int made;
+    for (int i = 0; i < count; i++)
+        call(++made);
+    report("calls", count);
+}
+
+/* ---- Threads --------------------------------------------------------------------------------- */
+
+static atomic_int turn, calls_of_thread;
+
+/* Two threads call in turn. */
+static void *take_turns(void *data)
+{
+    const int mine = data != NULL;
+    for (int i = 0; i < 2000; i++) {
+        while (atomic_load(&turn) % 2 != mine)
+            continue;
+        call(10000 + atomic_load(&turn));
+        atomic_fetch_add(&turn, 1);
+    }
+    return NULL;
+}
+
+static void *call_until_cancelled(void *data)
+{
+    int type;
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+    for (;;) {
+        call(7);
+        atomic_fetch_add(&calls_of_thread, 1);
+    }
+    return data;
+}
+
+static void wait_ms(int ms)
+{
+    const struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
+    nanosleep(&time, NULL);
+}
+
+static void cancel_threads(int count)
+{
+    for (int i = 0; i < count; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, call_until_cancelled, NULL);
+        wait_ms(3);
+        pthread_cancel(thread);
+        pthread_join(thread, NULL);
+    }
+    report("calls", atomic_load(&calls_of_thread));
+}
+
+static void use_turns(void)
+{
+    pthread_t threads[2];
+    for (size_t i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, take_turns, i ? &turn : NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* ---- Handlers -------------------------------------------------------------------------------- */
+
+static sigjmp_buf back;
+
+static void jump(int number)
+{
+    (void)number;
+    siglongjmp(back, 1);
+}
+
+/* A handler that jumps out of whatever it interrupts. */
+static void jump_often(int count)
+{
+    volatile long calls = 0;
+    volatile int jumps = 0;
+    const struct itimerval each = {{0, 0}, {0, 300}};
+    signal(SIGALRM, jump);
+    sigsetjmp(back, 1);
+    while (jumps < count) {
+        jumps++;
+        setitimer(ITIMER_REAL, &each, NULL);
+        for (;;) {
+            call(8);
+            calls++;
+        }
+    }
+    signal(SIGALRM, SIG_IGN);
+    report("calls", calls);
+}
+
+/* ---- Processes ------------------------------------------------------------------------------- */
+
+static void fork_child(int count)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        make_calls(count);
+        exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+/* A line that is longer than a buffer. */
+static void make_long_call(int count)
+{
+    int *numbers = calloc((size_t)count, sizeof *numbers);
+    MPI_Datatype type;
+    MPI_Type_indexed(count, numbers, numbers, MPI_INT, &type);
+    MPI_Type_free(&type);
+    free(numbers);
+}
+
+static void run_program(void)
+{
+    execl("/bin/true", "true", (char *)NULL);
+}
+
+static int take(const char *step, int value)
+{
+    if (!strcmp(step, "calls"))
+        make_calls(value);
+    else if (!strcmp(step, "cancel"))
+        cancel_threads(value);
+    else if (!strcmp(step, "turns"))
+        use_turns();
+    else if (!strcmp(step, "jump"))
+        jump_often(value);
+    else if (!strcmp(step, "long"))
+        make_long_call(value);
+    else if (!strcmp(step, "fork"))
+        fork_child(value);
+    else if (!strcmp(step, "wait"))
+        wait_ms(value);
+    else if (!strcmp(step, "raise"))
+        raise(value);
+    else if (!strcmp(step, "exec"))
+        run_program();
+    else if (!strcmp(step, "exit"))
+        exit(0);
+    else if (!strcmp(step, "_exit"))
+        _exit(0);
+    else if (!strcmp(step, "quick_exit"))
+        quick_exit(0);
+    else if (!strcmp(step, "fatal"))
+        MPI_Send(&value, 1, MPI_INT, 1 << 20, 0, MPI_COMM_WORLD);
+    else if (!strcmp(step, "abort"))
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    else if (!strcmp(step, "finalize"))
+        MPI_Finalize();
+    else
+        return 0;
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    for (int i = 1; i < argc; i++) {
+        char *value = strchr(argv[i], '=');
+        if (value)
+            *value++ = '\0';
+        if (!take(argv[i], value ? atoi(value) : 0))
+            return 99;
+    }
+    return 0;
+}

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""log: no line is lost, repeated or cut, however a process ends, while lines wait in a buffer."""
+import contextlib
+import os
+import re
+import shutil
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from job import Job
+from log_support import FAULTS, PROGRAMS, TERMINATION, names, read, run_log
+from support import ASAN, BUNDLED_TOOLS, LIBQMPI, OPEN_MPI, RUN_RANK, clean_environment, launch
+
+TERMINATIONS = PROGRAMS / "tools_terminations"
+COUNT = 3000  # more lines than are written at once
+WRITER = "qmpi-log-writer"
+
+
+def wait_for(condition, seconds=20):
+    """What it returns, which is true, or false when time is up."""
+    until = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return found
+
+
+def writers_of(path):
+    """The process ids of programs that write this file."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            arguments = (process / "cmdline").read_bytes().split(b"\0")
+            if arguments[0].endswith(WRITER.encode()) and os.fsencode(path) in arguments:
+                found.append(int(process.name))
+    return found
+
+
+def tags(lines):
+    """The numbers of the calls, in the order of their lines."""
+    return [int(re.search(r"tag=(\d+)", line.arguments)[1]) for line in lines if line.function == "MPI_Iprobe"]
+
+
+def run(folder, *steps, options="", **more):
+    """The lines, when nobody writes any more."""
+    result = run_log(TERMINATIONS, *steps, options=f",output={folder}/lines.%r{options}", **more)
+    path = folder / "lines.0"
+    assert wait_for(lambda: not writers_of(path))
+    return result, read(path)
+
+
+# ---- Ends ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", [
+    "return", "exit", "_exit", "quick_exit", "finalize", "abort", "fatal", "exec",
+    *(f"raise={int(number)}" for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGSEGV,
+                                            signal.SIGABRT, signal.SIGUSR1))])
+def test_no_line_is_lost_at_the_end(tmp_path, end):
+    steps = [] if end == "return" else [end]
+    _, lines = run(tmp_path, f"calls={COUNT}", *steps, env=FAULTS)
+    assert tags(lines) == list(range(1, COUNT + 1))
+    assert names(lines)[0] == "MPI_Init_thread"
+
+
+def test_what_a_process_does_after_the_end_of_mpi_loses_nothing(tmp_path):
+    _, lines = run(tmp_path, f"calls={COUNT}", "finalize", "_exit")
+    assert tags(lines) == list(range(1, COUNT + 1)) and names(lines)[-1] == "MPI_Finalize"
+
+
+@pytest.mark.parametrize("end", ["exit", "finalize", "abort", "raise=15", "raise=11"])
+def test_all_lines_are_there_when_the_process_is_gone(tmp_path, end):
+    """These ends are seen: nobody has to wait for what is written later."""
+    run_log(TERMINATIONS, f"calls={COUNT}", end, options=f",output={tmp_path}/lines.%r", env=FAULTS)
+    assert tags(read(tmp_path / "lines.0")) == list(range(1, COUNT + 1))
+
+
+def test_a_forked_child_neither_repeats_nor_loses_lines(tmp_path):
+    _, lines = run(tmp_path, f"calls={COUNT}", "fork=100", "calls=50", "finalize")
+    found = tags(lines)
+    in_child = range(COUNT + 1, COUNT + 101)  # the parent goes on with the same numbers
+    assert sorted(found) == sorted([*range(1, COUNT + 51), *in_child])
+
+
+# ---- Threads and handlers ------------------------------------------------------------------------
+
+
+def counted(result):
+    return int(re.search(r"calls (\d+)", result.stdout)[1])
+
+
+@pytest.mark.parametrize("step, most", [("cancel=20", 20), ("jump=200", 200)])
+def test_work_that_is_left_in_the_middle(tmp_path, step, most):
+    """What is left before a call is counted may have a line or not; each that was counted has one. A
+    call that is left is said to be."""
+    result, lines = run(tmp_path, step, "calls=10", "finalize")
+    probes = [line for line in lines if line.function == "MPI_Iprobe" and line.result == "MPI_SUCCESS"]
+    assert 0 <= len(probes) - 10 - counted(result) <= most
+    assert tags(lines)[-10:] == list(range(1, 11))
+
+
+def test_threads_that_wait_for_each_other_have_their_lines_in_that_order(tmp_path):
+    _, lines = run(tmp_path, "turns", "finalize")
+    assert tags(lines) == list(range(10000, 14000))
+
+
+def test_a_line_that_is_longer_than_the_buffer(tmp_path):
+    _, lines = run(tmp_path, "calls=10", "long=200000", "calls=10", "finalize", options=",array=0")
+    assert names(lines)[11:13] == ["MPI_Type_indexed", "MPI_Type_free"]
+    assert len(lines[11].text) > 1000000 and tags(lines) == list(range(1, 21))
+
+
+# ---- While it runs -------------------------------------------------------------------------------
+
+
+class Running(Job):
+    """A process under log that goes on after its calls."""
+
+    def __init__(self, folder, *steps, output="lines.%r", tool_path=BUNDLED_TOOLS):
+        libraries = f"{ASAN}:{LIBQMPI}" if ASAN else str(LIBQMPI)
+        super().__init__(
+            RUN_RANK, launch(1), [TERMINATIONS, *steps], ranks=1, cwd=folder, variables={"LD_PRELOAD": libraries},
+            env={**clean_environment(), "QMPI_TOOL_PATH": str(tool_path), "QMPI_TOOLS": f"log,output={output}"})
+        self.path = folder / "lines.0"
+
+    def wait_for_lines(self, count):
+        self.wait_for(lambda: self.path.exists() and self.path.read_text().count("\n") >= count)
+
+
+def test_lines_of_a_process_that_hangs_are_there(tmp_path):
+    with Running(tmp_path, "calls=10", "wait=600000") as job:
+        job.wait_for_lines(11)
+        assert tags(read(job.path)) == list(range(1, 11))
+        writer, = writers_of(job.path)
+        status = Path(f"/proc/{writer}/status").read_text()
+        assert os.getsid(writer) == writer and f"PPid:\t{job.ranks[0].pid}" not in status
+        assert len(list(Path(f"/proc/{writer}/fd").iterdir())) == 3
+        os.kill(job.ranks[0].pid, signal.SIGKILL)
+        assert wait_for(lambda: not writers_of(job.path))
+
+
+def test_a_quiet_process_wakes_nobody_until_it_calls_again(tmp_path):
+    with Running(tmp_path, "calls=10", "wait=1500", "calls=10", "wait=600000") as job:
+        job.wait_for_lines(21)
+        assert tags(read(job.path)) == list(range(1, 21))
+
+
+def test_the_writer_may_be_killed(tmp_path):
+    with Running(tmp_path, "calls=10", "wait=1000", f"calls={3 * COUNT}", "finalize") as job:
+        job.wait_for_lines(11)
+        writer, = writers_of(job.path)
+        os.kill(writer, signal.SIGKILL)
+        job.wait_for(lambda: job.ranks[0].returncode is not None)
+        assert job.ranks[0].returncode == 0
+    assert tags(read(job.path)) == list(range(1, 3 * COUNT + 11))
+
+
+def test_without_the_writer_lines_are_written_at_once(tmp_path):
+    shutil.copy(BUNDLED_TOOLS / "log.so", tmp_path)
+    with Running(tmp_path, f"calls={COUNT}", "wait=600000", tool_path=tmp_path) as job:
+        job.wait_for_lines(COUNT + 1)
+        assert writers_of(job.path) == []
+    assert tags(read(job.path)) == list(range(1, COUNT + 1))
+
+
+# ---- Where lines do not wait ---------------------------------------------------------------------
+
+
+def test_lines_in_a_pipe_do_not_wait(tmp_path):
+    fifo, text = tmp_path / "fifo", []
+    os.mkfifo(fifo)
+    reader = threading.Thread(target=lambda: text.append(fifo.read_text()))
+    reader.start()
+    run_log(TERMINATIONS, f"calls={COUNT}", "raise=9", options=f",output={fifo}")
+    reader.join(20)
+    assert writers_of(fifo) == [] and text[0].count("MPI_Iprobe(") == COUNT
+
+
+def test_lines_on_a_terminal_do_not_wait(tmp_path):
+    master, slave = os.openpty()
+    path, text = os.ttyname(slave), bytearray()
+    os.set_blocking(master, False)
+
+    def has_lines():
+        with contextlib.suppress(BlockingIOError):
+            text.extend(os.read(master, 4096))
+        return text.count(b"\n") >= 6
+
+    with Running(tmp_path, "calls=5", "wait=600000", output=path) as job:
+        job.wait_for(has_lines)
+        assert writers_of(path) == []
+    os.close(master)
+    os.close(slave)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_a_device_that_is_full_changes_nothing():
+    result = run_log(TERMINATIONS, f"calls={COUNT}", "finalize", options=",output=/dev/full")
+    assert result.returncode == 0 and result.messages == []
+
+
+def test_a_full_file_loses_only_what_does_not_fit(tmp_path):
+    """A file system of a few pages: whole lines until it is full."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    if os.geteuid() or os.system(f"mount -t tmpfs -o size=16k none {folder} 2>/dev/null"):
+        pytest.skip("needs a small file system")
+    try:
+        result = run_log(TERMINATIONS, f"calls={COUNT}", "finalize", options=f",output={folder}/lines.%r")
+        assert result.returncode == 0
+        assert wait_for(lambda: not writers_of(folder / "lines.0"))
+        text = (folder / "lines.0").read_text()
+        assert 12000 < len(text) <= 16384
+        assert [int(tag) for tag in re.findall(r"tag=(\d+),.*>\n", text)][:50] == list(range(1, 51))
+    finally:
+        os.system(f"umount {folder}")
