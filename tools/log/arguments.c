@@ -116,7 +116,11 @@ static void add_before(struct text *text, const struct argument *argument)
 {
     const QMPIX_Parameter *parameter = argument->parameter;
     const bool is_pointer = parameter->kind == QMPIX_KIND_FUNCTION || parameter->indirection;
-    const char *name = is_pointer ? handles_address(parameter, argument->pointer) : NULL;
+    const char *name =
+        is_pointer
+            ? handles_address((enum address)argument->value.shape->shown[argument->place].address,
+                              parameter, argument->pointer)
+            : NULL;
     if (!is_pointer) {
         values_add(text, &argument->value, argument->value.call->arguments[argument->place]);
     } else if (name) {
@@ -139,25 +143,20 @@ void arguments_begin(struct frame *frame, const QMPIX_Call *call)
     struct layer *layer = frame->layer;
     struct text *text = &frame->text;
     const struct shape *shape = shape_of(call->function);
-    text_string(text, call->function->name);
     if (!shape || !layer->options.arguments) {
+        text_string(text, call->function->name);
         text_string(text, "(...)");
         return;
     }
-    text_char(text, '(');
+    text_add(text, shape->name.text, shape->name.length);
     for (int i = 0; i < shape->count; i++) {
         struct argument argument = argument_of(layer, call, shape, i);
         argument.frame = frame;
-        text_string(text, i ? ", " : "");
-        if (argument.parameter->kind == QMPIX_KIND_PCONTROL_WORDS) {
-            text_string(text, "..."); /* the arguments are unknown */
-            continue;
-        }
-        text_string(text, argument.parameter->name);
-        text_char(text, '=');
-        add_before(text, &argument);
+        text_add(text, shape->shown[i].label.text, shape->shown[i].label.length);
+        if (argument.parameter->kind != QMPIX_KIND_PCONTROL_WORDS)
+            add_before(text, &argument);
     }
-    text_char(text, ')');
+    text_string(text, shape->count ? ")" : "()");
 }
 
 /* ---- After the call -------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@ struct word {
     const char *name;
 };
 
-/* The first that fits holds. */
+/* Those of one meaning stand together. The first that fits holds. */
 static const struct word words[] = {
     {HOW_RANK, MPI_ANY_SOURCE, "MPI_ANY_SOURCE"},
     {HOW_RANK, MPI_PROC_NULL, "MPI_PROC_NULL"},
@@ -227,11 +227,25 @@ static const struct word bits[] = {
 
 enum { WORDS = sizeof words / sizeof *words, BITS = sizeof bits / sizeof *bits };
 
+/* The first word for a meaning, which has them in one place; found once. */
+static const struct word *first_of(enum how how)
+{
+    static const struct word *firsts[HOW_SOURCE_ORDER + 1];
+    const struct word *word = __atomic_load_n(&firsts[how], __ATOMIC_RELAXED);
+    if (word)
+        return word;
+    for (word = words; word < words + WORDS && word->how != how; word++)
+        continue;
+    __atomic_store_n(&firsts[how], word, __ATOMIC_RELAXED);
+    return word;
+}
+
 static const char *find(enum how how, long long value)
 {
-    for (int i = 0; i < WORDS; i++) {
-        if (words[i].how == how && words[i].value == value)
-            return words[i].name;
+    for (const struct word *word = first_of(how); word < words + WORDS && word->how == how;
+         word++) {
+        if (word->value == value)
+            return word->name;
     }
     return NULL;
 }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "format.h"
 
+#include "handles.h"
 #include "toolkit/toolkit.h"
 
 #include <fnmatch.h>
@@ -238,6 +239,7 @@ static void describe(struct shape *shape, const QMPIX_Function *function)
             (unsigned char)(rule ? rule->direction : usual_direction(parameter));
         shape->shown[i].length = (unsigned char)(rule ? rule->length : LENGTH_ONE);
         shape->shown[i].of = find(function, rule ? rule->of : NULL);
+        shape->shown[i].address = (unsigned char)handles_address_kind(parameter);
         shape->shown[i].how = (unsigned char)meaning_of(function, parameter);
         shape->shown[i].string_of = parameter->kind == QMPIX_KIND_CHAR && !parameter->is_const
                                         ? room_of(function, parameter->name)
@@ -245,6 +247,31 @@ static void describe(struct shape *shape, const QMPIX_Function *function)
         shape->is_sized |=
             shape->shown[i].length >= LENGTH_PEERS && shape->shown[i].length <= LENGTH_DIMENSIONS;
     }
+}
+
+static struct piece make_label(const char *before, const char *name, const char *behind)
+{
+    const size_t length = strlen(before) + strlen(name) + strlen(behind);
+    char *text = tool_memory_take(length + 1);
+    if (text)
+        stpcpy(stpcpy(stpcpy(text, before), name), behind);
+    return (struct piece){text, length};
+}
+
+/* Whether there was memory for all. */
+static bool make_labels(struct shape *shape, const QMPIX_Function *function)
+{
+    bool good = true;
+    shape->name = (struct piece){function->name, strlen(function->name)};
+    for (int i = 0; i < shape->count; i++) {
+        const QMPIX_Parameter *parameter = &function->parameters[i];
+        shape->shown[i].label =
+            parameter->kind == QMPIX_KIND_PCONTROL_WORDS /* the arguments are unknown */
+                ? make_label(i ? ", " : "(", "...", "")
+                : make_label(i ? ", " : "(", parameter->name, "=");
+        good = good && shape->shown[i].label.text;
+    }
+    return good;
 }
 
 const struct shape *shape_of(const QMPIX_Function *function)
@@ -258,6 +285,8 @@ const struct shape *shape_of(const QMPIX_Function *function)
     if (!shape)
         return NULL;
     describe(shape, function);
+    if (!make_labels(shape, function))
+        return NULL;
     const bool first =
         __atomic_compare_exchange_n(place, &none, shape, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     return first ? shape : none;

@@ -46,10 +46,19 @@ enum length {
 
 enum { SHAPE_PARAMETERS = 24 };
 
+/* Of constant text. */
+struct piece {
+    const char *text;
+    size_t length;
+};
+
 struct shape {
-    int count; /* of parameters, at most SHAPE_PARAMETERS */
+    struct piece name; /* "MPI_Send" */
+    int count;         /* of parameters, at most SHAPE_PARAMETERS */
     struct {
+        struct piece label; /* "(buf=" or ", count=" */
         unsigned char direction, how, length;
+        unsigned char address; /* see handles.h */
         signed char of;        /* a parameter; -1: none */
         signed char string_of; /* of a string that is written: the parameter that says how much room
                                   it has */

@@ -214,13 +214,26 @@ static const struct {
     TABLE(T_PVAR_SESSION, pvar_sessions),
 };
 
-const char *handles_name(QMPIX_Kind kind, const void *from, size_t size)
+/* Of the size that handles have, the comparison is one instruction. */
+static inline __attribute__((always_inline)) const char *
+find(const struct named *named, size_t count, const void *from, size_t size)
 {
-    for (size_t i = 0; i < tables[kind].count; i++) {
-        if (!memcmp(&tables[kind].named[i].handle, from, size))
-            return tables[kind].named[i].name;
+    for (size_t i = 0; i < count; i++) {
+        if (!memcmp(&named[i].handle, from, size))
+            return named[i].name;
     }
     return NULL;
+}
+
+const char *handles_name(QMPIX_Kind kind, const void *from, size_t size)
+{
+    const struct named *named = tables[kind].named;
+    const size_t count = tables[kind].count;
+    if (size == sizeof(int))
+        return find(named, count, from, sizeof(int));
+    if (size == sizeof(void *))
+        return find(named, count, from, sizeof(void *));
+    return find(named, count, from, size);
 }
 
 bool handles_is_null(QMPIX_Kind kind, const void *from, size_t size)
@@ -266,14 +279,6 @@ static bool is_message(const char *name)
     return false;
 }
 
-static const char *buffer_name(const char *name, const void *address)
-{
-    const bool is_collective = !strcmp(name, "sendbuf") || !strcmp(name, "recvbuf");
-    if (is_collective && address == MPI_IN_PLACE)
-        return "MPI_IN_PLACE";
-    return is_message(name) && address == MPI_BOTTOM ? "MPI_BOTTOM" : NULL;
-}
-
 /* Predefined callbacks: where they are functions, not NULL. */
 static const char *callback_name(const void *address)
 {
@@ -313,23 +318,48 @@ static const char *function_name(const char *name, const void *address)
     return strstr(name, "conversion") ? "MPI_CONVERSION_FN_NULL" : NULL;
 }
 
-const char *handles_address(const QMPIX_Parameter *parameter, const void *address)
+enum address handles_address_kind(const QMPIX_Parameter *parameter)
 {
     const char *name = parameter->name;
+    if (parameter->kind == QMPIX_KIND_BUFFER && is_message(name))
+        return !strcmp(name, "sendbuf") || !strcmp(name, "recvbuf") ? ADDRESS_COLLECTIVE
+                                                                    : ADDRESS_BUFFER;
     if (parameter->kind == QMPIX_KIND_BUFFER)
-        return buffer_name(name, address);
+        return ADDRESS_PLAIN;
     if (parameter->kind == QMPIX_KIND_FUNCTION)
-        return function_name(name, address);
-    if (parameter->kind == QMPIX_KIND_STATUS) {
-        if (!strcmp(name, "array_of_statuses"))
-            return address == MPI_STATUSES_IGNORE ? "MPI_STATUSES_IGNORE" : NULL;
-        return address == MPI_STATUS_IGNORE ? "MPI_STATUS_IGNORE" : NULL;
-    }
+        return ADDRESS_FUNCTION;
+    if (parameter->kind == QMPIX_KIND_STATUS)
+        return strcmp(name, "array_of_statuses") != 0 ? ADDRESS_STATUS : ADDRESS_STATUSES;
     if (is_weights(name))
+        return ADDRESS_WEIGHTS;
+    if (!strcmp(name, "array_of_errcodes"))
+        return ADDRESS_ERRCODES;
+    return strcmp(name, "array_of_argv") != 0 ? ADDRESS_PLAIN : ADDRESS_ARGV;
+}
+
+const char *handles_address(enum address kind, const QMPIX_Parameter *parameter,
+                            const void *address)
+{
+    switch (kind) {
+    case ADDRESS_COLLECTIVE:
+        if (address == MPI_IN_PLACE)
+            return "MPI_IN_PLACE";
+        return address == MPI_BOTTOM ? "MPI_BOTTOM" : NULL;
+    case ADDRESS_BUFFER:
+        return address == MPI_BOTTOM ? "MPI_BOTTOM" : NULL;
+    case ADDRESS_FUNCTION:
+        return function_name(parameter->name, address);
+    case ADDRESS_STATUS:
+        return address == MPI_STATUS_IGNORE ? "MPI_STATUS_IGNORE" : NULL;
+    case ADDRESS_STATUSES:
+        return address == MPI_STATUSES_IGNORE ? "MPI_STATUSES_IGNORE" : NULL;
+    case ADDRESS_WEIGHTS:
         return weights_name(address);
-    if (!strcmp(name, "array_of_errcodes") && address == MPI_ERRCODES_IGNORE)
-        return "MPI_ERRCODES_IGNORE";
-    if (!strcmp(name, "array_of_argv") && address == MPI_ARGVS_NULL)
-        return "MPI_ARGVS_NULL";
-    return NULL;
+    case ADDRESS_ERRCODES:
+        return address == MPI_ERRCODES_IGNORE ? "MPI_ERRCODES_IGNORE" : NULL;
+    case ADDRESS_ARGV:
+        return address == MPI_ARGVS_NULL ? "MPI_ARGVS_NULL" : NULL;
+    default:
+        return NULL;
+    }
 }

@@ -25,45 +25,44 @@ static bool make_room(struct text *text, size_t length)
     return true;
 }
 
-void text_add(struct text *text, const char *bytes, size_t length)
+void text_add_beyond(struct text *text, const char *bytes, size_t length)
 {
     if (!make_room(text, length))
         length = text->size - text->length;
     if (length)
         memcpy(text->data + text->length, bytes, length);
-    /* Behind the memory that holds it: see frames_read. */
     __atomic_store_n(&text->length, text->length + length, __ATOMIC_RELEASE);
 }
 
-void text_string(struct text *text, const char *string)
-{
-    text_add(text, string, strlen(string));
-}
-
-void text_char(struct text *text, char c)
-{
-    text_add(text, &c, 1);
-}
-
 /* At least `digits` of them. */
-static void add_digits(struct text *text, unsigned long long number, unsigned base, int digits)
+static void add_decimal(struct text *text, unsigned long long number, int digits)
 {
-    char reversed[64];
-    int count = 0;
+    char buffer[32];
+    char *const end = buffer + sizeof buffer, *begin = end;
     do {
-        reversed[count++] = "0123456789abcdef"[number % base];
-        number /= base;
-    } while (number || count < digits);
-    while (count)
-        text_char(text, reversed[--count]);
+        *--begin = (char)('0' + number % 10);
+        number /= 10;
+    } while (number || end - begin < digits);
+    text_add(text, begin, (size_t)(end - begin));
+}
+
+/* In base 8 or 16: so many bits for each digit. */
+static void add_binary(struct text *text, unsigned long long number, int bits, int digits)
+{
+    char buffer[32];
+    char *const end = buffer + sizeof buffer, *begin = end;
+    do {
+        *--begin = "0123456789abcdef"[number & ((1U << bits) - 1)];
+        number >>= bits;
+    } while (number || end - begin < digits);
+    text_add(text, begin, (size_t)(end - begin));
 }
 
 void text_number(struct text *text, long long number)
 {
     if (number < 0)
         text_char(text, '-');
-    add_digits(text, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, 10,
-               1);
+    add_decimal(text, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, 1);
 }
 
 void text_real(struct text *text, double number)
@@ -77,15 +76,15 @@ void text_real(struct text *text, double number)
         number = -number;
     }
     const unsigned long long billionths = (unsigned long long)(number * 1e9 + 0.5);
-    add_digits(text, billionths / 1000000000, 10, 1);
+    add_decimal(text, billionths / 1000000000, 1);
     text_char(text, '.');
-    add_digits(text, billionths % 1000000000, 10, 9);
+    add_decimal(text, billionths % 1000000000, 9);
 }
 
 void text_hex(struct text *text, unsigned long long number, int bytes)
 {
     text_string(text, "0x");
-    add_digits(text, number, 16, bytes ? 2 * bytes : 1);
+    add_binary(text, number, 4, bytes ? 2 * bytes : 1);
 }
 
 void text_handle(struct text *text, const void *from, size_t size)
@@ -120,7 +119,7 @@ static void add_escaped(struct text *text, unsigned char c, bool digit_follows)
         text_char(text, named[place - plain]);
     } else if (c < ' ' || c == 0x7f) {
         text_char(text, '\\');
-        add_digits(text, c, 8, digit_follows ? 3 : 1);
+        add_binary(text, c, 3, digit_follows ? 3 : 1);
     } else {
         text_char(text, (char)c); /* UTF-8 stays what it is */
     }
@@ -137,26 +136,37 @@ void text_quoted(struct text *text, const char *bytes, size_t length, bool more)
 
 void text_seconds(struct text *text, uint64_t nanoseconds)
 {
-    add_digits(text, nanoseconds / 1000000000, 10, 1);
+    add_decimal(text, nanoseconds / 1000000000, 1);
     text_char(text, '.');
-    add_digits(text, nanoseconds / 1000 % 1000000, 10, 6);
+    add_decimal(text, nanoseconds / 1000 % 1000000, 6);
+}
+
+/* Three digits. For each unit apart, so that it divides by constants. */
+static inline __attribute__((always_inline)) void add_in_unit(struct text *text, uint64_t number,
+                                                              uint64_t unit, const char *name)
+{
+    const uint64_t whole = number / unit, rest = number % unit;
+    add_decimal(text, whole, 1);
+    if (whole < 100) {
+        text_char(text, '.');
+        if (whole < 10)
+            add_decimal(text, rest / (unit / 100), 2);
+        else
+            add_decimal(text, rest / (unit / 10), 1);
+    }
+    text_string(text, name);
 }
 
 void text_duration(struct text *text, uint64_t nanoseconds)
 {
-    static const struct {
-        uint64_t size;
-        const char *name;
-    } units[] = {{1000000000, " s"}, {1000000, " ms"}, {1000, " us"}, {1, " ns"}};
-    int unit = 0;
-    while (unit < 3 && nanoseconds < units[unit].size)
-        unit++;
-    const uint64_t size = units[unit].size, whole = nanoseconds / size;
-    const int decimals = size == 1 || whole >= 100 ? 0 : whole >= 10 ? 1 : 2;
-    add_digits(text, whole, 10, 1);
-    if (decimals) {
-        text_char(text, '.');
-        add_digits(text, nanoseconds % size / (size / (decimals == 1 ? 10 : 100)), 10, decimals);
+    if (nanoseconds >= 1000000000) {
+        add_in_unit(text, nanoseconds, 1000000000, " s");
+    } else if (nanoseconds >= 1000000) {
+        add_in_unit(text, nanoseconds, 1000000, " ms");
+    } else if (nanoseconds >= 1000) {
+        add_in_unit(text, nanoseconds, 1000, " us");
+    } else {
+        add_decimal(text, nanoseconds, 1);
+        text_string(text, " ns");
     }
-    text_string(text, units[unit].name);
 }

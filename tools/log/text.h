@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct text {
     char *data; /* no NUL behind it */
@@ -17,9 +18,30 @@ struct text {
     bool is_fixed; /* `data` is the caller's */
 };
 
-void text_add(struct text *text, const char *bytes, size_t length);
-void text_string(struct text *text, const char *string);
-void text_char(struct text *text, char c);
+/* Where there is no room left: makes it, or cuts what is added. */
+void text_add_beyond(struct text *text, const char *bytes, size_t length);
+
+static inline void text_add(struct text *text, const char *bytes, size_t length)
+{
+    if (__builtin_expect(length >= text->size - text->length, 0)) {
+        text_add_beyond(text, bytes, length);
+        return;
+    }
+    memcpy(text->data + text->length, bytes, length);
+    /* Behind the memory that holds it: see frames_read. */
+    __atomic_store_n(&text->length, text->length + length, __ATOMIC_RELEASE);
+}
+
+static inline void text_string(struct text *text, const char *string)
+{
+    text_add(text, string, strlen(string));
+}
+
+static inline void text_char(struct text *text, char c)
+{
+    text_add(text, &c, 1);
+}
+
 void text_number(struct text *text, long long number);
 void text_real(struct text *text, double number); /* nine decimals */
 
