@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""The time of a call: read once for adjacent observers, without what they do themselves."""
+import re
+
+import pytest
+
+from observe_support import run_observed
+
+# Callbacks and interceptors take much longer than MPI_Barrier of one process.
+LONG = 200  # milliseconds
+IN_NANOSECONDS = LONG * 1_000_000
+
+CALLS = 3
+
+
+def run_timed(*layers, calls=CALLS, clock="monotonic"):
+    """{tool_id: (lines before, lines after)} of the layers' calls of MPI_Barrier."""
+    result = run_observed("switch", "init", *["barrier"] * calls, "finalize", ranks=1,
+                          tools=":".join(layers), env={"QMPI_CLOCK": clock})
+    assert (result.returncode, result.messages) == (0, [])
+    seen = {}
+    for line in result.trace:
+        found = re.fullmatch(r"(before|after) (\d+) (.*)", line)
+        if found:
+            lists = seen.setdefault(int(found[2]), ([], []))
+            lists[found[1] == "after"].append(fields(found[3]))
+    return seen
+
+
+def fields(text):
+    """Of `name VALUE name VALUE`; an entry has two values."""
+    words = re.findall(r"[a-z]+ -?\d+(?: -?\d+)?", text)
+    return {word.split()[0]: [int(number) for number in word.split()[1:]] for word in words}
+
+
+def times(after):
+    return [line["end"][0] - line["begin"][0] for line in after]
+
+
+def shortest(after):
+    """The shortest of a few calls: a busy machine makes some of them longer."""
+    return min(times(after))
+
+
+def test_the_time_is_told_after_the_call_to_those_that_ask_for_it():
+    seen = run_timed("timed,time=yes", "timed", "timed,entry=yes")
+    asks, asks_not, entry = seen[1], seen[2], seen[3]
+    assert all(line["time"][0] != 0 and line["address"] == [0] for line in asks[0])
+    assert all(line["time"] == [0] and line["end"] >= line["begin"] > [0] for line in asks[1])
+    for lines in (*asks_not, *entry):
+        assert all(line["time"][0] == asks[0][0]["time"][0] for line in lines)
+    assert all(line["address"] == asks[0][0]["time"] for line in asks_not[0] + entry[0])
+    assert all(line["entry"][0] == 0 for line in entry[0] + entry[1])
+    assert all(line["entry"][0] != 0 for line in asks[0] + asks_not[0] + asks[1])
+
+
+@pytest.mark.parametrize("height", [1, 2, 3, 10])
+def test_adjacent_observers_share_the_readings(height):
+    seen = run_timed(*["timed,time=yes,entry=yes"] * height)
+    assert len(seen) == height
+    earlier = 0
+    for call in range(CALLS):
+        lines = [seen[layer][1][call] for layer in seen]
+        assert all((line["begin"], line["end"], line["entry"]) ==
+                   (lines[0]["begin"], lines[0]["end"], lines[0]["entry"]) for line in lines)
+        assert earlier < lines[0]["entry"][1] <= lines[0]["begin"][0] <= lines[0]["end"][0]
+        earlier = lines[0]["end"][0]
+
+
+def test_the_begin_is_stored_at_one_distance_from_the_record_when_the_call_begins():
+    for layers in (["timed,time=yes"], ["timed,time=yes"] * 3):
+        for before, after in run_timed(*layers).values():
+            assert {line["begin"][0] for line in before} == {0}
+            assert all(line["same"] == [1] for line in after)
+            assert len({line["distance"][0] for line in before}) == 1
+
+
+@pytest.mark.parametrize("clock", ["monotonic", "tsc"])
+def test_readings_go_forward(clock):
+    after = run_timed("timed,time=yes", calls=20, clock=clock)[1][1]
+    readings = [line[name][0] for line in after for name in ("begin", "end")]
+    assert readings == sorted(readings) and readings[0] > 0
+
+
+def test_the_time_holds_no_work_of_observers():
+    """Neither of those above nor of those below, nor of the one that asks."""
+    seen = run_timed("timed,time=yes", f"timed,time=yes,sleep={LONG}", "timed,time=yes")
+    for _, after in seen.values():
+        assert shortest(after) < IN_NANOSECONDS
+    assert shortest(run_timed(f"timed,time=yes,sleep={LONG}")[1][1]) < IN_NANOSECONDS
+
+
+def test_the_time_holds_what_is_below_the_run():
+    for below in (f"timed,intercept={LONG}", f"timed,acts=yes,sleep={LONG}",
+                  f"empty:timed,time=yes,sleep={LONG}"):
+        seen = run_timed("timed,time=yes", "timed,time=yes", below)
+        for layer in (1, 2):
+            assert shortest(seen[layer][1]) >= IN_NANOSECONDS, below
+
+
+def test_an_interceptor_of_the_layer_itself_is_in_its_time():
+    seen = run_timed("timed,time=yes", f"timed,time=yes,intercept={LONG}", "timed,time=yes")
+    assert shortest(seen[1][1]) >= IN_NANOSECONDS and shortest(seen[2][1]) >= IN_NANOSECONDS
+    assert shortest(seen[3][1]) < IN_NANOSECONDS
+
+
+def test_a_call_from_a_callback_has_times_of_its_own():
+    seen = run_timed("timed,time=yes,nested=yes", f"timed,time=yes,sleep={LONG}", calls=2)
+    upper, lower = seen[1][1], seen[2][1]
+    assert len(upper) == 2 and len(lower) == 4
+    for call, line in enumerate(upper):
+        nested, outer = lower[2 * call], lower[2 * call + 1]
+        assert nested["end"] < line["begin"] == outer["begin"]
+        assert line["end"] == outer["end"]
+
+
+def test_one_reading_of_a_layer_that_is_switched_off_and_on():
+    result = run_observed("switch", "init", "barrier", "off=1", "barrier", "on=1", "barrier", "finalize",
+                          ranks=1, tools="timed,time=yes:timed,time=yes", env={"QMPI_CLOCK": "monotonic"})
+    assert (result.returncode, result.messages) == (0, [])
+    lines = [line.split() for line in result.trace if line.startswith("after ")]
+    assert [line[1] for line in lines] == ["2", "1", "2", "2", "1"]
+    begins = [line[line.index("begin") + 1] for line in lines]
+    assert begins[0] == begins[1] and begins[3] == begins[4] and len(set(begins)) == 3
