@@ -20,7 +20,6 @@ KINDS = {
 }
 PREFIXES = {  # of the functions, and the tables of them
     "observe": "qmpi_observing",
-    "observe_run": "qmpi_observing_runs",
     "enter_observe": "qmpi_observing_first",
 }
 WORDS = Parameter("words", "QMPIX_Pcontrol_words qmpi_words", "QMPIX_Pcontrol_words")
@@ -48,25 +47,25 @@ def describe(parameter: Parameter) -> tuple[str, int, int, int, str]:
 
 
 def observe_function(function: Function, prefix: str) -> str:
-    """observe_X for a layer alone, enter_observe_X for it on top of all layers, or observe_run_X."""
-    run, enters = prefix == "observe_run", prefix == "enter_observe"
+    """observe_X, or enter_observe_X for the first node of a chain."""
+    enters = prefix == "enter_observe"
     meaning = meaning_of(function)
     number = function.constant
     places = [f"&{parameter.name}" for parameter in function.parameters]
     places += ["&qmpi_words"] if function.variadic else []
-    lines = [
-        f"{attribute(function)}{'QMPI_TRAMPOLINE ' if enters else ''}{function.result} {prefix}_{function.name}"
-        f"({parameters(function, '' if enters else 'QMPI_Context qmpi_context')})",
-        "{",
-    ]
+    head = f"{attribute(function)}{function.result} {prefix}_{function.name}"
     if enters:
-        lines += [ENTER_FRAME,
-                  "    const struct qmpi_observing_head *const qmpi_head =",
-                  f"        (const struct qmpi_observing_head *)qmpi_merged_heads[{number}];"]
-    observer = "qmpi_head->observer" if enters else "qmpi_observer_of(qmpi_context)"
-    lines.append(f"    const QMPIX_Observer *const qmpi_observer = {observer};")
-    if run:
-        lines.append("    const struct qmpi_run *const qmpi_run = qmpi_run_of(qmpi_observer);")
+        lines = [
+            f"QMPI_TRAMPOLINE {head}({parameters(function)})", "{", ENTER_FRAME,
+            "    const struct qmpi_observing_head *const qmpi_head =",
+            f"        (const struct qmpi_observing_head *)qmpi_merged_heads[{number}];",
+            "    const QMPIX_Observer *const qmpi_observer = qmpi_head->observer;",
+        ]
+    else:
+        lines = [
+            f"{head}({parameters(function, 'QMPI_Context qmpi_context')})", "{",
+            "    const QMPIX_Observer *const qmpi_observer = qmpi_observer_of(qmpi_context);",
+        ]
     if function.variadic:
         lines.append(collect(function).rstrip("\n"))
     if gets_status(function, meaning):
@@ -86,30 +85,15 @@ def observe_function(function: Function, prefix: str) -> str:
         ]
     if places:
         lines.append(f"    const void *const qmpi_arguments[] = {{{', '.join(places)}}};")
-    record = "qmpi_frame.record" if run else "qmpi_record"
-    call = f"{record}.call"
-    members = {} if enters else {"function": f"&qmpi_described[{number}]"}
-    # The callbacks of a run set them otherwise.
-    if not enters and (not run or meaning.shape == "COMPLETE"):
-        members |= {"context": "qmpi_context", "observer": "qmpi_observer"}
-    members |= {"arguments": "qmpi_arguments" if places else "NULL"}
-    lines.append(f"    struct {'qmpi_run_record qmpi_frame' if run else 'qmpi_record qmpi_record'};")
+    lines.append("    struct qmpi_record qmpi_record;")
     if enters:
-        lines.append(f"    qmpi_record_start(&{record}, qmpi_head);")
-    lines += [f"    {call}.{name} = {value};" for name, value in members.items()]
-    lines.append(f"    qmpi_record_clear(&{record});")
-    if run:
-        before, after = (f"qmpi_run->{phase}(qmpi_run, &{record});" for phase in ("enter", "leave"))
-        next_node = "qmpi_run->next"
+        lines.append("    qmpi_record_start(&qmpi_record, qmpi_head);")
     else:
-        before = f"qmpi_observer->before(&{call}, &{record}.word);"
-        # From the frame, not from a register kept over the call: that costs a push, a pop and two
-        # moves.
-        after = (
-            f"{call}.observer->after(QMPI_ADDRESS(QMPIX_Call, {call}),\n"
-            f"        QMPI_ADDRESS(QMPIX_Word, {record}.word));"
-        )
-        next_node = f"{call}.context->next"
+        lines += [f"    qmpi_record.call.function = &qmpi_described[{number}];",
+                  "    qmpi_record.call.context = qmpi_context;",
+                  "    qmpi_record.call.observer = qmpi_observer;"]
+    lines += [f"    qmpi_record.call.arguments = {'qmpi_arguments' if places else 'NULL'};",
+              "    qmpi_record_clear(&qmpi_record);"]
     opening, closing = [], []
     if meaning.shape == "COMPLETE":
         request = function.parameters[meaning.roles["request"]].name
@@ -117,38 +101,41 @@ def observe_function(function: Function, prefix: str) -> str:
         if "requests" in meaning.roles:
             count = function.parameters[meaning.roles["requests"]].name
         lines.append("    struct qmpi_saved_requests qmpi_saved_requests;")
-        opening.append(f"    qmpi_requests_save(&qmpi_saved_requests, &{call}, {count}, {request});")
+        opening.append(f"    qmpi_requests_save(&qmpi_saved_requests, &qmpi_record.call, {count}, {request});")
         closing.append("    qmpi_requests_drop(&qmpi_saved_requests);")
     if statuses >= 0:
         closing.append("    qmpi_statuses_drop(&qmpi_statuses);")
     if meaning.shape == "MATCHED_RECEIVE":
-        opening.append(f"    {record}.matched = qmpi_messages_find(message);")
-        closing.append(f"    qmpi_messages_forget(&{record}.matched);")
+        opening.append("    qmpi_record.matched = qmpi_messages_find(message);")
+        closing.append("    qmpi_messages_forget(&qmpi_record.matched);")
     if function.name == "MPI_Finalize":
         opening.append("    qmpi_offsets_finish();")
-    lines += opening + [f"    {before}"]
+    lines += opening + ["    qmpi_observer->before(&qmpi_record.call, qmpi_record.words);"]
     if function.name == "MPI_Request_free":
         lines.append("    qmpi_persistent_forget(request);")
     lines += [
-        f"    const QMPI_Context qmpi_next = {next_node};",
+        "    const QMPI_Context qmpi_next = qmpi_record.call.context->next;",
         f"    const {function.result} qmpi_result =",
         f"        ((QMPI_{function.short}_t *)qmpi_next->function)({arguments(function, 'qmpi_next')});",
-        f"    {call}.result = &qmpi_result;",
+        "    qmpi_record.call.result = &qmpi_result;",
     ]
     if meaning.persistent:
-        lines.append(f"    qmpi_persistent_note(&{call});")
+        lines.append("    qmpi_persistent_note(&qmpi_record.call);")
     if meaning.shape == "MATCHED_PROBE":
-        lines.append(f"    qmpi_messages_note(&{call});")
-    lines += [f"    {after}"] + closing + ["    return qmpi_result;", "}", ""]
-    return "\n".join(lines)
+        lines.append("    qmpi_messages_note(&qmpi_record.call);")
+    # From the frame, not from a register kept over the call: that costs a push, a pop and two moves.
+    lines += [
+        "    qmpi_record.call.observer->after(QMPI_ADDRESS(QMPIX_Call, qmpi_record.call),",
+        "        QMPI_ADDRESS(QMPIX_Word, qmpi_record.words[0]));",
+    ]
+    return "\n".join(lines + closing + ["    return qmpi_result;", "}", ""])
 
 
 def observe(source: Source, part: int) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * observe_X, observe_run_X and enter_observe_X: the interceptors of layers that observe MPI_X; see\n"
-        " * observe.h. */\n"
-        '#include "clock/clock.h"\n#include "observe/messages.h"\n#include "observe/observe.h"\n#include "observe/persistent.h"\n#include "observe/requests.h"\n#include "observe/run.h"\n\n'
+        " * observe_X and enter_observe_X: the interceptors of layers that observe MPI_X; see observe.h. */\n"
+        '#include "clock/clock.h"\n#include "observe/messages.h"\n#include "observe/observe.h"\n#include "observe/persistent.h"\n#include "observe/requests.h"\n\n'
         "#include <string.h>\n\n"
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
         '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n'

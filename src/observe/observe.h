@@ -2,8 +2,9 @@
 /*
  * Observers: layers that see all calls through one pair of callbacks. The interceptors of such a
  * layer are the generated functions observe_X: they create the record, and call `before`, the next
- * layer, and `after`. Adjacent observers form a run (run.h): observe_run_X of the topmost one calls
- * the callbacks of all. This header declares the observer of each layer, which they read.
+ * layer, and `after`. enter_observe_X does the same for the first layer and is the trampoline as
+ * well. Adjacent observers form a run (run.h): the topmost one calls the callbacks of all. This
+ * header declares the observer of each layer, which they read.
  */
 #ifndef QMPI_OBSERVE_OBSERVE_H
 #define QMPI_OBSERVE_OBSERVE_H

@@ -41,26 +41,29 @@ enum {
     QMPI_KNOWS_IN_AFTER = 1 << 3   /* the other bits were set in `after` */
 };
 
+/* The most layers in a run: longer rows of observers are several runs. */
+enum { QMPI_RUN_MAX = 10 };
+
 /*
- * The record with what the callbacks do not see. The members up to `word` are initialized for each
- * call: those that follow only where they are used.
+ * The record with what the callbacks do not see. The members up to the first word are initialized
+ * for each call: those that follow only where they are used.
  */
 struct qmpi_record {
-    QMPIX_Call call;           /* the first member: a QMPIX_Call points to it and so to this */
-    QMPIX_Word word;           /* of the lowest layer */
-    uint64_t entry;            /* QMPIX_Call_get_entry_time */
-    uint64_t begin, end;       /* QMPIX_Call_get_time */
-    struct qmpi_amount amount; /* and `transfers`: see above */
+    QMPIX_Call call;                /* the first member: a QMPIX_Call points to it and so to this */
+    QMPIX_Word words[QMPI_RUN_MAX]; /* of each layer of a run, the lowest first */
+    uint64_t entry;                 /* QMPIX_Call_get_entry_time */
+    uint64_t begin, end;            /* QMPIX_Call_get_time */
+    struct qmpi_amount amount;      /* and `transfers`: see above */
     QMPIX_Transfer transfers[2];
     int transfer_count;
     struct qmpi_matched matched; /* of functions with QMPI_SHAPE_MATCHED_RECEIVE */
 };
 
-/* Clears the members from `result` to `word`. */
+/* Clears the members from `result` to the first word. */
 static inline void qmpi_record_clear(struct qmpi_record *record)
 {
     memset(&record->call.result, 0,
-           offsetof(struct qmpi_record, entry) - offsetof(struct qmpi_record, call.result));
+           offsetof(struct qmpi_record, words[1]) - offsetof(struct qmpi_record, call.result));
 }
 
 /* Returns the record that a callback received. */
@@ -90,18 +93,8 @@ static inline void qmpi_record_start(struct qmpi_record *record,
     record->call.observer = head->observer;
 }
 
-/* The most layers in a run: longer rows of observers are several runs. */
-enum { QMPI_RUN_MAX = 10 };
-
-/* The record of a run: a word for each layer above the lowest one. */
-struct qmpi_run_record {
-    struct qmpi_record record;
-    QMPIX_Word words[QMPI_RUN_MAX - 1];
-};
-
-/* observe_X, observe_run_X and enter_observe_X of each function; NULL where this MPI lacks it. */
+/* observe_X and enter_observe_X of each function; NULL where this MPI lacks it. */
 extern qmpi_function *const qmpi_observing[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
-extern qmpi_function *const qmpi_observing_runs[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 extern qmpi_function *const qmpi_observing_first[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* The descriptions, once an observer is registered or a description was asked for. */

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+/* Flags for which even one layer is a run. */
 enum { READS_CLOCK = QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME };
 
 /* ---- What a run does in a call ----------------------------------------------------------------
@@ -65,123 +66,108 @@ static void call_completing(struct qmpi_record *record, const struct qmpi_callba
 }
 
 /* Two words at a time: for memset, compilers use an instruction that takes longer than all
- * callbacks. */
+ * callbacks. The first word is clear. */
 typedef long long two_words __attribute__((vector_size(16), aligned(8), may_alias));
 
 static inline void clear_words(struct qmpi_record *record)
 {
-    QMPIX_Word *words = ((struct qmpi_run_record *)(void *)record)->words;
-    for (int i = 0; i + 1 < QMPI_RUN_MAX - 1; i += 2)
-        *(two_words *)(words + i) = (two_words){0, 0};
-    words[QMPI_RUN_MAX - 2].number = 0;
+    for (int i = 0; i < QMPI_RUN_MAX; i += 2)
+        *(two_words *)(record->words + i) = (two_words){0, 0};
 }
 
-static void enter(const struct qmpi_run *run, struct qmpi_record *record)
+static inline const struct qmpi_run *run_of(const QMPIX_Call *call)
 {
+    return (const struct qmpi_run *)call->observer;
+}
+
+static void before(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const struct qmpi_run *run = run_of(call);
+    struct qmpi_record *record = qmpi_record_of(call);
+    (void)word;
     clear_words(record);
     call_all(record, &run->before);
+    record->call.observer = &run->observer;
 }
 
-static void leave(const struct qmpi_run *run, struct qmpi_record *record)
+static void after(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    call_all(record, &run->after);
-}
-
-static void enter_timed(const struct qmpi_run *run, struct qmpi_record *record)
-{
-    clear_words(record);
-    set_begin(record, 0);
-    call_all(record, &run->before);
-    set_begin(record, read_clock());
-}
-
-static void leave_timed(const struct qmpi_run *run, struct qmpi_record *record)
-{
-    record->end = read_clock();
-    call_all(record, &run->after);
-}
-
-/* Whatever the layers need. */
-static void enter_any(const struct qmpi_run *run, struct qmpi_record *record)
-{
-    const bool completes = qmpi_meaning_of(&record->call)->shape == QMPI_SHAPE_COMPLETE;
-    clear_words(record);
-    set_begin(record, 0);
-    if (run->observer.flags & QMPIX_OBSERVE_ENTRY_TIME)
-        record->entry = read_clock();
-    (completes ? call_completing : call_all)(record, &run->before);
-    if (run->observer.flags & QMPIX_OBSERVE_TIME)
-        set_begin(record, read_clock());
-}
-
-static void leave_any(const struct qmpi_run *run, struct qmpi_record *record)
-{
-    const bool completes = qmpi_meaning_of(&record->call)->shape == QMPI_SHAPE_COMPLETE;
-    if (run->observer.flags & QMPIX_OBSERVE_TIME)
-        record->end = read_clock();
-    (completes ? call_completing : call_all)(record, &run->after);
-}
-
-static void choose_phases(struct qmpi_run *run, int number)
-{
-    if (qmpi_meanings[number].shape == QMPI_SHAPE_COMPLETE ||
-        run->observer.flags & QMPIX_OBSERVE_ENTRY_TIME) {
-        run->enter = enter_any;
-        run->leave = leave_any;
-    } else {
-        const bool timed = run->observer.flags & QMPIX_OBSERVE_TIME;
-        run->enter = timed ? enter_timed : enter;
-        run->leave = timed ? leave_timed : leave;
-    }
-}
-
-/* ---- One layer that asks for the time ---------------------------------------------------------
- */
-
-/* What a node points to instead of the observer of its layer: its callbacks read the clock. */
-struct timed_observer {
-    QMPIX_Observer observer;
-    const QMPIX_Observer *layers;
-};
-
-static const QMPIX_Observer *layers_observer(const QMPIX_Call *call)
-{
-    return ((const struct timed_observer *)call->observer)->layers;
+    (void)word;
+    call_all(qmpi_record_of(call), &run_of(call)->after);
 }
 
 static void before_timed(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct qmpi_record *record = qmpi_record_of(call);
     set_begin(record, 0);
-    layers_observer(call)->before(call, word);
+    before(call, word);
     set_begin(record, read_clock());
 }
 
 static void after_timed(const QMPIX_Call *call, QMPIX_Word *word)
 {
     qmpi_record_of(call)->end = read_clock();
-    layers_observer(call)->after(call, word);
+    after(call, word);
 }
 
+/* The same for one layer: its context is in the record, and the observer has its data. */
+static void before_one_timed(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    struct qmpi_record *record = qmpi_record_of(call);
+    set_begin(record, 0);
+    run_of(call)->before.end[-1].function(call, word);
+    set_begin(record, read_clock());
+}
+
+static void after_one_timed(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    qmpi_record_of(call)->end = read_clock();
+    run_of(call)->after.end[-1].function(call, word);
+}
+
+/* Whatever the layers need. */
 static void before_any(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    qmpi_record_of(call)->entry = read_clock();
-    before_timed(call, word);
+    const struct qmpi_run *run = run_of(call);
+    struct qmpi_record *record = qmpi_record_of(call);
+    const bool completes = qmpi_meaning_of(call)->shape == QMPI_SHAPE_COMPLETE;
+    (void)word;
+    clear_words(record);
+    set_begin(record, 0);
+    if (run->observer.flags & QMPIX_OBSERVE_ENTRY_TIME)
+        record->entry = read_clock();
+    (completes ? call_completing : call_all)(record, &run->before);
+    record->call.observer = &run->observer;
+    if (run->observer.flags & QMPIX_OBSERVE_TIME)
+        set_begin(record, read_clock());
 }
 
-static const QMPIX_Observer *make_timed(int tool_id)
+static void after_any(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    static struct timed_observer *made_timed[QMPI_LAYERS_MAX + 1];
-    if (!made_timed[tool_id]) {
-        const QMPIX_Observer *observer = &qmpi_observers[tool_id];
-        struct timed_observer *timed = qmpi_permanent_alloc(1, sizeof *timed);
-        *timed = (struct timed_observer){.observer = *observer, .layers = observer};
-        timed->observer.before =
-            observer->flags & QMPIX_OBSERVE_ENTRY_TIME ? before_any : before_timed;
-        timed->observer.after = after_timed;
-        made_timed[tool_id] = timed;
+    const struct qmpi_run *run = run_of(call);
+    struct qmpi_record *record = qmpi_record_of(call);
+    const bool completes = qmpi_meaning_of(call)->shape == QMPI_SHAPE_COMPLETE;
+    (void)word;
+    if (run->observer.flags & QMPIX_OBSERVE_TIME)
+        record->end = read_clock();
+    (completes ? call_completing : call_all)(record, &run->after);
+}
+
+static void choose_callbacks(struct qmpi_run *run, int number)
+{
+    const bool timed = run->observer.flags & QMPIX_OBSERVE_TIME;
+    const bool one = run->layers == 1;
+    const bool completes = !one && qmpi_meanings[number].shape == QMPI_SHAPE_COMPLETE;
+    if (completes || run->observer.flags & QMPIX_OBSERVE_ENTRY_TIME) {
+        run->observer.before = before_any;
+        run->observer.after = after_any;
+    } else if (timed) {
+        run->observer.before = one ? before_one_timed : before_timed;
+        run->observer.after = one ? after_one_timed : after_timed;
+    } else {
+        run->observer.before = before;
+        run->observer.after = after;
     }
-    return &made_timed[tool_id]->observer;
 }
 
 /* ---- How a run is made ------------------------------------------------------------------------
@@ -206,16 +192,16 @@ static const QMPIX_Observer *observer_of_layer(QMPI_Context node)
     return &qmpi_observers[node->tool_id];
 }
 
+/* NULL: the node is that of one observer. */
 static const struct qmpi_run *run_of_node(QMPI_Context node)
 {
-    return node->function == qmpi_observing_runs[node->function_id]
-               ? qmpi_run_of(qmpi_observer_of(node))
-               : NULL;
+    const QMPIX_Observer *observer = qmpi_observer_of(node);
+    return observer == observer_of_layer(node) ? NULL : (const struct qmpi_run *)observer;
 }
 
 static bool is_observer(QMPI_Context node)
 {
-    return node->function == qmpi_observing[node->function_id] || run_of_node(node);
+    return node->function == qmpi_observing[node->function_id];
 }
 
 static int layers_of(QMPI_Context node)
@@ -272,21 +258,16 @@ static void reserve_memory(struct qmpi_run *run)
     run->after.end = run->before.end + after;
 }
 
-static size_t place_of_word(int layer)
-{
-    return layer == 0
-               ? offsetof(struct qmpi_record, word)
-               : offsetof(struct qmpi_run_record, words) + (size_t)(layer - 1) * sizeof(QMPIX_Word);
-}
-
 /* Puts a layer on top of `run`; the first one has both callbacks, so that there is one of each. */
 static void add_layer(struct qmpi_run *run, QMPI_Context node)
 {
     const QMPIX_Observer *observer = observer_of_layer(node);
     const bool wanted = qmpi_observe_wanted(node->tool_id, node->function_id);
     const bool first = !run->layers;
-    struct qmpi_callback callback = {
-        .context = node, .observer = observer, .word = place_of_word(run->layers)};
+    struct qmpi_callback callback = {.context = node,
+                                     .observer = observer,
+                                     .word = offsetof(struct qmpi_record, words) +
+                                             (size_t)run->layers * sizeof(QMPIX_Word)};
     const ptrdiff_t size = sizeof callback;
     reserve_memory(run);
     struct qmpi_run_memory *memory = run->memory;
@@ -317,31 +298,34 @@ static void set_head(struct qmpi_node *node)
     node->head = &head->head;
 }
 
+/* What the node points to: the layer's own observer if that is enough, otherwise a run. */
+static const QMPIX_Observer *choose_observer(QMPI_Context node, bool combines)
+{
+    const QMPIX_Observer *observer = observer_of_layer(node);
+    const bool wanted = qmpi_observe_wanted(node->tool_id, node->function_id);
+    if (!combines && wanted && !(observer->flags & READS_CLOCK))
+        return observer;
+    struct qmpi_run *run = qmpi_permanent_alloc(1, sizeof *run);
+    const struct qmpi_run *lower = combines ? run_of_node(node->next) : NULL;
+    if (lower)
+        *run = *lower;
+    else if (combines)
+        add_layer(run, node->next);
+    else
+        run->observer.data = observer->data;
+    add_layer(run, node);
+    choose_callbacks(run, node->function_id);
+    return &run->observer;
+}
+
 void qmpi_observe_node(struct qmpi_node *node)
 {
     const QMPI_Context context = &node->node;
     const bool combines = can_combine(context, context->next);
     made[context->tool_id]++;
     combined[context->tool_id] += combines;
-    if (!combines && qmpi_observe_wanted(context->tool_id, context->function_id)) {
-        const bool timed = observer_of_layer(context)->flags & READS_CLOCK;
-        node->observer = timed ? make_timed(context->tool_id) : observer_of_layer(context);
-        set_head(node);
-        return;
-    }
-    struct qmpi_run *run = qmpi_permanent_alloc(1, sizeof *run);
-    const struct qmpi_run *lower = combines ? run_of_node(context->next) : NULL;
-    run->next = context->next;
-    if (lower) {
-        *run = *lower;
-    } else if (combines) {
-        run->next = context->next->next;
-        add_layer(run, context->next);
-    }
-    add_layer(run, context);
-    choose_phases(run, context->function_id);
-    node->observer = &run->observer;
-    node->node.function = qmpi_observing_runs[context->function_id];
+    node->observer = choose_observer(context, combines);
+    set_head(node);
 }
 
 void qmpi_observe_report(int tool_id)

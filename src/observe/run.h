@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs: adjacent layers that only observe a function are called by one interceptor, observe_run_X
- * of the topmost of them, which creates one record for all. The callbacks come in the order in
- * which the layers would call them: `before` from the top down, `after` from the bottom up.
+ * Runs: adjacent layers that only observe a function are called by one interceptor, observe_X of
+ * the topmost of them, which creates one record for all. The callbacks come in the order in which
+ * the layers would call them: `before` from the top down, `after` from the bottom up.
+ *
+ * The node of the topmost layer points to an observer whose callbacks call those of all layers, and
+ * read the clock if a layer asks for the time of the call: below all `before`, above all `after`.
+ * The callbacks leave the lowest layer's context in the record, from which observe_X goes on.
  *
  * Each layer still has a node. It is the context in the record that its callbacks receive, and its
  * next node is that of the next layer, so that what a callback calls through it is seen by the
- * layers below. A node of a run leads to what is left of the run from there, with an observe_run_X
- * or observe_X too. Nodes, and therefore runs, never change: a layer that is switched makes other
- * nodes (dispatch/chain.h).
+ * layers below. A node of a run leads to what is left of the run from there. Nodes, and therefore
+ * runs, never change: a layer that is switched makes other nodes (dispatch/chain.h).
  *
  * A run ends below a layer that also has an interceptor for the function: the callbacks surround
  * it. It ends above a layer that
  *   - acts (QMPIX_OBSERVE_ACTS): the layers above see what it does
  *   - gives the layers below a status that the program ignores (QMPIX_OBSERVE_STATUSES), if the
  *     layer above does not.
- *
- * If a layer asks for the time of the call, the clock is read for the whole run, below all `before`
- * and above all `after`.
  */
 #ifndef QMPI_OBSERVE_RUN_H
 #define QMPI_OBSERVE_RUN_H
@@ -39,30 +39,18 @@ _Static_assert(offsetof(struct qmpi_callback, function) ==
                "a callback does not begin as QMPIX_Call goes on");
 
 /* Callbacks in the order of the calls: from `end` + `size` (in bytes, negative) to `end`. At least
- * one, which may do nothing. */
+ * one, that of the lowest layer, which may do nothing. */
 struct qmpi_callbacks {
     const struct qmpi_callback *end;
     ptrdiff_t size;
 };
 
-struct qmpi_run;
-
-/* What a run does before or after the call: calls the callbacks and reads the clock, as far as its
- * layers need it. */
-typedef void qmpi_run_phase(const struct qmpi_run *run, struct qmpi_record *record);
-
+/* A run, or one layer that asks for the time. */
 struct qmpi_run {
     QMPIX_Observer observer; /* first: a node points to it. It has the flags of all layers. */
-    qmpi_run_phase *enter, *leave;
     struct qmpi_callbacks before, after;
-    QMPI_Context next; /* the node below the lowest layer */
     int layers;
     struct qmpi_run_memory *memory;
 };
-
-static inline const struct qmpi_run *qmpi_run_of(const QMPIX_Observer *observer)
-{
-    return (const struct qmpi_run *)observer;
-}
 
 #endif

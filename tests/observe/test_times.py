@@ -91,11 +91,11 @@ def test_the_time_holds_no_work_of_observers():
 
 
 def test_the_time_holds_what_is_below_the_run():
-    for below in (f"timed,intercept={LONG}", f"timed,acts=yes,sleep={LONG}",
+    for lower in (f"timed,intercept={LONG}", f"timed,acts=yes,sleep={LONG}",
                   f"empty:timed,time=yes,sleep={LONG}"):
-        seen = run_timed("timed,time=yes", "timed,time=yes", below)
+        seen = run_timed("timed,time=yes", "timed,time=yes", lower)
         for layer in (1, 2):
-            assert shortest(seen[layer][1]) >= IN_NANOSECONDS, below
+            assert shortest(seen[layer][1]) >= IN_NANOSECONDS, lower
 
 
 def test_an_interceptor_of_the_layer_itself_is_in_its_time():
