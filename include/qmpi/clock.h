@@ -40,9 +40,10 @@ extern "C" {
 QMPI_API int QMPIX_Clock_get_time(uint64_t *ticks);
 
 /*
- * Converts a difference of two readings to nanoseconds, with the accuracy that the length of a tick
- * had at the last call of QMPIX_Clock_get_info, or else when the clock was started (about 0.1 %).
- * May be called in a signal handler, as QMPIX_Clock_get_time. MPI_ERR_ARG: NULL.
+ * Converts a difference of two readings to nanoseconds. The error is at most about that of two
+ * readings: where necessary, the call first determines the length of a tick from the time since the
+ * clock was started, which takes half a microsecond. May be called in a signal handler, as
+ * QMPIX_Clock_get_time. MPI_ERR_ARG: NULL.
  */
 QMPI_API int QMPIX_Clock_to_nanoseconds(uint64_t ticks, uint64_t *nanoseconds);
 
@@ -58,9 +59,9 @@ typedef struct QMPIX_Clock_info {
 /*
  * Returns the properties of the clock. The length of a tick is determined from the time since the
  * clock was started, so it is the more accurate the later the call is made: about 0.01 % after 1
- * millisecond, for which the call waits, and 0.1 ppm after a second. From then on,
- * QMPIX_Clock_to_nanoseconds has this accuracy. The call takes some 20 microseconds. MPI_ERR_ARG:
- * NULL, or `size` is not set.
+ * millisecond, for which the call waits, and 0.1 ppm after a second. The call takes some 20
+ * microseconds. May be called in a signal handler, as QMPIX_Clock_get_time. MPI_ERR_ARG: NULL, or
+ * `size` is not set.
  */
 QMPI_API int QMPIX_Clock_get_info(QMPIX_Clock_info *info);
 

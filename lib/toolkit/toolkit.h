@@ -7,7 +7,6 @@
 #include "toolkit/arch/add.h"
 #include "toolkit/arena.h"
 #include "toolkit/call_stack.h"
-#include "toolkit/clock.h"
 #include "toolkit/private_comm.h"
 #include "toolkit/sessions.h"
 #include "toolkit/thread_state.h"

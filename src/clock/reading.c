@@ -19,6 +19,7 @@ QMPI_LOCK(lock);
 static bool started;
 static struct qmpi_clock_moment beginning;
 static uint64_t scale = UINT64_C(1) << 32; /* nanoseconds per tick, times 2^32 */
+static uint64_t calibrated = UINT64_MAX;   /* ticks: the time from which it was determined */
 
 /* ---- Readings -------------------------------------------------------------------------------- */
 
@@ -43,7 +44,7 @@ static struct qmpi_clock_moment both_clocks(void)
     return best;
 }
 
-/* Spins until so long after the start: shorter spans of two clocks say little of their rates. */
+/* Spins until so long after the start: shorter times of two clocks say little of their rates. */
 static struct qmpi_clock_moment moment_after(uint64_t nanoseconds)
 {
     while (qmpi_clock_monotonic() - beginning.nanoseconds < nanoseconds)
@@ -61,6 +62,7 @@ static struct qmpi_clock_tick measure_tick(uint64_t nanoseconds)
         .nanoseconds = (double)(now.nanoseconds - beginning.nanoseconds) / ticks,
         .error = (double)(now.width + beginning.width) / ticks};
     __atomic_store_n(&scale, (uint64_t)(tick.nanoseconds * 4294967296.0), __ATOMIC_RELAXED);
+    __atomic_store_n(&calibrated, now.ticks - beginning.ticks, __ATOMIC_RELAXED);
     return tick;
 }
 
@@ -135,5 +137,7 @@ struct qmpi_clock_tick qmpi_clock_refine(void)
 uint64_t qmpi_clock_nanoseconds(uint64_t ticks)
 {
     __extension__ typedef unsigned __int128 wide;
+    if (ticks > __atomic_load_n(&calibrated, __ATOMIC_RELAXED))
+        measure_tick(0);
     return (uint64_t)((wide)ticks * __atomic_load_n(&scale, __ATOMIC_RELAXED) >> 32);
 }

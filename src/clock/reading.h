@@ -54,12 +54,13 @@ struct qmpi_clock_tick {
 /* Returns the moment at which the clock was started. */
 struct qmpi_clock_moment qmpi_clock_started_at(void);
 
-/* Returns the length of a tick, from the time since qmpi_clock_start, and uses it from now on in
- * qmpi_clock_nanoseconds; waits until this time is at least 1 ms. */
+/* Returns the length of a tick, from the time since qmpi_clock_start; waits until this time is at
+ * least 1 ms. Any thread, also in a signal handler. */
 struct qmpi_clock_tick qmpi_clock_refine(void);
 
-/* Converts a number of ticks, with the accuracy of the last qmpi_clock_refine. Any thread, also in
- * a signal handler. */
+/* Converts a number of ticks. The length of a tick is determined from at least as long a time, if
+ * as much has passed since the start, so that the error of long and short times is about that of
+ * two readings. Any thread, also in a signal handler. */
 uint64_t qmpi_clock_nanoseconds(uint64_t ticks);
 
 #endif

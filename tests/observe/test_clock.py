@@ -46,8 +46,16 @@ def run_skewed(clocks, nodes=None, **kwargs):
     return result, moments
 
 
+def examples_of(result, phase):
+    """{rank: the time of a moment}, for one number of ticks."""
+    return {int(rank): int(world) for rank, world in
+            re.findall(rf"{phase} (\d+) example (\d+)", "\n".join(result.trace))}
+
+
 def check_bounds(moments):
     for (phase, rank), of_rank in moments.items():
+        if rank and phase == "both":  # what both measurements tell is something else
+            assert of_rank != moments["first", rank]
         for first, last, world, bound in of_rank:
             assert first - bound - 1 <= world <= last + bound + 1, (phase, rank, world - first, bound)
 
@@ -79,12 +87,27 @@ def test_several_layers_share_the_measurement():
 
 
 def test_ranks_of_a_node_get_equal_times():
-    clocks = [(7_000_000, 100), (80_000_000_000, -200)] * 2
-    result, moments = run_skewed(clocks, nodes=[11, 22, 11, 22])
+    one, other = (7_000_000, 100), (80_000_000_000, -200)
+    result, moments = run_skewed([one, other, other, one], nodes="abba")
     check_bounds(moments)
-    examples = dict(re.findall(r"both (\d) example (\d+)", "\n".join(result.trace)))
-    assert examples["0"] == examples["2"] and examples["1"] == examples["3"]
-    assert examples["0"] != examples["1"]
+    for phase in ("first", "both"):
+        examples = examples_of(result, phase)
+        assert examples[0] == examples[3] != examples[1] == examples[2]
+
+
+@pytest.mark.parametrize("odd", [1, 2, 3])
+def test_ranks_with_the_clock_of_rank_0_get_its_times_whomever_they_ask(odd):
+    clocks = [(7_000_000, 100)] * 4
+    clocks[odd] = (80_000_000_000, -200)
+    examples = examples_of(run_skewed(clocks, nodes="abcd")[0], "both")
+    assert len(set(examples.values())) == 2
+    assert [rank for rank in range(4) if examples[rank] != examples[0]] == [odd]
+
+
+def test_a_layer_that_fails_in_one_rank_stops_no_other():
+    result = run_times("init", "comm_rank", "finalize", ranks=2, options=",fail=1",
+                       QMPI_ON_ERROR="skip")
+    assert len([line for line in result.trace if line.startswith("both 0 moment")]) == 50
 
 
 @pytest.mark.parametrize("ranks", [2, 16])

@@ -4,29 +4,42 @@
 #include "busy_wait.h"
 
 #include "random.h"
-#include "toolkit/toolkit.h"
 
-#include <errno.h>
+#include <qmpi/clock.h>
+
 #include <time.h>
 
 enum { SECOND = 1000000000 };
+
+static uint64_t now(void)
+{
+    uint64_t ticks = 0;
+    QMPIX_Clock_get_time(&ticks);
+    return ticks;
+}
+
+static uint64_t nanoseconds_between(uint64_t begin, uint64_t end)
+{
+    uint64_t nanoseconds = 0;
+    QMPIX_Clock_to_nanoseconds(end - begin, &nanoseconds);
+    return nanoseconds;
+}
 
 void spend(struct rule *rule, uint64_t nanoseconds)
 {
     if (!nanoseconds)
         return;
-    const uint64_t start = tool_clock_monotonic();
-    const uint64_t end = start + nanoseconds;
-    if (rule->sleeps) {
-        const struct timespec until = {.tv_sec = (time_t)(end / SECOND),
-                                       .tv_nsec = (long)(end % SECOND)};
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-            ;
+    const uint64_t start = now();
+    uint64_t spent = 0;
+    while (spent < nanoseconds) {
+        const uint64_t rest = nanoseconds - spent;
+        const struct timespec time = {.tv_sec = (time_t)(rest / SECOND),
+                                      .tv_nsec = (long)(rest % SECOND)};
+        if (rule->sleeps)
+            nanosleep(&time, NULL);
+        spent = nanoseconds_between(start, now());
     }
-    uint64_t now = tool_clock_monotonic();
-    while (now < end)
-        now = tool_clock_monotonic();
-    __atomic_add_fetch(&rule->nanoseconds, now - start, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&rule->nanoseconds, spent, __ATOMIC_RELAXED);
 }
 
 /* When this thread last left an MPI call, in ticks, as each layer saw it; 0: it has not been in
@@ -63,8 +76,8 @@ void spend_noise(struct rule *rule)
     const uint64_t since = left[rule->tool_id];
     if (!since)
         return;
-    const uint64_t now = tool_clock_now();
-    const uint64_t computed = tool_clock_nanoseconds(now - since);
+    const uint64_t until = now();
+    const uint64_t computed = nanoseconds_between(since, until);
     const uint64_t end = __atomic_add_fetch(&rule->computed, computed, __ATOMIC_RELAXED);
     const uint64_t detours = detours_between(rule, end - computed, end);
     const uint64_t first = __atomic_fetch_add(&rule->detours, detours, __ATOMIC_RELAXED);
@@ -74,11 +87,11 @@ void spend_noise(struct rule *rule)
     else
         for (uint64_t i = 0; i < detours; i++)
             total += duration_draw(&rule->detour, draw(rule, LENGTHS, first + i));
-    left[rule->tool_id] = now; /* a call in a call counts no time twice */
+    left[rule->tool_id] = until; /* a call in a call counts no time twice */
     spend(rule, total);
 }
 
 void spend_leave(struct rule *rule)
 {
-    left[rule->tool_id] = tool_clock_now();
+    left[rule->tool_id] = now();
 }

@@ -15,6 +15,7 @@
 #include "toolkit/toolkit.h"
 #include "util/util.h"
 
+#include <qmpi/clock.h>
 #include <qmpi/observer.h>
 
 #include <stdlib.h>
@@ -95,8 +96,6 @@ static void learn(struct rule *rule)
         rule_set_rank(rule, rank);
     if (rule->error)
         error_object_learn();
-    if (rule->period)
-        tool_clock_refine(); /* initializing MPI took long enough for that */
 }
 
 static void after(const QMPIX_Call *call, QMPIX_Word *word)
@@ -166,8 +165,8 @@ static void init(int tool_id)
         return;
     if (rule->error)
         fault_register(rule);
-    if (rule->period)
-        tool_clock_start();
+    uint64_t ticks;
+    QMPIX_Clock_get_time(&ticks); /* starts the clock here, not in a call */
     if (observe(rule) != MPI_SUCCESS) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
                                  "delay.so that is part of this qmpi");

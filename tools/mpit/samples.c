@@ -9,13 +9,24 @@
 #include "toolkit/toolkit.h"
 #include "util/util.h"
 
+#include <qmpi/clock.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static double seconds_now(void)
+static uint64_t now(void)
 {
-    return 1e-9 * (double)tool_clock_monotonic();
+    uint64_t ticks = 0;
+    QMPIX_Clock_get_time(&ticks);
+    return ticks;
+}
+
+static double seconds_since(uint64_t begin)
+{
+    uint64_t nanoseconds = 0;
+    QMPIX_Clock_to_nanoseconds(now() - begin, &nanoseconds);
+    return 1e-9 * (double)nanoseconds;
 }
 
 static bool wants(void *data, const struct variable *variable)
@@ -46,7 +57,7 @@ void samples_begin(struct samples *samples, int tool_id, int rank, bool has_worl
                                 .tool_id = tool_id,
                                 .rank = rank,
                                 .file = file,
-                                .begin = seconds_now(),
+                                .begin = now(),
                                 .watch = {.session = MPI_T_PVAR_SESSION_NULL}};
     pthread_mutex_init(&samples->lock, NULL);
     samples->stream = fopen(file, "we");
@@ -97,7 +108,7 @@ void samples_write(struct samples *samples, const char *moment)
     if (samples->stream) {
         struct tool_numbers numbers;
         tool_numbers_begin(&numbers);
-        const double seconds = seconds_now() - samples->begin;
+        const double seconds = seconds_since(samples->begin);
         watch_extend(&samples->watch);
         for (int i = 0; i < samples->watch.count; i++)
             write_variable(samples, &samples->watch.all[i], moment, seconds);

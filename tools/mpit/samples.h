@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct samples {
@@ -16,9 +17,9 @@ struct samples {
     bool has_left_out; /* some that they match, for `early` does not allow them */
     int tool_id, rank;
     char *file;
-    FILE *stream; /* NULL: nothing is written */
-    int number;   /* of the next sample */
-    double begin; /* seconds, as MPI_Wtime's */
+    FILE *stream;   /* NULL: nothing is written */
+    int number;     /* of the next sample */
+    uint64_t begin; /* ticks */
     struct watch watch;
     pthread_mutex_t lock;
 };

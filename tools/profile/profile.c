@@ -14,6 +14,7 @@
 #include "record/receives.h"
 #include "record/record.h"
 #include "record/regions.h"
+#include "record/ticks.h"
 #include "record/traits.h"
 #include "symbols/symbols.h"
 #include "toolkit/toolkit.h"
@@ -133,7 +134,7 @@ static void init(int tool_id)
         .data = layer,
         .flags = QMPIX_OBSERVE_STATUSES | QMPIX_OBSERVE_TIME,
     };
-    tool_clock_start();
+    ticks_refine();
     traits_find();
     if (layer->options.sync)
         traits_let_wait();

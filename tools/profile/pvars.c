@@ -3,6 +3,7 @@
 #include "pvars.h"
 
 #include "record/threads.h"
+#include "record/ticks.h"
 #include "record/traits.h"
 #include "toolkit/toolkit.h"
 #include "util/util.h"
@@ -57,7 +58,7 @@ static double tick_of_readers(void)
     static _Atomic double tick;
     double known = atomic_load(&tick);
     if (known == 0) {
-        const double mine = tool_clock_tick();
+        const double mine = ticks_length();
         if (atomic_compare_exchange_strong(&tick, &known, mine))
             known = mine;
     }

@@ -11,7 +11,7 @@
 
 /*
  * Has them published for a layer when MPI_T is first initialized, so that programs that never ask
- * pay nothing for some thousand variables. From `init`, after traits_find and tool_clock_start.
+ * pay nothing for some thousand variables. From `init`, after traits_find.
  * False: libqmpi would not.
  */
 bool publish_lazily(int tool_id);

@@ -2,8 +2,8 @@
 /*
  * Preloaded: gives the ranks different clocks. SKEW_CLOCKS has one entry for each rank, separated
  * by commas: `NANOSECONDS/PPM`, what is added to CLOCK_MONOTONIC, and by how much it is too fast
- * from SKEW_SINCE on. SKEW_NODES has the number of a node for each rank, and SKEW_COUNTER=no lets
- * the kernel offer no cycle counter.
+ * from SKEW_SINCE on. SKEW_NODES has the name of a node for each rank, for libqmpi alone, and
+ * SKEW_COUNTER=no lets the kernel offer no cycle counter.
  */
 #undef _FILE_OFFSET_BITS /* it makes open64 of open */
 #define _GNU_SOURCE
@@ -63,10 +63,16 @@ static int file_of(const char *text)
     return file;
 }
 
-static int open_path(const char *path, int flags, va_list list)
+static int is_libqmpi(const void *caller)
+{
+    Dl_info info;
+    return dladdr(caller, &info) && strstr(info.dli_fname, "libqmpi");
+}
+
+static int open_path(const void *caller, const char *path, int flags, va_list list)
 {
     const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0;
-    if (strstr(path, "boot_id") && entry("SKEW_NODES"))
+    if (strstr(path, "boot_id") && entry("SKEW_NODES") && is_libqmpi(caller))
         return file_of(entry("SKEW_NODES"));
     if (strstr(path, "available_clocksource") && getenv("SKEW_COUNTER"))
         return file_of("hpet acpi_pm\n");
@@ -77,7 +83,7 @@ EXPORT int open(const char *path, int flags, ...)
 {
     va_list list;
     va_start(list, flags);
-    const int file = open_path(path, flags, list);
+    const int file = open_path(__builtin_return_address(0), path, flags, list);
     va_end(list);
     return file;
 }
@@ -86,7 +92,7 @@ EXPORT int open64(const char *path, int flags, ...)
 {
     va_list list;
     va_start(list, flags);
-    const int file = open_path(path, flags, list);
+    const int file = open_path(__builtin_return_address(0), path, flags, list);
     va_end(list);
     return file;
 }

@@ -2,7 +2,8 @@
 /*
  * Notes what <qmpi/clock.h> tells: in `init`, after MPI_Init and in MPI_Finalize. Options: `ask=no`
  * does not request offsets; `observe=no` has interceptors instead of an observer; `off=RANK`
- * switches the layer off on that rank after MPI_Init; `messages=N` sends as many around, with the
+ * switches the layer off on that rank after MPI_Init; `fail=RANK` makes `init` fail there at last;
+ * `messages=N` sends as many around, with the
  * time at which they are sent, and notes how many arrive earlier.
  */
 #define _GNU_SOURCE
@@ -179,6 +180,14 @@ static const char *option(int tool_id, const char *key)
     return value;
 }
 
+static int launcher_rank(void)
+{
+    const char *text = getenv("PMI_RANK");
+    if (!text)
+        text = getenv("OMPI_COMM_WORLD_RANK");
+    return text ? atoi(text) : 0;
+}
+
 static void init(int tool_id)
 {
     layer = tool_id;
@@ -188,6 +197,8 @@ static void init(int tool_id)
     note_clock();
     if (!strcmp(option(tool_id, "ask"), "yes"))
         QMPIX_Clock_request_offsets(tool_id);
+    if (atoi(option(tool_id, "fail")) == launcher_rank())
+        QMPIX_Tool_fail(tool_id, "as it was told");
     if (!strcmp(option(tool_id, "observe"), "yes")) {
         observe(tool_id);
     } else {
@@ -198,11 +209,10 @@ static void init(int tool_id)
 
 __attribute__((constructor)) static void register_tool(void)
 {
-    static const QMPIX_Tool_option options[] = {{.name = "ask", .default_value = "yes"},
-                                                {.name = "observe", .default_value = "yes"},
-                                                {.name = "off", .default_value = "-1"},
-                                                {.name = "messages", .default_value = "0"},
-                                                {.name = NULL}};
+    static const QMPIX_Tool_option options[] = {
+        {.name = "ask", .default_value = "yes"},    {.name = "observe", .default_value = "yes"},
+        {.name = "off", .default_value = "-1"},     {.name = "fail", .default_value = "-1"},
+        {.name = "messages", .default_value = "0"}, {.name = NULL}};
     static const QMPIX_Tool_info info = {.size = sizeof info, .options = options};
     QMPI_Register_tool_name("times", init);
     QMPIX_Register_tool_info("times", &info);

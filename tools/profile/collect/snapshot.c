@@ -8,6 +8,7 @@
 #include "record/files.h"
 #include "record/receives.h"
 #include "record/regions.h"
+#include "record/ticks.h"
 #include "symbols/symbols.h"
 #include "toolkit/toolkit.h"
 
@@ -199,7 +200,7 @@ static bool build_head(struct profile_result *result, const struct layer *layer,
 static struct profile_result *build_with(struct layer *layer, const char *termination,
                                          const struct flights_seen *flights, bool crashed)
 {
-    const double tick = tool_clock_tick();
+    const double tick = ticks_length();
     struct profile_result *result = calloc(1, sizeof *result);
     if (!result)
         return NULL;

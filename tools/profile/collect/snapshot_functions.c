@@ -4,6 +4,7 @@
 #include "collect/snapshot_parts.h"
 
 #include "record/regions.h"
+#include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
 #include <qmpi/observer.h>
@@ -60,7 +61,7 @@ static bool add_flights(struct table *sum, const struct flights_seen *flights,
             return false;
         stats_add(&row->stats, &stats);
         row->no_bytes++;
-        row->times[note_bin(tool_clock_nanoseconds(stats.time), PROFILE_TIME_BINS)]++;
+        row->times[note_bin(ticks_nanoseconds(stats.time), PROFILE_TIME_BINS)]++;
     }
     return true;
 }

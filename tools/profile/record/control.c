@@ -9,6 +9,7 @@
 #include "record/freed_handles.h"
 #include "record/pcontrol_text.h"
 #include "record/regions.h"
+#include "record/ticks.h"
 #include "save/checkpoint.h"
 #include "save/process_report.h"
 #include "save/termination.h"
@@ -81,7 +82,7 @@ static void control(struct layer *layer, const QMPIX_Call *call)
 
 static void begin_mpi(struct layer *layer, MPI_Session session)
 {
-    tool_clock_refine();
+    ticks_refine();
     comms_begin(layer, session);
     termination_watch();
     checkpoint_start(layer);

@@ -4,6 +4,7 @@
 
 #include "record/describe.h"
 #include "record/note.h"
+#include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
 void early_publish(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
@@ -14,7 +15,7 @@ void early_publish(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word
                                 : NULL;
     if (flight) {
         record_describe(layer, thread, flight, call);
-        flights_publish_since(flight, FLIGHT_NOTED, tool_clock_now());
+        flights_publish_since(flight, FLIGHT_NOTED, ticks_now());
     }
 }
 

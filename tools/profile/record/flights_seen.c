@@ -3,6 +3,7 @@
 #include "record/flights_seen.h"
 
 #include "record/handle_map.h"
+#include "record/ticks.h"
 #include "record/traits.h"
 
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static size_t count_all(int tool_id)
 bool flights_see(struct flights_seen *seen, int tool_id)
 {
     const size_t room = count_all(tool_id);
-    const uint64_t now = tool_clock_now();
+    const uint64_t now = ticks_now();
     *seen = (struct flights_seen){calloc(room + 1, sizeof *seen->all), 0};
     if (!seen->all)
         return false;

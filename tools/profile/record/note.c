@@ -7,6 +7,7 @@
 #include "record/files.h"
 #include "record/freed_handles.h"
 #include "record/receives.h"
+#include "record/ticks.h"
 
 /* ---- What a call carried --------------------------------------------------------------------- */
 
@@ -219,7 +220,7 @@ static inline void note_function(const struct noted *noted)
     const uint64_t bytes = noted->sent + noted->received;
     note_call(&row->stats, noted->time);
     note_add(bytes ? &row->sizes[note_bin(bytes, PROFILE_SIZE_BINS)] : &row->no_bytes, 1);
-    note_add(&row->times[note_bin(tool_clock_nanoseconds(noted->time), PROFILE_TIME_BINS)], 1);
+    note_add(&row->times[note_bin(ticks_nanoseconds(noted->time), PROFILE_TIME_BINS)], 1);
 }
 
 /* ---- The call as a whole --------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "record/describe.h"
 #include "record/note.h"
 #include "record/receives.h"
+#include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
@@ -20,11 +21,11 @@ static uint64_t wait_for_others(const QMPIX_Call *call, struct flight *flight, b
     const MPI_Comm comm = *(const MPI_Comm *)call->arguments[argument];
     if (comm == MPI_COMM_NULL)
         return 0;
-    const uint64_t begin = tool_clock_now();
+    const uint64_t begin = ticks_now();
     if (flight && counted)
         flights_publish_since(flight, FLIGHT_WAITS, begin);
     PMPI_Barrier(comm);
-    return tool_clock_now() - begin;
+    return ticks_now() - begin;
 }
 
 /* A call of which there is more to do than to note that it begins. */

@@ -4,6 +4,7 @@
 #include "record/regions.h"
 
 #include "layer.h"
+#include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ bool regions_make(struct regions *regions)
 
 uint64_t regions_time(const struct regions *regions)
 {
-    return regions->on_time + (regions->on_since ? tool_clock_now() - regions->on_since : 0);
+    return regions->on_time + (regions->on_since ? ticks_now() - regions->on_since : 0);
 }
 
 void regions_begin(struct layer *layer)
@@ -32,7 +33,7 @@ void regions_begin(struct layer *layer)
     struct regions *regions = &layer->regions;
     pthread_mutex_lock(&layer->lock);
     if (!regions->begun && atomic_load(&regions->on))
-        regions->on_since = tool_clock_now();
+        regions->on_since = ticks_now();
     regions->begun = true;
     pthread_mutex_unlock(&layer->lock);
 }
@@ -53,7 +54,7 @@ void regions_switch(struct layer *layer, bool on)
     pthread_mutex_lock(&layer->lock);
     if (regions->begun && on != atomic_load(&regions->on)) {
         regions->on_time = regions_time(regions);
-        regions->on_since = on ? tool_clock_now() : 0;
+        regions->on_since = on ? ticks_now() : 0;
     }
     atomic_store(&regions->on, on);
     pthread_mutex_unlock(&layer->lock);

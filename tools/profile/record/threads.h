@@ -3,7 +3,7 @@
  * What each thread notes, for itself and for each layer, so that the path of a call has no lock and
  * no atomic instruction. A thread that ends leaves its notes, and the next one that begins goes on
  * in them. Calls that interrupt the noting of another one (a signal's handler made them) have notes
- * of their own, as if they were another thread's. Times are in ticks (toolkit/clock.h).
+ * of their own, as if they were another thread's. Times are in ticks (record/ticks.h).
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_THREADS_H
 #define QMPI_TOOL_PROFILE_RECORD_THREADS_H
