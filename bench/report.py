@@ -88,6 +88,13 @@ def dlsym(result: dict) -> list[str]:
     return lines
 
 
+def bundled(result: dict) -> list[str]:
+    kinds = result["figures"]
+    lines = ["", f"A call of MPI_Iprobe under a bundled tool, over `empty` ({' / '.join(kinds)})", ""]
+    return lines + [f"  {entry['name']:30} {further({kind: entry[kind] for kind in kinds})}"
+                    for entry in result["bundled"]]
+
+
 def text(result: dict) -> str:
     lines = [f"{result['function']}, {result['mpi']}",
              f"build: {result['build']}; {result['cpu']}"]
@@ -105,6 +112,8 @@ def text(result: dict) -> str:
                   f"{further(result['calling_address'])} ({kinds})"]
     if result["dlsym"]:
         lines += dlsym(result)
+    if result["bundled"]:
+        lines += bundled(result)
     if result["start_up"]:
         lines += start_up(result)
     return "\n".join(lines + targets(result)) + "\n"

@@ -60,6 +60,15 @@ class Question:
     target: float = 20  # nanoseconds more with libqmpi; 0: none
 
 
+@dataclass
+class Bundled:
+    """A bundled tool, of which a call of MPI_Iprobe is measured over the tool `empty`."""
+
+    name: str
+    environment: dict[str, str]
+    target: float = 0  # nanoseconds over `empty`; 0: none
+
+
 class Build:
     """A build folder: where the programs and the libraries are."""
 
@@ -69,6 +78,7 @@ class Build:
         self.loop = self.bench / "loop"
         self.first_call = self.bench / "first_call"
         self.ask_dlsym = self.bench / "ask_dlsym"
+        self.probe = self.bench / "probe"
         libraries = [path for path in (self.folder / "src").glob("libqmpi*.so") if path.exists()]
         if not libraries or not self.loop.exists():
             raise SystemExit(f"bench/run: {self.folder} is not a complete build of qmpi\n"
@@ -202,3 +212,12 @@ def questions(build: Build) -> list[Question]:
         Question("MPI_Send, MPI's handle", ["after", mpi, "MPI_Send"]),
         Question("the same before any MPI call", ["before", mpi, "MPI_Send"], target=0),
     ]
+
+
+def bundled(build: Build) -> list[Bundled]:
+    """`empty`, and then those that are compared with it."""
+    def tool(name: str) -> dict[str, str]:
+        return {**build.with_tools(name), "QMPI_TOOL_PATH": str(build.folder / "tools")}
+
+    return [Bundled("empty", tool("empty")),
+            Bundled("log,output=/dev/null", tool("log,output=/dev/null"), 500)]

@@ -93,4 +93,6 @@ def of(result: dict) -> list[dict]:
         found += [target(f"dlsym, {entry['name']}, more than without libqmpi", entry["ns_more"],
                          entry["target"], "ns", "under")
                   for entry in result["dlsym"] if entry["target"]]
+        found += [target(f"MPI_Iprobe, {entry['name']}, over `empty`", entry["ns"], entry["target"], "ns")
+                  for entry in result["bundled"] if entry["target"]]
     return found

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum { PROCESS, MEMORY, OUTPUT, OTHERS };
-enum { PAUSE_MS = 100, SLEEP_MS = 1000, STACK_SIZE = 64 * 1024 };
+enum { PAUSE_MS = 100, SLEEP_MS = 1000, STACK_SIZE = 64 * 1024, PATIENCE = 60 /* s */ };
 
 static struct shared *shared;
 static atomic_bool is_over; /* the process is gone */
@@ -65,6 +65,8 @@ static bool announce(void)
     return true;
 }
 
+/* A process that wrote over the memory, or a file system that does not answer, must not leave this
+ * program behind for ever. */
 static void *wait_for_end(void *data)
 {
     struct pollfd gone = {.fd = PROCESS, .events = POLLIN};
@@ -73,6 +75,8 @@ static void *wait_for_end(void *data)
     atomic_store(&is_over, true);
     atomic_store(&shared->state, WRITER_WORKS);
     ring_wake(&shared->state);
+    sleep(PATIENCE);
+    _exit(1);
     return data;
 }
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe count CALLS…, probe time CALLS LOOPS: as loop does, with calls of MPI_Iprobe that find
+ * nothing: what a bundled tool does for a call is more than for MPI_Comm_rank.
+ */
+#include "time_loops.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((noinline)) static int call_loop(long calls)
+{
+    int sum = 0;
+    for (long i = 0; i < calls; i++) {
+        int flag = 0;
+        MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        sum += flag;
+    }
+    return sum; /* there is nobody who sends */
+}
+
+int main(int argc, char **argv)
+{
+    const long calls = argc > 2 ? atol(argv[2]) : 0;
+    const long loops = argc > 3 ? atol(argv[3]) : 0;
+    int status = 2;
+    MPI_Init(&argc, &argv);
+    if (argc > 2 && !strcmp(argv[1], "count"))
+        status = count_loops(call_loop, argc - 2, argv + 2);
+    else if (argc == 4 && !strcmp(argv[1], "time") && calls > 0 && loops > 0)
+        status = time_loops(call_loop, calls, loops);
+    else
+        fprintf(stderr, "usage: probe count CALLS... | probe time CALLS LOOPS\n");
+    MPI_Finalize();
+    return status;
+}
