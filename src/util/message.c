@@ -82,12 +82,20 @@ char *qmpi_copy(const char *text)
 
 char *qmpi_format(const char *format, ...)
 {
-    char *text;
-    va_list list;
+    char part[256]; /* mostly all of it */
+    va_list list, again;
     va_start(list, format);
-    if (vasprintf(&text, format, list) < 0)
-        qmpi_out_of_memory();
+    va_copy(again, list);
+    const int length = vsnprintf(part, sizeof part, format, list);
     va_end(list);
+    if (length < 0)
+        qmpi_out_of_memory();
+    char *text = qmpi_allocate((size_t)length + 1, 1);
+    if ((size_t)length < sizeof part)
+        memcpy(text, part, (size_t)length);
+    else
+        vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
     return text;
 }
 

@@ -39,38 +39,72 @@ static bool is_control(const unsigned char *text)
     return text[0] < 0x20 || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0);
 }
 
-static void print_escaped(FILE *stream, const char *text, size_t length, bool preserve_newlines)
+/* A text that is being made. A stream would cost more than most texts: these are also made for
+ * messages that are rarely shown. */
+struct text {
+    char *bytes; /* ends with a null character; NULL: empty */
+    size_t length, room;
+};
+
+static void append(struct text *text, const char *bytes, size_t length)
 {
-    static const char plain[] = "\a\b\t\n\v\f\r", letters[] = "abtnvfr";
-    const unsigned char *bytes = (const unsigned char *)text;
+    if (text->room - text->length <= length) {
+        text->room = 2 * text->room + length + 64;
+        text->bytes = realloc(text->bytes, text->room);
+        if (!text->bytes)
+            qmpi_out_of_memory();
+    }
+    memcpy(text->bytes + text->length, bytes, length);
+    text->bytes[text->length += length] = '\0';
+}
+
+/* For numbers: what does not fit is cut. */
+static void append_format(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void append_format(struct text *text, const char *format, ...)
+{
+    char number[512]; /* the longest double has 309 digits before the point */
+    va_list list;
+    va_start(list, format);
+    const int length = vsnprintf(number, sizeof number, format, list);
+    va_end(list);
+    append(text, number, length < (int)sizeof number ? (size_t)length : sizeof number - 1);
+}
+
+/* The number of bytes at the beginning that need no attention. */
+static size_t plain_length(const unsigned char *bytes, size_t length)
+{
+    size_t plain = 0;
+    while (plain < length && bytes[plain] >= 0x20 && bytes[plain] < 0x7f)
+        plain++;
+    return plain;
+}
+
+static void append_escaped(struct text *text, const char *shown, size_t length,
+                           bool preserve_newlines)
+{
+    static const char special[] = "\a\b\t\n\v\f\r", letters[] = "abtnvfr";
+    const unsigned char *bytes = (const unsigned char *)shown;
     for (size_t i = 0; i < length;) {
-        const char *letter = bytes[i] ? strchr(plain, bytes[i]) : NULL;
+        const size_t plain = plain_length(bytes + i, length - i);
+        append(text, shown + i, plain);
+        i += plain;
+        if (i == length)
+            break;
+        const char *letter = bytes[i] ? strchr(special, bytes[i]) : NULL;
         size_t taken = character_length(bytes + i, length - i);
         if (taken && (!is_control(bytes + i) || (bytes[i] == '\n' && preserve_newlines))) {
-            fwrite(text + i, 1, taken, stream);
+            append(text, shown + i, taken);
         } else if (letter) {
-            fprintf(stream, "\\%c", letters[letter - plain]);
+            append_format(text, "\\%c", letters[letter - special]);
         } else {
             taken = taken ? taken : 1;
             for (size_t k = 0; k < taken; k++)
-                fprintf(stream, "\\x%02x", bytes[i + k]);
+                append_format(text, "\\x%02x", bytes[i + k]);
         }
         i += taken;
     }
-}
-
-static FILE *open_text(char **text, size_t *length)
-{
-    FILE *stream = open_memstream(text, length);
-    if (!stream)
-        qmpi_out_of_memory();
-    return stream;
-}
-
-static void close_text(FILE *stream)
-{
-    if (fclose(stream))
-        qmpi_out_of_memory();
 }
 
 /* A conversion: `%`, then flags, width and precision, then the argument's length and type. */
@@ -108,46 +142,47 @@ static const char *read_conversion(const char *format, struct conversion *conver
     return at + 1;
 }
 
-static void print_string(FILE *stream, const struct conversion *conversion, const char *text)
+static void append_string(struct text *text, const struct conversion *conversion,
+                          const char *string)
 {
     const size_t limit = conversion->precision < 0 ? SIZE_MAX : (size_t)conversion->precision;
-    const char *shown = text ? text : "(null)";
-    print_escaped(stream, shown, strnlen(shown, limit), conversion->shown_as_is);
+    const char *shown = string ? string : "(null)";
+    append_escaped(text, shown, strnlen(shown, limit), conversion->shown_as_is);
 }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* checked where the message is written */
 
-static void print_argument(FILE *stream, const struct conversion *conversion, va_list *list)
+static void append_argument(struct text *text, const struct conversion *conversion, va_list *list)
 {
     const char *format = conversion->text;
     char character;
     switch (conversion->type) {
     case 's':
-        print_string(stream, conversion, va_arg(*list, const char *));
+        append_string(text, conversion, va_arg(*list, const char *));
         break;
     case 'c':
         character = (char)va_arg(*list, int);
-        print_escaped(stream, &character, 1, false);
+        append_escaped(text, &character, 1, false);
         break;
     case '%':
-        fputc('%', stream);
+        append(text, "%", 1);
         break;
     case 'p':
-        fprintf(stream, format, va_arg(*list, void *));
+        append_format(text, format, va_arg(*list, void *));
         break;
     case 'e':
     case 'f':
     case 'g':
-        fprintf(stream, format, va_arg(*list, double));
+        append_format(text, format, va_arg(*list, double));
         break;
     default:
         if (conversion->size == 'L')
-            fprintf(stream, format, va_arg(*list, long long));
+            append_format(text, format, va_arg(*list, long long));
         else if (conversion->size == 'l' || conversion->size == 'z')
-            fprintf(stream, format, va_arg(*list, long)); /* on Linux as wide as size_t */
+            append_format(text, format, va_arg(*list, long)); /* on Linux as wide as size_t */
         else
-            fprintf(stream, format, va_arg(*list, int));
+            append_format(text, format, va_arg(*list, int));
     }
 }
 
@@ -155,24 +190,22 @@ static void print_argument(FILE *stream, const struct conversion *conversion, va
 
 char *qmpi_message_list(const char *format, va_list list)
 {
-    char *text;
-    size_t length;
+    struct text text = {NULL, 0, 0};
     va_list arguments; /* its address can be passed on, a parameter's cannot */
-    FILE *stream = open_text(&text, &length);
     va_copy(arguments, list);
+    append(&text, "", 0);
     while (*format) {
         const size_t plain = strcspn(format, "%");
         struct conversion conversion;
-        fwrite(format, 1, plain, stream);
+        append(&text, format, plain);
         format += plain;
         if (!*format)
             break;
         format = read_conversion(format, &conversion, &arguments);
-        print_argument(stream, &conversion, &arguments);
+        append_argument(&text, &conversion, &arguments);
     }
     va_end(arguments);
-    close_text(stream);
-    return text;
+    return text.bytes;
 }
 
 char *qmpi_message(const char *format, ...)
