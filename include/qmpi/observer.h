@@ -204,12 +204,13 @@ QMPI_API int QMPIX_Call_get_time(const QMPIX_Call *call, uint64_t *begin, uint64
 QMPI_API int QMPIX_Call_get_entry_time(const QMPIX_Call *call, uint64_t *time);
 
 /*
- * Returns, in `before`, the place at which `begin` of QMPIX_Call_get_time will be stored: for tools
- * that tell from another thread or from a signal handler how long a call has been running, without
- * a further reading. The value is 0 until the call begins. The place is on the stack of the thread
- * and is valid until the call has returned, or has been left by longjmp or an exception; its
- * distance from `call` is the same in all calls. Needs QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the
- * observer lacks the flag.
+ * Returns the place at which `begin` of QMPIX_Call_get_time is stored, and `end` behind it: for
+ * tools that tell from another thread or from a signal handler how long a call has been running,
+ * without a further reading. `begin` is 0 until the call begins; `end` is valid in `after`. The
+ * place is on the stack of the thread and is valid until the call has returned, or has been left by
+ * longjmp or an exception; its distance from `call` is the same in all calls, so that a tool can
+ * find it without a function call. Needs QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the observer lacks the
+ * flag.
  */
 QMPI_API int QMPIX_Call_get_begin_address(const QMPIX_Call *call, const uint64_t **begin);
 

@@ -39,6 +39,13 @@ void thread_level_start(size_t size, void (*left)(struct thread_level *level));
 /* Returns the level to use if the current one is busy or missing; NULL: out of memory. */
 struct thread_level *thread_level_find(const void *where);
 
+/* Starts the work of the tool at a level that is not busy. */
+static inline void thread_level_take(struct thread_level *level, const void *where)
+{
+    level->busy = where;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
 /* Starts the work of the tool for a call. Returns thread_level_current; NULL: out of memory.
  * `where` is the position of the call on the stack. */
 static inline struct thread_level *thread_level_enter_at(const void *where)
@@ -46,8 +53,7 @@ static inline struct thread_level *thread_level_enter_at(const void *where)
     struct thread_level *level = thread_level_current;
     if (__builtin_expect(!level || level->busy, 0) && !(level = thread_level_find(where)))
         return NULL;
-    level->busy = where;
-    atomic_signal_fence(memory_order_seq_cst);
+    thread_level_take(level, where);
     return level;
 }
 

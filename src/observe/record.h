@@ -59,6 +59,11 @@ struct qmpi_record {
     struct qmpi_matched matched; /* of functions with QMPI_SHAPE_MATCHED_RECEIVE */
 };
 
+/* See QMPIX_Call_get_begin_address. */
+_Static_assert(offsetof(struct qmpi_record, end) ==
+                   offsetof(struct qmpi_record, begin) + sizeof(uint64_t),
+               "`end` does not follow `begin`");
+
 /* Clears the members from `result` to the first word. */
 static inline void qmpi_record_clear(struct qmpi_record *record)
 {

@@ -23,18 +23,29 @@ static void *word_of(int tool_id, int number)
     return (void *)((uintptr_t)tool_id << 16 | (uintptr_t)number);
 }
 
+/* What a thread noted of a function. Most were never called: then there is no need to look at the
+ * sites. */
+static void add_thread(struct stats *sum, const struct thread *thread, int number)
+{
+    struct table_place place = {0}, place_of_site = {0};
+    const struct function_row *row;
+    while ((row = table_next(&thread->functions, &place)) && call_key_number(row->key) != number)
+        ;
+    const size_t depth = row ? thread->sites.key_words - 1 : 0;
+    for (uint64_t *its; row && (its = table_next(&thread->sites, &place_of_site));) {
+        if (call_key_number(*its) == number)
+            stats_add(sum, &site_of(its, depth)->stats);
+    }
+}
+
 /* Over all regions. */
 static struct stats sum_of(const void *user)
 {
     const uintptr_t word = (uintptr_t)user;
     struct stats sum = {0};
     for (const struct thread *thread = threads_first((int)(word >> 16)); thread;
-         thread = thread->next) {
-        struct table_place place = {0};
-        for (const struct function_row *row; (row = table_next(&thread->functions, &place));)
-            if ((row->key & UINT32_MAX) == (word & 0xffff))
-                stats_add(&sum, &row->stats);
-    }
+         thread = thread->next)
+        add_thread(&sum, thread, (int)(word & 0xffff));
     return sum;
 }
 

@@ -144,14 +144,7 @@ static bool build_files(struct profile_result *result, const struct layer *layer
 static double time_in_mpi(const struct layer *layer, const struct flights_seen *flights,
                           double tick)
 {
-    uint64_t ticks = build_flight_share(layer, flights);
-    for (const struct thread *thread = threads_first(layer->tool_id); thread;
-         thread = thread->next) {
-        struct table_place place = {0};
-        for (const struct node_row *node; (node = table_next(&thread->nodes, &place));)
-            ticks += __atomic_load_n(&node->mpi, __ATOMIC_RELAXED);
-    }
-    return (double)ticks * tick;
+    return (double)(build_share(layer, -1) + build_flight_share(layer, flights)) * tick;
 }
 
 static uint64_t peak_memory(void)

@@ -9,14 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The sum over all keys of calls of the function. NULL: memory is out. */
+static struct site *sum_of(struct table *sum, const uint64_t *key, size_t depth)
+{
+    uint64_t words[1 + PROFILE_DEPTH_MAX] = {(uint64_t)call_key_number(key[0])};
+    memcpy(words + 1, key + 1, depth * sizeof *words);
+    uint64_t *row = table_get(sum, words, 1 + depth);
+    return row ? site_of(row, depth) : NULL;
+}
+
 static bool add_thread(struct table *sum, const struct thread *thread, size_t depth)
 {
     struct table_place place = {0};
     for (uint64_t *its; (its = table_next(&thread->sites, &place));) {
-        uint64_t *site = table_get(sum, its, 1 + depth);
+        struct site *site = sum_of(sum, its, depth);
         if (!site)
             return false;
-        stats_add(&site_of(site, depth)->stats, &site_of(its, depth)->stats);
+        stats_add(&site->stats, &site_of(its, depth)->stats);
     }
     return true;
 }
@@ -28,10 +37,10 @@ static bool add_flights(struct table *sum, const struct flights_seen *flights, s
         struct stats stats;
         if (!flight->site || !flight_stats(flight, &stats))
             continue;
-        uint64_t *site = table_get(sum, site_key(flight->site, depth), 1 + depth);
+        struct site *site = sum_of(sum, site_key(flight->site, depth), depth);
         if (!site)
             return false;
-        stats_add(&site_of(site, depth)->stats, &stats);
+        stats_add(&site->stats, &stats);
     }
     return true;
 }

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "collect/snapshot_parts.h"
 
+#include "record/regions.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 uint64_t build_flight_share(const struct layer *layer, const struct flights_seen *flights)
 {
     uint64_t ticks = 0;
-    for (size_t i = 0; i < flights->count && atomic_load(&layer->regions.begun); i++) {
+    for (size_t i = 0; i < flights->count && regions_have_begun(&layer->regions); i++) {
         struct stats stats;
         if (flights->all[i].outermost && flight_stats(&flights->all[i], &stats))
             ticks += stats.time + stats.wait;

@@ -27,22 +27,46 @@ static void add_words(uint64_t *sum, const uint64_t *more, size_t count)
         sum[i] += __atomic_load_n(&more[i], __ATOMIC_RELAXED);
 }
 
-/* Adds what one thread noted in those nodes that hold the region; region -1: in all. */
-static bool add_thread(struct table *sum, const struct thread *thread,
-                       const struct regions *regions, int region)
+/* What all threads noted of a function. */
+struct function_sum {
+    struct function_row row; /* the key: the function's number */
+    struct stats stats;
+};
+
+/* Whether what was noted under a key belongs to the region; region -1: all does. */
+static bool is_in(const struct regions *regions, uint64_t key, int region)
 {
-    struct table_place place = {0};
+    return region < 0 || regions_hold(regions, call_key_node(key), region);
+}
+
+static struct function_sum *sum_of(struct table *sum, uint64_t key)
+{
+    const uint64_t number = (uint64_t)call_key_number(key);
+    return table_get(sum, &number, 1);
+}
+
+/* Adds what one thread noted in the region. */
+static bool add_thread(struct table *sum, const struct thread *thread, const struct layer *layer,
+                       int region)
+{
+    const size_t depth = (size_t)layer->options.depth;
+    struct table_place place = {0}, place_of_site = {0};
     for (const struct function_row *its; (its = table_next(&thread->functions, &place));) {
-        const uint64_t number = its->key & UINT32_MAX;
-        if (region >= 0 && !regions_hold(regions, (int)(its->key >> 32), region))
+        if (!is_in(&layer->regions, its->key, region))
             continue;
-        struct function_row *row = table_get(sum, &number, 1);
-        if (!row)
+        struct function_sum *to = sum_of(sum, its->key);
+        if (!to)
             return false;
-        stats_add(&row->stats, &its->stats);
-        add_words(&row->no_bytes, &its->no_bytes, 1);
-        add_words(row->sizes, its->sizes, PROFILE_SIZE_BINS);
-        add_words(row->times, its->times, PROFILE_TIME_BINS);
+        add_words(to->row.sizes, its->sizes, PROFILE_SIZE_BINS);
+        add_words(to->row.times, its->times, PROFILE_TIME_BINS);
+    }
+    for (uint64_t *its; (its = table_next(&thread->sites, &place_of_site));) {
+        if (!is_in(&layer->regions, *its, region))
+            continue;
+        struct function_sum *to = sum_of(sum, *its);
+        if (!to)
+            return false;
+        stats_add(&to->stats, &site_of(its, depth)->stats);
     }
     return true;
 }
@@ -50,33 +74,42 @@ static bool add_thread(struct table *sum, const struct thread *thread,
 static bool add_flights(struct table *sum, const struct flights_seen *flights,
                         const struct regions *regions, int region)
 {
-    if (region >= 0 && !regions_hold(regions, atomic_load(&regions->node), region))
+    if (!is_in(regions, atomic_load(&regions->now), region))
         return true;
     for (size_t i = 0; i < flights->count; i++) {
         struct stats stats;
         if (!flight_stats(&flights->all[i], &stats))
             continue;
-        struct function_row *row = table_get(sum, &flights->all[i].number, 1);
-        if (!row)
+        struct function_sum *to = sum_of(sum, flights->all[i].number);
+        if (!to)
             return false;
-        stats_add(&row->stats, &stats);
-        row->no_bytes++;
-        row->times[note_bin(ticks_nanoseconds(stats.time), PROFILE_TIME_BINS)]++;
+        stats_add(&to->stats, &stats);
+        to->row.times[note_bin(ticks_nanoseconds(stats.time), PROFILE_TIME_BINS)]++;
     }
     return true;
 }
 
-static bool fill(struct profile_function *function, const struct function_row *row, double tick)
+/* Calls that moved bytes are in one of the sizes; see change_bin. */
+static uint64_t count_without_bytes(const struct function_sum *sum)
 {
+    uint64_t rest = sum->stats.calls;
+    for (int i = 0; i < PROFILE_SIZE_BINS; i++)
+        rest -= sum->row.sizes[i];
+    return (int64_t)rest < 0 ? 0 : rest;
+}
+
+static bool fill(struct profile_function *function, const struct function_sum *sum, double tick)
+{
+    const enum QMPI_Functions_enum number = (enum QMPI_Functions_enum)sum->row.key;
     const QMPIX_Function *described;
-    if (QMPIX_Function_describe((enum QMPI_Functions_enum)row->key, &described) != MPI_SUCCESS)
+    if (QMPIX_Function_describe(number, &described) != MPI_SUCCESS)
         return false;
     function->name = strdup(described->name);
     function->group = strdup(group_name(described->group));
-    build_calls(&function->calls, &row->stats, tick);
-    function->no_bytes = (int64_t)row->no_bytes < 0 ? 0 : row->no_bytes; /* see change_bin */
-    memcpy(function->sizes, row->sizes, sizeof function->sizes);
-    memcpy(function->times, row->times, sizeof function->times);
+    build_calls(&function->calls, &sum->stats, tick);
+    function->no_bytes = count_without_bytes(sum);
+    memcpy(function->sizes, sum->row.sizes, sizeof function->sizes);
+    memcpy(function->times, sum->row.times, sizeof function->times);
     return function->name && function->group;
 }
 
@@ -85,15 +118,15 @@ static bool list(const struct layer *layer, int region, const struct flights_see
 {
     struct table sum = {0};
     struct table_place place = {0};
-    bool good = table_make(&sum, 1, sizeof(struct function_row));
+    bool good = table_make(&sum, 1, sizeof(struct function_sum));
     for (const struct thread *thread = threads_first(layer->tool_id); good && thread;
          thread = thread->next)
-        good = add_thread(&sum, thread, &layer->regions, region);
+        good = add_thread(&sum, thread, layer, region);
     good = good && add_flights(&sum, flights, &layer->regions, region);
     *functions = good ? calloc(sum.count + 1, sizeof **functions) : NULL;
     good = *functions != NULL;
-    for (const struct function_row *row; good && (row = table_next(&sum, &place));)
-        good = fill(&(*functions)[(*count)++], row, tick);
+    for (const struct function_sum *its; good && (its = table_next(&sum, &place));)
+        good = !its->stats.calls || fill(&(*functions)[(*count)++], its, tick);
     table_free(&sum);
     return good;
 }
@@ -104,20 +137,28 @@ bool build_functions(struct profile_result *result, const struct layer *layer,
     return list(layer, -1, flights, tick, &result->functions, &result->function_count);
 }
 
-static uint64_t region_mpi(const struct layer *layer, int region,
-                           const struct flights_seen *flights)
+uint64_t build_share(const struct layer *layer, int region)
 {
-    const bool is_open = regions_hold(&layer->regions, atomic_load(&layer->regions.node), region);
-    uint64_t ticks = is_open ? build_flight_share(layer, flights) : 0;
+    const size_t depth = (size_t)layer->options.depth;
+    uint64_t ticks = 0;
     for (const struct thread *thread = threads_first(layer->tool_id); thread;
          thread = thread->next) {
         struct table_place place = {0};
-        for (const struct node_row *node; (node = table_next(&thread->nodes, &place));) {
-            if (regions_hold(&layer->regions, (int)node->key, region))
-                ticks += __atomic_load_n(&node->mpi, __ATOMIC_RELAXED);
+        for (uint64_t *its; (its = table_next(&thread->sites, &place));) {
+            const struct stats *stats = &site_of(its, depth)->stats;
+            if (!(*its & CALL_APART) && is_in(&layer->regions, *its, region))
+                ticks += __atomic_load_n(&stats->time, __ATOMIC_RELAXED) +
+                         __atomic_load_n(&stats->wait, __ATOMIC_RELAXED);
         }
     }
     return ticks;
+}
+
+static uint64_t region_mpi(const struct layer *layer, int region,
+                           const struct flights_seen *flights)
+{
+    const bool is_open = is_in(&layer->regions, atomic_load(&layer->regions.now), region);
+    return build_share(layer, region) + (is_open ? build_flight_share(layer, flights) : 0);
 }
 
 bool build_regions(struct profile_result *result, const struct layer *layer,

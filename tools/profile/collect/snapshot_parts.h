@@ -17,7 +17,9 @@ void build_calls(struct profile_calls *calls, const struct stats *stats, double 
 /* The frames of a call site's key; there is room for `depth`. False: memory is out. */
 bool build_frames(struct profile_frame *frames, int *count, const uint64_t *key, size_t depth);
 
-/* The time so far of those that are not within another call, in ticks. */
+/* The time in MPI, a call from within a call once, in ticks: in the region, or -1: in all; and that
+ * of the calls under way so far. */
+uint64_t build_share(const struct layer *layer, int region);
 uint64_t build_flight_share(const struct layer *layer, const struct flights_seen *flights);
 
 /* All under the layer's lock, the calls under way among the others. False: memory is out. */

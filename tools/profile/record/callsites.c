@@ -20,12 +20,23 @@ void sites_start(void)
     start_code_find();
 }
 
-static struct site *add(struct thread *thread, const uint64_t *key, size_t depth)
+static uint64_t *add(struct thread *thread, const uint64_t *key, size_t depth)
 {
-    uint64_t *row = table_add(&thread->sites, key);
     for (size_t i = 0; i < depth && key[1 + i]; i++)
         modules_note(key[1 + i]);
-    return row ? site_of(row, depth) : NULL;
+    return table_add(&thread->sites, key);
+}
+
+static struct site *find(struct thread *thread, const uint64_t *key, size_t depth)
+{
+    uint64_t *row = table_find(&thread->sites, key, 1 + depth);
+    if (!row && !(row = add(thread, key, depth)))
+        return NULL;
+    struct site *site = site_of(row, depth);
+    const uint64_t function = key[0] & ~(uint64_t)CALL_APART;
+    if (__builtin_expect(!site->function, 0))
+        site->function = table_get(&thread->functions, &function, 1);
+    return site->function ? site : NULL;
 }
 
 /* Where the caller is among the frames; -1: it is not there. */
@@ -57,17 +68,24 @@ static void unwind(uint64_t *to, void *caller, int depth)
         to[i] = (uint64_t)(uintptr_t)frames[place + i];
 }
 
-struct site *sites_add(struct thread *thread, const uint64_t *key)
+struct site *sites_find(struct thread *thread, uint64_t key, const QMPIX_Call *call, int depth)
 {
-    return add(thread, key, 1);
+    void *caller = NULL;
+    QMPIX_Call_get_caller(call, &caller);
+    uint64_t words[1 + PROFILE_DEPTH_MAX] = {key, (uint64_t)(uintptr_t)caller};
+    if (depth > 1 && caller)
+        unwind(words + 1, caller, depth);
+    struct site *site = find(thread, words, (size_t)depth);
+    if (depth == 1 && site)
+        *sites_recent_place(thread, caller) = site;
+    return site;
 }
 
-struct site *sites_find_deep(struct thread *thread, uint64_t number, void *caller, int depth)
+struct site *sites_find_other(struct thread *thread, uint64_t key, const struct site *site,
+                              int depth)
 {
-    uint64_t key[1 + PROFILE_DEPTH_MAX] = {number, (uint64_t)(uintptr_t)caller};
-    if (caller)
-        unwind(key + 1, caller, depth);
-    const size_t words = 1 + (size_t)depth;
-    uint64_t *row = table_find(&thread->sites, key, words);
-    return row ? site_of(row, words - 1) : add(thread, key, words - 1);
+    const size_t frames = (size_t)depth;
+    uint64_t words[1 + PROFILE_DEPTH_MAX] = {key};
+    memcpy(words + 1, site_key(site, frames) + 1, frames * sizeof *words);
+    return find(thread, words, frames);
 }

@@ -10,21 +10,27 @@
 /* To be called once, before the first call. */
 void sites_start(void);
 
-/* A new one of one frame; one of several frames, new or not. NULL: memory is out. */
-struct site *sites_add(struct thread *thread, const uint64_t *key);
-struct site *sites_find_deep(struct thread *thread, uint64_t number, void *caller, int depth);
+/* What this thread has noted, under a key of calls, for the place that the call comes from; NULL:
+ * memory is out. */
+struct site *sites_find(struct thread *thread, uint64_t key, const QMPIX_Call *call, int depth);
 
-/* What this thread has noted for the place that the call comes from; NULL: memory is out. */
-static inline struct site *sites_find(struct thread *thread, const QMPIX_Call *call, int depth)
+/* The same place under another key. */
+struct site *sites_find_other(struct thread *thread, uint64_t key, const struct site *site,
+                              int depth);
+
+static inline struct site **sites_recent_place(struct thread *thread, const void *caller)
 {
-    void *caller = NULL;
-    QMPIX_Call_get_caller(call, &caller);
-    const uint64_t number = (uint64_t)call->function->number;
-    if (__builtin_expect(depth != 1, 0))
-        return sites_find_deep(thread, number, caller, depth);
-    const uint64_t key[] = {number, (uint64_t)(uintptr_t)caller};
-    uint64_t *row = table_find(&thread->sites, key, 2);
-    return __builtin_expect(row != NULL, 1) ? site_of(row, 1) : sites_add(thread, key);
+    const uint64_t hash = (uint64_t)(uintptr_t)caller * UINT64_C(0x9e3779b97f4a7c15);
+    return &thread->recent[hash >> (64 - RECENT_SITES_BITS)];
+}
+
+/* The same as sites_find if it was found not long ago, with a depth of 1; else NULL. */
+static inline struct site *sites_find_recent(struct thread *thread, uint64_t key,
+                                             const void *caller)
+{
+    struct site *site = *sites_recent_place(thread, caller);
+    const uint64_t *words = site_key(site, 1);
+    return words[0] == key && words[1] == (uint64_t)(uintptr_t)caller ? site : NULL;
 }
 
 #endif

@@ -10,7 +10,7 @@
 
 bool comms_make(struct comms *comms)
 {
-    *comms = (struct comms){.world = MPI_GROUP_NULL};
+    *comms = (struct comms){.handles = {.changes = 1}, .world = MPI_GROUP_NULL};
     return table_make(&comms->freed, 3, sizeof(struct freed_comm));
 }
 

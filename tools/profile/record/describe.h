@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told of a call while it is under way. On the path of every call: inline. */
+/* What is told of a call while it is under way. */
 #ifndef QMPI_TOOL_PROFILE_RECORD_DESCRIBE_H
 #define QMPI_TOOL_PROFILE_RECORD_DESCRIBE_H
 
 #include "layer.h"
 #include "record/callsites.h"
 #include "record/flights.h"
+#include "record/note.h"
 #include "record/traits.h"
 
 /* Whether calls of a function are noted now. */
@@ -16,12 +17,11 @@ static inline bool record_counts(const struct layer *layer, const struct traits 
     return !traits_set_always_on(traits, layer->options.sync) || profile_is_on(layer);
 }
 
-__attribute__((always_inline)) static inline void record_describe(struct layer *layer,
-                                                                  struct thread *thread,
-                                                                  struct flight *flight,
-                                                                  const QMPIX_Call *call)
+static inline void record_describe(struct layer *layer, struct thread *thread,
+                                   struct flight *flight, const QMPIX_Call *call)
 {
-    flights_describe(flight, call, sites_find(thread, call, layer->options.depth));
+    const uint64_t key = note_key(layer, call, flight != &thread->flights.first);
+    flights_describe(flight, call, sites_find(thread, key, call, layer->options.depth));
 }
 
 #endif

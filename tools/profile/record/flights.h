@@ -65,13 +65,22 @@ extern ptrdiff_t flights_begin_place __attribute__((visibility("hidden")));
 /* A call begins. NULL: memory is out. */
 static inline struct flight *flights_begin(struct flights *flights, const QMPIX_Word *word)
 {
-    struct flight *flight = &flights->first;
-    if (__builtin_expect(flights->top != NULL, 0) && !(flight = flights_place(flights, word)))
+    struct flight *flight = flights->top ? flights_place(flights, word) : &flights->first;
+    if (!flight)
         return NULL;
     FLIGHT_PUT(flight->word, word);
     FLIGHT_PUT(flight->wait, 0);
     flights->top = flight;
     return flight;
+}
+
+/* The same where the thread is in none. */
+static inline struct flight *flights_begin_first(struct flights *flights, const QMPIX_Word *word)
+{
+    FLIGHT_PUT(flights->first.word, word);
+    FLIGHT_PUT(flights->first.wait, 0);
+    flights->top = &flights->first;
+    return &flights->first;
 }
 
 static inline void flights_describe(struct flight *flight, const QMPIX_Call *call,
@@ -116,6 +125,20 @@ static inline void flights_publish_run(struct flight *flight, const QMPIX_Call *
         QMPIX_Call_get_begin_address(call, &begin) == MPI_SUCCESS)
         flights_begin_place = (const char *)begin - (const char *)call;
     word->number = flights_publish(flight, FLIGHT_RUNS);
+}
+
+/* When a call began that is under way, and, behind it, when it ended: of calls that were published.
+ */
+static inline const uint64_t *flights_times(const QMPIX_Call *call)
+{
+    return (const uint64_t *)(const void *)((const char *)call + flights_begin_place);
+}
+
+/* The only call that the thread is in ends. */
+static inline void flights_end_first(struct flights *flights)
+{
+    FLIGHT_PUT(flights->first.mark, 0);
+    flights->top = NULL;
 }
 
 /* The call of a word ends, and can be seen no longer: what it noted is valid until the next one

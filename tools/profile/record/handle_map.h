@@ -27,7 +27,7 @@ struct handle_map {
 struct handles {
     struct handle_map *map; /* NULL: empty */
     size_t used;            /* cells, removed ones too */
-    uint64_t changes;       /* how often a handle got another meaning, or lost it */
+    uint64_t changes;       /* grows when a handle gets another meaning, or loses it */
 };
 
 /* A handle of any type of up to 64 bits as a word. */

@@ -7,7 +7,6 @@
 #include "record/files.h"
 #include "record/freed_handles.h"
 #include "record/receives.h"
-#include "record/ticks.h"
 
 /* ---- What a call carried --------------------------------------------------------------------- */
 
@@ -84,15 +83,6 @@ static void find_amount(const QMPIX_Call *call, const struct traits *traits, str
 
 /* ---- Where it is noted ----------------------------------------------------------------------- */
 
-static inline struct function_row *find_function(struct thread *thread, int number, uint64_t node)
-{
-    const uint64_t key = node << 32 | (uint64_t)number;
-    struct function_row *row = thread->recent[number];
-    if (__builtin_expect(!row || row->key != key, 0))
-        row = thread->recent[number] = table_get(&thread->functions, &key, 1);
-    return row;
-}
-
 static struct numbered_row *find_number(struct table *table, int number)
 {
     const uint64_t key = (uint64_t)number;
@@ -118,11 +108,11 @@ find_other_comm(struct layer *layer, struct thread *thread, const QMPIX_Call *ca
 {
     const uint64_t changes = handles_changes(&layer->comms.handles);
     struct numbered_row *row = find_comm(layer, thread, call, comm);
-    if (site && row) {
-        __atomic_store_n(&site->row, NULL, __ATOMIC_RELEASE);
+    if (row) {
+        __atomic_store_n(&site->changes, 0, __ATOMIC_RELEASE);
         __atomic_store_n(&site->comm, HANDLE_WORD(comm), __ATOMIC_RELEASE);
-        __atomic_store_n(&site->changes, changes, __ATOMIC_RELEASE);
         __atomic_store_n(&site->row, row, __ATOMIC_RELEASE);
+        __atomic_store_n(&site->changes, changes, __ATOMIC_RELEASE);
     }
     return row;
 }
@@ -132,11 +122,9 @@ static inline struct numbered_row *comm_of(struct layer *layer, struct thread *t
                                            const QMPIX_Call *call, struct site *site, int argument)
 {
     const MPI_Comm comm = *(const MPI_Comm *)call->arguments[argument];
-    if (__builtin_expect(site && site->row && site->comm == HANDLE_WORD(comm) &&
-                             site->changes == handles_changes(&layer->comms.handles),
-                         1))
-        return site->row;
-    return find_other_comm(layer, thread, call, site, comm);
+    return __builtin_expect(note_is_comm_of(layer, site, comm), 1)
+               ? site->row
+               : find_other_comm(layer, thread, call, site, comm);
 }
 
 /* Of MPI_Start, whose communicator is the operation's. */
@@ -151,25 +139,11 @@ __attribute__((noinline)) static struct numbered_row *started_comm(struct layer 
     return find_comm(layer, thread, call, comm);
 }
 
-/* A call from within a call is in the other one's time already. */
-static inline void note_share(struct layer *layer, struct thread *thread, uint64_t node,
-                              uint64_t time)
-{
-    struct node_row *row = thread->recent_node;
-    if (!atomic_load_explicit(&layer->regions.begun, memory_order_relaxed))
-        return;
-    if (__builtin_expect(!row || row->key != node, 0))
-        row = thread->recent_node = table_get(&thread->nodes, &node, 1);
-    if (row)
-        note_add(&row->mpi, time);
-}
-
 /* What a call has cost and carried, and the first of the places where that is noted. */
 struct noted {
     uint64_t time, wait, sent, received;
-    struct function_row *function; /* NULL: memory was out; */
-    struct site *site;             /* likewise; */
-    struct numbered_row *comm;     /* likewise, or it has none */
+    struct site *site;
+    struct numbered_row *comm; /* NULL: it has none, or memory was out */
 };
 
 static inline void note_rest(struct stats *stats, const struct noted *noted)
@@ -180,16 +154,6 @@ static inline void note_rest(struct stats *stats, const struct noted *noted)
         note_add(&stats->sent, noted->sent);
     if (noted->received)
         note_add(&stats->received, noted->received);
-}
-
-static inline void note_rests(const struct noted *noted)
-{
-    if (noted->function)
-        note_rest(&noted->function->stats, noted);
-    if (noted->site)
-        note_rest(&noted->site->stats, noted);
-    if (noted->comm)
-        note_rest(&noted->comm->stats, noted);
 }
 
 static void note_place(struct stats *stats, const struct noted *noted)
@@ -214,15 +178,6 @@ __attribute__((noinline)) static void note_places(struct layer *layer, struct th
         note_place(freed_handles_stats(thread, word), &noted);
 }
 
-static inline void note_function(const struct noted *noted)
-{
-    struct function_row *row = noted->function;
-    const uint64_t bytes = noted->sent + noted->received;
-    note_call(&row->stats, noted->time);
-    note_add(bytes ? &row->sizes[note_bin(bytes, PROFILE_SIZE_BINS)] : &row->no_bytes, 1);
-    note_add(&row->times[note_bin(ticks_nanoseconds(noted->time), PROFILE_TIME_BINS)], 1);
-}
-
 /* ---- The call as a whole --------------------------------------------------------------------- */
 
 static uint64_t comm_handle(const QMPIX_Call *call, const struct traits *traits)
@@ -239,8 +194,7 @@ static void post(struct layer *layer, struct thread *thread, const QMPIX_Call *c
                  const struct noted *noted)
 {
     const struct traits *traits = &traits_all[call->function->number];
-    const struct receives_post post_call = {.function = noted->function,
-                                            .site = noted->site,
+    const struct receives_post post_call = {.site = noted->site,
                                             .comm = noted->comm,
                                             .comm_handle = comm_handle(call, traits),
                                             .sent = noted->sent};
@@ -250,56 +204,61 @@ static void post(struct layer *layer, struct thread *thread, const QMPIX_Call *c
         receives_post(layer, thread, call, &post_call);
 }
 
-/* The compiler makes one of these for calls that carry something and one for the others. */
-__attribute__((always_inline)) static inline void
-note_amount(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-            const QMPIX_Word *word, const struct flight *flight, uint64_t time,
-            const struct amount *amount)
+/* The call was described when it began: the node may be another one by now. */
+static struct site *site_of_call(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+                                 const struct flight *flight)
 {
-    const int number = (int)call->function->number;
-    const struct traits *traits = &traits_all[number];
-    const uint64_t node =
-        (uint64_t)atomic_load_explicit(&layer->regions.node, memory_order_relaxed);
-    struct noted noted;
-    noted.time = time;
-    noted.wait = flight ? flight->wait : 0;
-    noted.sent = amount ? amount->sent : 0;
-    noted.received = amount ? amount->received : 0;
-    noted.function = find_function(thread, number, node);
-    noted.site = flight ? flight->site : sites_find(thread, call, layer->options.depth);
+    const int depth = layer->options.depth;
+    const bool is_inner = !flight || flight != &thread->flights.first;
+    const uint64_t key = note_key(layer, call, is_inner);
+    struct site *site = flight ? flight->site : NULL;
+    if (!site)
+        return sites_find(thread, key, call, depth);
+    return __builtin_expect(site_key(site, (size_t)depth)[0] == key, 1)
+               ? site
+               : sites_find_other(thread, key, site, depth);
+}
+
+static void note_amount(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+                        const QMPIX_Word *word, const struct flight *flight, uint64_t time,
+                        const struct amount *amount)
+{
+    const struct traits *traits = &traits_all[call->function->number];
+    const uint64_t bytes = amount->sent + amount->received;
+    struct noted noted = {.time = time,
+                          .wait = flight ? flight->wait : 0,
+                          .sent = amount->sent,
+                          .received = amount->received,
+                          .site = site_of_call(layer, thread, call, flight)};
+    if (__builtin_expect(!noted.site, 0)) {
+        threads_out_of_memory(layer->tool_id);
+        return;
+    }
     noted.comm = traits->comm >= 0 ? comm_of(layer, thread, call, noted.site, traits->comm)
                  : traits->receives == RECEIVES_STARTS ? started_comm(layer, thread, call, traits)
                                                        : NULL;
-    if (__builtin_expect(noted.function != NULL, 1))
-        note_function(&noted);
-    if (__builtin_expect(noted.site != NULL, 1))
-        note_call(&noted.site->stats, noted.time);
+    note_site(noted.site, noted.time);
+    note_rest(&noted.site->stats, &noted);
+    if (bytes)
+        note_add(&noted.site->function->sizes[note_bin(bytes, PROFILE_SIZE_BINS)], 1);
     if (noted.comm)
-        note_call(&noted.comm->stats, noted.time);
-    if (amount || __builtin_expect(noted.wait != 0, 0))
-        note_rests(&noted);
-    if (__builtin_expect(traits->has_places, 0))
+        note_place(&noted.comm->stats, &noted);
+    if (__builtin_expect(traits->is_controlled || traits->file >= 0, 0))
         note_places(layer, thread, call, word, noted);
-    if (amount && amount->awaits)
+    if (amount->awaits)
         post(layer, thread, call, &noted);
-    if (__builtin_expect(flight && !flight->outer, 1))
-        note_share(layer, thread, node, noted.time + noted.wait);
 }
 
-void note_carrying(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                   const QMPIX_Word *word, const struct flight *flight, uint64_t time)
+void note(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+          const QMPIX_Word *word, const struct flight *flight, uint64_t time)
 {
     const struct traits *traits = &traits_all[call->function->number];
     const bool starts = traits->receives == RECEIVES_STARTS;
     const bool posts = starts || traits->receives == RECEIVES_POSTS;
     struct amount amount = {.thread = thread, .reads_peer = traits->reads_peer, .posts = posts};
-    find_amount(call, traits, &amount);
-    amount.awaits = posts && (starts || amount.awaits);
+    if (traits->carries && note_has_succeeded(call, traits)) {
+        find_amount(call, traits, &amount);
+        amount.awaits = posts && (starts || amount.awaits);
+    }
     note_amount(layer, thread, call, word, flight, time, &amount);
-}
-
-void note_plainly(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                  const QMPIX_Word *word, const struct flight *flight, uint64_t time)
-{
-    note_amount(layer, thread, call, word, flight, time, NULL);
 }

@@ -8,6 +8,8 @@
 #define QMPI_TOOL_PROFILE_RECORD_NOTE_H
 
 #include "layer.h"
+#include "record/callsites.h"
+#include "record/ticks.h"
 #include "record/traits.h"
 
 #include <qmpi/observer.h>
@@ -17,21 +19,49 @@ static inline bool note_has_succeeded(const QMPIX_Call *call, const struct trait
     return !traits->has_error || !call->result || *(const int *)call->result == MPI_SUCCESS;
 }
 
-/* Notes a call that carries something, and one that does not. `flight`: what was noted of it when
- * it began; NULL: nothing, memory was out. `time`: its ticks. */
-void note_carrying(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                   const QMPIX_Word *word, const struct flight *flight, uint64_t time);
-void note_plainly(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                  const QMPIX_Word *word, const struct flight *flight, uint64_t time);
-
-static inline void note(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                        const QMPIX_Word *word, const struct flight *flight, uint64_t time)
+/* The key of a call that returns, or begins, now; see CALL_APART. */
+static inline uint64_t note_key(const struct layer *layer, const QMPIX_Call *call, bool is_inner)
 {
-    const struct traits *traits = &traits_all[call->function->number];
-    if (traits->carries && note_has_succeeded(call, traits))
-        note_carrying(layer, thread, call, word, flight, time);
-    else
-        note_plainly(layer, thread, call, word, flight, time);
+    return (uint64_t)call->function->number |
+           atomic_load_explicit(&layer->regions.now, memory_order_relaxed) |
+           (is_inner ? CALL_APART : 0);
 }
+
+/* Whether site->row is the communicator's. */
+static inline bool note_is_comm_of(const struct layer *layer, const struct site *site,
+                                   MPI_Comm comm)
+{
+    return site->comm == HANDLE_WORD(comm) &&
+           site->changes == handles_changes(&layer->comms.handles);
+}
+
+static inline void note_site(struct site *site, uint64_t time)
+{
+    note_call(&site->stats, time);
+    note_add(&site->function->times[note_bin(ticks_nanoseconds(time), PROFILE_TIME_BINS)], 1);
+}
+
+/* Whether the outermost call that ends, of a function that ends plainly, is noted at `site`, and
+ * the communicator is that of the last call there. */
+static inline bool note_is_usual(const struct layer *layer, const QMPIX_Call *call,
+                                 const struct traits *traits, const struct site *site)
+{
+    return site && site->function->key == note_key(layer, call, false) &&
+           (traits->comm < 0 ||
+            note_is_comm_of(layer, site, *(const MPI_Comm *)call->arguments[traits->comm]));
+}
+
+/* Notes such a call. */
+static inline void note_usual(struct site *site, const struct traits *traits, uint64_t time)
+{
+    note_site(site, time);
+    if (traits->comm >= 0)
+        note_call(&site->row->stats, time);
+}
+
+/* Notes any call. `flight`: what was noted of it when it began; NULL: nothing, memory was out.
+ * `time`: its ticks. */
+void note(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+          const QMPIX_Word *word, const struct flight *flight, uint64_t time);
 
 #endif

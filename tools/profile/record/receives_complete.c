@@ -3,6 +3,7 @@
 #include "record/receives_parts.h"
 
 #include "layer.h"
+#include "record/callsites.h"
 #include "record/receives.h"
 #include "record/traits.h"
 
@@ -81,12 +82,12 @@ static uint64_t bytes_of(const struct receive *receive, const MPI_Status *status
 /* The call that posted it was noted with what was known then. */
 static void change_bin(struct function_row *row, uint64_t before, uint64_t now)
 {
-    uint64_t *from = before ? &row->sizes[note_bin(before, PROFILE_SIZE_BINS)] : &row->no_bytes;
+    uint64_t *from = before ? &row->sizes[note_bin(before, PROFILE_SIZE_BINS)] : NULL;
     uint64_t *to = &row->sizes[note_bin(now, PROFILE_SIZE_BINS)];
-    if (from != to) {
+    if (from != to)
         note_add(to, 1);
+    if (from && from != to)
         note_add(from, UINT64_MAX);
-    }
 }
 
 /* The communicator may be gone, and its number another one's. */
@@ -98,20 +99,17 @@ static bool still_means(const struct handles *handles, const struct receive *rec
 }
 
 /* The rows of the same keys in this thread's tables, for each thread writes in its own alone. */
-static struct receives_post private_traits(struct layer *layer, struct thread *thread,
-                                           const struct receives_post *post_call)
+static struct receives_post entries_of_thread(struct layer *layer, struct thread *thread,
+                                              const struct receives_post *post_call)
 {
-    const size_t depth = (size_t)layer->options.depth;
-    struct receives_post first_tally = *post_call;
-    uint64_t *site = NULL;
-    if (post_call->function)
-        first_tally.function = table_get(&thread->functions, &post_call->function->key, 1);
-    if (post_call->site)
-        site = table_get(&thread->sites, site_key(post_call->site, depth), 1 + depth);
-    first_tally.site = site ? site_of(site, depth) : NULL;
-    if (post_call->comm)
-        first_tally.comm = table_get(&thread->comms, &post_call->comm->key, 1);
-    return first_tally;
+    const int depth = layer->options.depth;
+    struct receives_post entries = *post_call;
+    if (entries.site)
+        entries.site =
+            sites_find_other(thread, site_key(entries.site, (size_t)depth)[0], entries.site, depth);
+    if (entries.comm)
+        entries.comm = table_get(&thread->comms, &entries.comm->key, 1);
+    return entries;
 }
 
 static uint64_t add_to_tally(const struct receive *receive, uint64_t bytes)
@@ -129,18 +127,16 @@ static void note_bytes(struct layer *layer, struct thread *thread, const struct 
     struct receives_post other;
     const struct receives_post *entries = &receive->post_call;
     if (__builtin_expect(receive->thread != thread, 0)) {
-        other = private_traits(layer, thread, entries);
+        other = entries_of_thread(layer, thread, entries);
         entries = &other;
     }
-    if (__builtin_expect(entries->function != NULL, 1)) {
-        note_add(&entries->function->stats.received, bytes);
+    if (__builtin_expect(entries->site != NULL, 1)) {
+        note_add(&entries->site->stats.received, bytes);
         if (receive->tally) {
             const uint64_t before = add_to_tally(receive, bytes);
-            change_bin(entries->function, before, before + bytes);
+            change_bin(entries->site->function, before, before + bytes);
         }
     }
-    if (__builtin_expect(entries->site != NULL, 1))
-        note_add(&entries->site->stats.received, bytes);
     if (entries->comm && still_means(&layer->comms.handles, receive))
         note_add(&entries->comm->stats.received, bytes);
 }

@@ -12,7 +12,7 @@
 #include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
-/* ---- Callbacks ------------------------------------------------------------------------------- */
+/* ---- Any call -------------------------------------------------------------------------------- */
 
 /* Also while profiling is off: whether a rank waits must not hang on what another one switched. */
 static uint64_t wait_for_others(const QMPIX_Call *call, struct flight *flight, bool counted,
@@ -28,10 +28,9 @@ static uint64_t wait_for_others(const QMPIX_Call *call, struct flight *flight, b
     return ticks_now() - begin;
 }
 
-/* A call of which there is more to do than to note that it begins. */
-__attribute__((noinline)) static void begin_specially(struct layer *layer,
-                                                      struct thread_level *level,
-                                                      const QMPIX_Call *call, QMPIX_Word *word)
+/* Any call, also where there is more to do than to note that it begins. */
+static void begin(struct layer *layer, struct thread_level *level, const QMPIX_Call *call,
+                  QMPIX_Word *word)
 {
     const struct traits *traits = &traits_all[call->function->number];
     if (traits->is_controlled && control_before(layer, call, word))
@@ -59,25 +58,8 @@ __attribute__((noinline)) static void begin_specially(struct layer *layer,
         flights_publish_run(flight, call, word);
 }
 
-static inline void begin(struct layer *layer, struct thread_level *level, const QMPIX_Call *call,
-                         QMPIX_Word *word)
-{
-    if (!atomic_load_explicit(&layer->regions.on, memory_order_relaxed))
-        return;
-    struct thread *thread = threads_at(level, layer->tool_id, layer->options.depth);
-    if (__builtin_expect(!thread, 0))
-        return;
-    struct flight *flight = flights_begin(&thread->flights, word);
-    word->number = 1;
-    if (__builtin_expect(flight != NULL, 1)) {
-        record_describe(layer, thread, flight, call);
-        flights_publish_run(flight, call, word);
-    }
-}
-
-__attribute__((noinline)) static void end_specially(struct layer *layer, struct thread_level *level,
-                                                    const QMPIX_Call *call, const QMPIX_Word *word,
-                                                    uint64_t time)
+static void end(struct layer *layer, struct thread_level *level, const QMPIX_Call *call,
+                const QMPIX_Word *word, uint64_t time)
 {
     const struct traits *traits = &traits_all[call->function->number];
     const bool counted = word->number != 0, completes = traits->receives == RECEIVES_COMPLETES;
@@ -93,35 +75,76 @@ __attribute__((noinline)) static void end_specially(struct layer *layer, struct 
         control_after(layer, call, word, counted, time);
 }
 
-static inline void end(struct layer *layer, struct thread_level *level, const QMPIX_Call *call,
-                       const QMPIX_Word *word, uint64_t time)
+/* ---- Callbacks -------------------------------------------------------------------------------
+ * Calls of most functions come from a place that was seen before, and are within no other one. They
+ * are told apart before anything is changed; what they need is done without a function call.
+ */
+
+__attribute__((noinline)) static void begin_any(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    struct thread *thread = threads_at(level, layer->tool_id, layer->options.depth);
-    if (__builtin_expect(thread && word->number, 1))
-        note(layer, thread, call, word, flights_end(&thread->flights, word), time);
+    struct thread_level *level = thread_level_enter_at(word);
+    begin(call->observer->data, level, call, word);
+    thread_level_leave(level);
+}
+
+__attribute__((noinline)) static void end_any(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    uint64_t begun = 0, ended = 0;
+    QMPIX_Call_get_time(call, &begun, &ended);
+    struct thread_level *level = thread_level_enter_at(word);
+    end(call->observer->data, level, call, word, ended > begun ? ended - begun : 0);
+    thread_level_leave(level);
+}
+
+/* The notes of this thread for a layer if they exist, and are used neither by a call under way nor
+ * by work that was interrupted; else NULL. */
+static inline struct thread *idle_notes(const struct layer *layer, const struct thread_level *level)
+{
+    const struct thread_row *row = (const struct thread_row *)level;
+    return __builtin_expect(row && !level->busy, 1) ? row->by_layer[layer->tool_id] : NULL;
 }
 
 void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    struct thread_level *level = thread_level_enter_at(word);
+    void *caller = NULL;
+    QMPIX_Call_get_caller(call, &caller);
     struct layer *layer = call->observer->data;
-    if (traits_all[call->function->number].begins_simply)
-        begin(layer, level, call, word);
-    else
-        begin_specially(layer, level, call, word);
-    thread_level_leave(level);
+    struct thread_level *level = thread_level_current;
+    struct thread *thread = idle_notes(layer, level);
+    struct site *site;
+    if (__builtin_expect(
+            thread && !thread->flights.top && traits_all[call->function->number].begins_simply &&
+                atomic_load_explicit(&layer->regions.on, memory_order_relaxed) &&
+                (site = sites_find_recent(thread, note_key(layer, call, false), caller)),
+            1)) {
+        thread_level_take(level, word);
+        struct flight *flight = flights_begin_first(&thread->flights, word);
+        flights_describe(flight, call, site);
+        word->number = flights_publish(flight, FLIGHT_RUNS);
+        thread_level_leave(level);
+    } else {
+        begin_any(call, word);
+    }
 }
 
 void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    uint64_t begin = 0, ended = 0;
-    QMPIX_Call_get_time(call, &begin, &ended);
-    const uint64_t time = ended > begin ? ended - begin : 0;
-    struct thread_level *level = thread_level_enter_at(word);
     struct layer *layer = call->observer->data;
-    if (traits_all[call->function->number].ends_simply)
-        end(layer, level, call, word, time);
-    else
-        end_specially(layer, level, call, word, time);
-    thread_level_leave(level);
+    struct thread_level *level = thread_level_current;
+    struct thread *thread = idle_notes(layer, level);
+    struct flight *flight = thread ? &thread->flights.first : NULL;
+    const struct traits *traits = &traits_all[call->function->number];
+    if (__builtin_expect(thread && thread->flights.top == flight && flight->word == word &&
+                             word->number && !flight->wait && traits->ends_plainly &&
+                             note_is_usual(layer, call, traits, flight->site),
+                         1)) {
+        const uint64_t *times = flights_times(call);
+        const uint64_t time = times[1] > times[0] ? times[1] - times[0] : 0;
+        thread_level_take(level, word);
+        flights_end_first(&thread->flights);
+        note_usual(flight->site, traits, time);
+        thread_level_leave(level);
+    } else {
+        end_any(call, word);
+    }
 }

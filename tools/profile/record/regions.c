@@ -18,6 +18,7 @@ bool regions_make(struct regions *regions)
         return false;
     regions->nodes[0] = (struct region_node){-1, -1};
     atomic_store(&regions->on, true);
+    atomic_store(&regions->now, CALL_APART);
     return true;
 }
 
@@ -32,9 +33,9 @@ void regions_begin(struct layer *layer)
 {
     struct regions *regions = &layer->regions;
     pthread_mutex_lock(&layer->lock);
-    if (!regions->begun && atomic_load(&regions->on))
+    if (!regions_have_begun(regions) && atomic_load(&regions->on))
         regions->on_since = ticks_now();
-    regions->begun = true;
+    atomic_fetch_and(&regions->now, ~(uint64_t)CALL_APART);
     pthread_mutex_unlock(&layer->lock);
 }
 
@@ -44,7 +45,7 @@ void regions_end(struct layer *layer)
     pthread_mutex_lock(&layer->lock);
     regions->on_time = regions_time(regions);
     regions->on_since = 0;
-    regions->begun = false;
+    atomic_fetch_or(&regions->now, CALL_APART);
     pthread_mutex_unlock(&layer->lock);
 }
 
@@ -52,7 +53,7 @@ void regions_switch(struct layer *layer, bool on)
 {
     struct regions *regions = &layer->regions;
     pthread_mutex_lock(&layer->lock);
-    if (regions->begun && on != atomic_load(&regions->on)) {
+    if (regions_have_begun(regions) && on != atomic_load(&regions->on)) {
         regions->on_time = regions_time(regions);
         regions->on_since = on ? ticks_now() : 0;
     }
@@ -107,7 +108,8 @@ static void set_node(struct regions *regions)
     for (int region = next_open(regions, -1); region >= 0 && node >= 0;
          region = next_open(regions, region))
         node = node_with(regions, node, region);
-    atomic_store(&regions->node, node < 0 ? 0 : node);
+    const uint64_t begun = atomic_load(&regions->now) & CALL_APART;
+    atomic_store(&regions->now, (uint64_t)(node < 0 ? 0 : node) << 32 | begun);
 }
 
 static int find_region(const struct regions *regions, const char *name)

@@ -33,6 +33,18 @@ void regions_switch(struct layer *layer, bool on);
 void regions_open(struct layer *layer, const char *name);
 void regions_close(struct layer *layer, const char *name);
 
+/* The node of now. */
+static inline int regions_node(const struct regions *regions)
+{
+    return call_key_node(atomic_load(&regions->now));
+}
+
+/* Whether application time has begun. */
+static inline bool regions_have_begun(const struct regions *regions)
+{
+    return !(atomic_load(&regions->now) & CALL_APART);
+}
+
 /* Whether the region is among those of the node. Under the layer's lock. */
 bool regions_hold(const struct regions *regions, int node, int region);
 

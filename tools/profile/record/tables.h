@@ -69,7 +69,7 @@ struct region_node {
 
 struct regions {
     atomic_bool on;
-    atomic_int node; /* of now */
+    _Atomic uint64_t now; /* what calls are noted under, but for their function: see CALL_APART */
     struct region *all;
     int count;
     struct region_node *nodes;
@@ -80,7 +80,6 @@ struct regions {
     char first_unmatched[128]; /* the first one's name */
     uint64_t on_time;  /* ticks between MPI_Init's end and now, switched on, up to `on_since` */
     uint64_t on_since; /* 0: off, or not begun */
-    atomic_bool begun; /* MPI_Init has ended */
 };
 
 struct receive;
@@ -92,11 +91,10 @@ struct receives {
 
 /* Where the call that posts was noted, in its thread's tables. */
 struct receives_post {
-    struct function_row *function; /* NULL: memory was out */
-    struct site *site;             /* likewise */
-    struct numbered_row *comm;     /* NULL: likewise, or there was none */
-    uint64_t comm_handle;          /* its handle */
-    uint64_t sent;                 /* by the same call */
+    struct site *site;         /* NULL: memory was out */
+    struct numbered_row *comm; /* NULL: likewise, or there was none */
+    uint64_t comm_handle;      /* its handle */
+    uint64_t sent;             /* by the same call */
 };
 
 #endif

@@ -31,6 +31,16 @@ static bool make_table(struct table *table, size_t key_words, size_t row_size)
     return table_make_in(table, key_words, row_size, tool_memory_take);
 }
 
+static void make_recent(struct thread *thread)
+{
+    static struct {
+        uint64_t key[2]; /* no call's */
+        struct site site;
+    } none = {.key = {UINT64_MAX}};
+    for (size_t i = 0; i < sizeof thread->recent / sizeof *thread->recent; i++)
+        thread->recent[i] = &none.site;
+}
+
 static struct thread *make_thread(int depth)
 {
     const size_t frames = (size_t)depth;
@@ -39,9 +49,11 @@ static struct thread *make_thread(int depth)
                        make_table(&thread->matrix, 1, sizeof(struct matrix_row)) &&
                        make_table(&thread->comms, 1, sizeof(struct numbered_row)) &&
                        make_table(&thread->files, 1, sizeof(struct numbered_row)) &&
-                       make_table(&thread->nodes, 1, sizeof(struct node_row)) &&
                        make_table(&thread->sites, 1 + frames, SITE_SIZE(frames));
-    return whole ? thread : NULL;
+    if (!whole)
+        return NULL;
+    make_recent(thread);
+    return thread;
 }
 
 struct thread *threads_add(int tool_id, int depth)

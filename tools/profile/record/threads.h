@@ -24,22 +24,39 @@ struct stats {
     uint64_t wait, sent, received;
 };
 
-/* Rows of the tables; first the key. */
+/*
+ * Calls are noted under a key: the function's number and the region node << 32. The time of calls
+ * with CALL_APART is not part of the time in MPI: they were made within another call, or outside of
+ * application time.
+ */
+enum { CALL_APART = 1 << 16, CALL_NUMBER = CALL_APART - 1 };
+
+static inline int call_key_number(uint64_t key)
+{
+    return (int)(key & CALL_NUMBER);
+}
+
+static inline int call_key_node(uint64_t key)
+{
+    return (int)(key >> 32);
+}
+
+/* Rows of the tables; first the key. What calls of a function cost is the sum over its sites. */
 struct function_row {
-    uint64_t key; /* region node << 32 | function number */
-    struct stats stats;
-    uint64_t no_bytes, sizes[PROFILE_SIZE_BINS], times[PROFILE_TIME_BINS];
+    uint64_t key; /* without CALL_APART */
+    uint64_t sizes[PROFILE_SIZE_BINS], times[PROFILE_TIME_BINS];
 };
 
 /* A call site, and the communicator of its last call: it most often is the next one's, too. */
 struct site {
     struct stats stats;
-    uint64_t comm;            /* handle */
-    uint64_t changes;         /* handles_changes when it was looked up */
-    struct numbered_row *row; /* NULL: none yet */
+    uint64_t comm;                 /* handle */
+    uint64_t changes;              /* handles_changes when it was looked up; 0: never */
+    struct numbered_row *row;      /* of that communicator */
+    struct function_row *function; /* NULL: memory was out */
 };
 
-/* Of a call site the key is the function's number and options.depth frames, the caller first; 0: no
+/* The key of a call site is that of its calls and options.depth frames, the caller first; 0: no
  * more. The site lies behind them. */
 #define SITE_SIZE(depth) ((1 + (depth)) * sizeof(uint64_t) + sizeof(struct site))
 
@@ -55,9 +72,9 @@ static inline const uint64_t *site_key(const struct site *site, size_t depth)
 }
 
 /* The bin of a number among `bins`: see profile_function. */
-static inline int note_bin(uint64_t number, int bins)
+static inline unsigned note_bin(uint64_t number, unsigned bins)
 {
-    const int bin = number ? 63 - __builtin_clzll(number) : 0;
+    const unsigned bin = 63U ^ (unsigned)__builtin_clzll(number | 1);
     return bin < bins ? bin : bins - 1;
 }
 
@@ -69,10 +86,6 @@ struct numbered_row {
     uint64_t key; /* number of the communicator or the file */
     struct stats stats;
 };
-struct node_row {
-    uint64_t key; /* region node */
-    uint64_t mpi; /* time in MPI, a call from within a call once */
-};
 
 /* A call under way that gives a communicator or a file back. */
 struct leaving {
@@ -83,11 +96,12 @@ struct leaving {
 };
 enum { LEAVING_MAX = 8 };
 
+enum { RECENT_SITES_BITS = 7 };
+
 struct thread {
-    struct table functions, matrix, comms, files, nodes, sites;
-    struct function_row *recent[MPI_LAST_FUNC]; /* where a function was noted last */
-    struct node_row *recent_node;
-    struct flights flights;   /* the calls under way */
+    struct table functions, matrix, comms, files, sites;
+    struct flights flights;                      /* the calls under way */
+    struct site *recent[1 << RECENT_SITES_BITS]; /* by caller, with options.depth 1; never NULL */
     uint64_t posted, arrived; /* receives that calls posted, and that were seen to complete */
     struct leaving leaving[LEAVING_MAX];
     int leaving_count;
@@ -133,14 +147,19 @@ static inline void note_add(uint64_t *word, uint64_t more)
     __atomic_store_n(word, *word + more, __ATOMIC_RELEASE);
 }
 
+/* Without calls both limits are 0, so that the first call exceeds the upper one or is equal to
+ * both.
+ */
 static inline void note_call(struct stats *stats, uint64_t time)
 {
-    const uint64_t calls = stats->calls;
-    if (__builtin_expect(time < stats->shortest || !calls, 0))
+    if (__builtin_expect(time < stats->shortest, 0))
         __atomic_store_n(&stats->shortest, time, __ATOMIC_RELAXED);
-    if (__builtin_expect(time > stats->longest, 0))
+    if (__builtin_expect(time > stats->longest, 0)) {
         __atomic_store_n(&stats->longest, time, __ATOMIC_RELAXED);
-    __atomic_store_n(&stats->calls, calls + 1, __ATOMIC_RELEASE);
+        if (!stats->calls)
+            __atomic_store_n(&stats->shortest, time, __ATOMIC_RELAXED);
+    }
+    note_add(&stats->calls, 1);
     note_add(&stats->time, time);
 }
 

@@ -100,7 +100,7 @@ static void describe(struct traits *traits, const QMPIX_Function *function)
         !traits->is_controlled && !completes && traits->receives != RECEIVES_FREES;
     traits->ends_simply =
         !traits->is_controlled && !completes && traits->receives != RECEIVES_MAKES;
-    traits->has_places = traits->is_controlled || traits->file >= 0;
+    traits->ends_plainly = traits->ends_simply && !traits->carries && traits->file < 0;
 }
 
 void traits_find(void)

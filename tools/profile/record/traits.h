@@ -18,8 +18,8 @@ struct traits {
     bool carries;       /* has_transfers or has_bytes */
     bool begins_simply; /* nothing is to be done before it but to note that it begins (see
                            traits_let_wait), */
-    bool ends_simply;   /* nor after it but to note what it cost and carried */
-    bool has_places;    /* noted elsewhere than in its function, call site and communicator */
+    bool ends_simply;   /* nor after it but to note what it cost and carried, */
+    bool ends_plainly;  /* and it carries nothing */
     unsigned char receives;   /* enum receives_role */
     unsigned char completion; /* of RECEIVES_COMPLETES: see receives_completion */
     signed char comm;         /* the argument that is a communicator; -1: none */
