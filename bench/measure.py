@@ -53,6 +53,23 @@ def count_run(command: list[str], environment: Environment) -> list[int]:
     return counted
 
 
+def count_start(command: list[str], environment: Environment) -> int:
+    """All instructions spent in the program's first MPI call and whatever it calls."""
+    with tempfile.TemporaryDirectory(prefix="qmpi-bench-") as folder:
+        out = os.path.join(folder, "out")
+        output_of(["valgrind", "--tool=callgrind", "--toggle-collect=call_first",
+                   f"--callgrind-out-file={out}", *command], environment)
+        total = total_in(out)
+    if not total:
+        raise Failed(f"callgrind counted nothing in call_first() with {environment}")
+    return total
+
+
+def count_starts(runs: list[tuple[list[str], Environment]]) -> list[int]:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda run: count_start(*run), runs))
+
+
 def total_in(path: str) -> int:
     """The sum of one of callgrind's files; 0 where there is none."""
     try:

@@ -62,18 +62,27 @@ def targets(result: dict) -> list[str]:
     for target in result["targets"]:
         verdict = "met" if target["met"] else "MISSED"
         wanted = f"{target['relation']} {target['target']:g} {target['unit']}"
-        lines.append(f"  {target['name']:{width}} {target['measured']:8.2f}   {wanted:24} "
+        lines.append(f"  {target['name']:{width}} {target['measured']:9.2f}   {wanted:24} "
                      f"{verdict}")
     return lines
 
 
 def start_up(result: dict) -> list[str]:
-    lines = ["", "First MPI call (MPI_Initialized), microseconds: median (smallest to largest), "
-             "and what it takes more", ""]
+    kinds = result["figures"]
+    lines = ["", "First MPI call (MPI_Initialized)"
+             + (": instructions more than without libqmpi" if "instructions" in kinds else "")
+             + ("; microseconds: median (smallest to largest), and what it takes more"
+                if "ns" in kinds else ""), ""]
     for entry in result["start_up"]:
-        spread = f"({entry['smallest']:.1f} to {entry['largest']:.1f})"
-        more = f"{entry['us_each']:+8.1f} {entry['each']}" if "us_each" in entry else ""
-        lines.append(f"  {entry['name']:24} {entry['us']:8.1f} {spread:20} {more}".rstrip())
+        parts = [f"  {entry['name']:24}"]
+        if "instructions" in entry:
+            parts.append(f"{entry['instructions']:10,}")
+        if "us" in entry:
+            spread = f"({entry['smallest']:.1f} to {entry['largest']:.1f})"
+            parts.append(f"{entry['us']:8.1f} {spread:20}")
+        if "us_each" in entry:
+            parts.append(f"{entry['us_each']:+8.1f} {entry['each']}")
+        lines.append(" ".join(parts).rstrip())
     return lines
 
 

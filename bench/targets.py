@@ -85,9 +85,12 @@ def in_instructions(result: dict) -> list[dict]:
 
 def of(result: dict) -> list[dict]:
     found = in_instructions(result) if "instructions" in result["figures"] else []
+    found += [target(f"first MPI call, {entry['name']}", entry["instructions"],
+                     entry["instructions_target"], "instructions")
+              for entry in result["start_up"] if entry.get("instructions_target")]
     found += [target(f"start-up, {entry['name']}, {entry['each']}", entry["us_each"],
                      entry["target"], "microseconds", "under")
-              for entry in result["start_up"] if entry["target"]]
+              for entry in result["start_up"] if entry.get("target")]
     if "ns" in result["figures"]:
         found.append(target("calling address", result["calling_address"]["ns"], 5, "ns", "under"))
         found += [target(f"dlsym, {entry['name']}, more than without libqmpi", entry["ns_more"],
