@@ -88,11 +88,11 @@ void qmpi_chain_start(int count)
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!qmpi_ends[number].base)
             continue;
-        nodes[number].node =
-            (struct QMPIX_Node){.function = qmpi_ends[number].base, .function_id = number};
+        nodes[number].node.function = qmpi_ends[number].base;
+        nodes[number].node.function_id = number;
         nodes[number].mpich_function = qmpi_mpich_terminators[number].base;
         base_row[number] = &nodes[number].node;
-        put_head(number, base_row[number]);
+        put(&qmpi_heads[number], base_row[number]);
     }
     for (int tool_id = 0; tool_id <= QMPI_LAYERS_MAX + 1; tool_id++)
         qmpi_chain_nodes[tool_id] = base_row;
@@ -118,8 +118,7 @@ void qmpi_chain_expose(int tool_id)
     const int fast = fast_place(tool_id + 1);
     QMPI_Context *row =
         fast < 0 ? qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *row) : qmpi_chain_fast[fast];
-    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
-        row[number] = qmpi_heads[number];
+    memcpy(row, qmpi_heads, sizeof qmpi_heads); /* nobody else changes them during start-up */
     node_table[tool_id] = row;
     qmpi_chain_nodes[tool_id + 1] = row;
     qmpi_chain_nexts[tool_id] = row;
@@ -129,13 +128,12 @@ void qmpi_chain_expose(int tool_id)
 static struct qmpi_node *new_node(void)
 {
     enum { BLOCK = 128 };
-    static struct qmpi_node *block;
-    static int left;
-    if (!left) {
-        block = qmpi_permanent_alloc(BLOCK, sizeof *block);
-        left = BLOCK;
+    static struct qmpi_node *next, *end;
+    if (next == end) {
+        next = qmpi_permanent_alloc(BLOCK, sizeof *next);
+        end = next + BLOCK;
     }
-    return &block[BLOCK - left--];
+    return next++;
 }
 
 bool qmpi_chain_intercepts(int tool_id, int number)
@@ -145,43 +143,58 @@ bool qmpi_chain_intercepts(int tool_id, int number)
            (layer->mpich && layer->mpich[number]) || (layer->observing && layer->observing[number]);
 }
 
-/* `complete`: NULL, or what completes a new node. */
-static QMPI_Context insert_node(int tool_id, qmpi_function *function, qmpi_function *mpich_function,
-                                void (*complete)(struct qmpi_node *node), QMPI_Context next)
+/* What a layer has for a function. */
+enum kind { LAYER_QMPI, LAYER_MPICH, LAYER_OBSERVER, LAYER_PMPI };
+
+/* Start-up comes here for each layer and function: each kind has a loop of its own. */
+#define IN_LOOP static inline __attribute__((always_inline))
+
+IN_LOOP void complete(struct qmpi_node *node, enum kind kind, qmpi_function *function, int fast)
 {
-    const bool pmpi_tool = layers[tool_id].pmpi_tool;
-    const int number = next->function_id;
+    const int number = node->node.function_id;
+    const struct qmpi_mpich_terminators *ends = &qmpi_mpich_terminators[number];
+    node->mpich_function = fast < 0 ? ends->through : ends->fast[fast];
+    node->node.function = function;
+    if (kind == LAYER_MPICH) {
+        node->node.function = ends->into;
+        node->mpich_function = function;
+    } else if (kind == LAYER_PMPI) {
+        node->node.function = qmpi_ends[number].pmpi_tool;
+        node->node.data = (const void *)(uintptr_t)function;
+    }
+}
+
+IN_LOOP QMPI_Context insert(int tool_id, int number, enum kind kind, qmpi_function *function,
+                            int fast, QMPI_Context next)
+{
     struct qmpi_node *next_node = qmpi_node_of(next);
     for (struct qmpi_node *node = next_node->above; node; node = node->same) {
         if (node->node.tool_id == tool_id)
             return &node->node;
     }
     struct qmpi_node *node = new_node();
-    node->node = (struct QMPIX_Node){.function = pmpi_tool ? qmpi_ends[number].pmpi_tool : function,
-                                     .next = next,
-                                     .tool_id = tool_id,
-                                     .function_id = number,
-                                     .data = pmpi_tool ? (const void *)(uintptr_t)function : NULL};
-    node->mpich_function = mpich_function;
+    node->node.next = next;
+    node->node.tool_id = tool_id;
+    node->node.function_id = number;
     node->same = next_node->above;
     next_node->above = node;
-    if (complete)
-        complete(node);
+    complete(node, kind, function, fast);
+    if (kind == LAYER_OBSERVER)
+        layers[tool_id].observe(node);
     return &node->node;
 }
 
 QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next)
 {
     const struct qmpi_interceptors *layer = &layers[tool_id];
-    const struct qmpi_mpich_terminators *ends = &qmpi_mpich_terminators[number];
     const int fast = fast_place(tool_id);
-    qmpi_function *through = fast < 0 ? ends->through : ends->fast[fast];
     if (layer->functions[number])
-        next = insert_node(tool_id, layer->functions[number], through, NULL, next);
+        next = insert(tool_id, number, layer->pmpi_tool ? LAYER_PMPI : LAYER_QMPI,
+                      layer->functions[number], fast, next);
     else if (layer->mpich && layer->mpich[number])
-        next = insert_node(tool_id, ends->into, layer->mpich[number], NULL, next);
+        next = insert(tool_id, number, LAYER_MPICH, layer->mpich[number], fast, next);
     if (layer->observing && layer->observing[number])
-        next = insert_node(tool_id, layer->observing[number], through, layer->observe, next);
+        next = insert(tool_id, number, LAYER_OBSERVER, layer->observing[number], fast, next);
     return next;
 }
 
@@ -190,20 +203,38 @@ QMPI_Context qmpi_chain_next(int tool_id, int number)
     return __atomic_load_n(&node_table[tool_id][number], __ATOMIC_ACQUIRE);
 }
 
+/* A NULL head: this MPI lacks the function. */
+IN_LOOP void add_all(int tool_id, enum kind kind, qmpi_function *const *functions)
+{
+    const int fast = fast_place(tool_id);
+    for (int number = 0; functions && number < QMPI_FUNCTION_COUNT; number++) {
+        const QMPI_Context head = atomic_load_explicit(&qmpi_heads[number], memory_order_relaxed);
+        if (!functions[number] || !head)
+            continue;
+        const QMPI_Context node = insert(tool_id, number, kind, functions[number], fast, head);
+        if (kind != LAYER_PMPI)
+            put(&qmpi_first_natives[number], node);
+        if (kind == LAYER_OBSERVER)
+            put_head(number, node);
+        else
+            put(&qmpi_heads[number], node);
+    }
+}
+
 void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
 {
-    int count = 0;
     layers[tool_id] = *layer;
-    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        const QMPI_Context head = qmpi_heads[number];
-        const QMPI_Context node = head ? qmpi_chain_insert(tool_id, number, head) : NULL;
-        if (node == head) /* it does not intercept the function, or this MPI lacks it */
-            continue;
-        if (!layer->pmpi_tool)
-            put(&qmpi_first_natives[number], node);
-        put_head(number, node);
-        count++;
-    }
+    if (layer->pmpi_tool)
+        add_all(tool_id, LAYER_PMPI, layer->functions);
+    else
+        add_all(tool_id, LAYER_QMPI, layer->functions);
+    add_all(tool_id, LAYER_MPICH, layer->mpich);
+    add_all(tool_id, LAYER_OBSERVER, layer->observing);
+    if (!qmpi_debugs(QMPI_TOPIC_CHAIN))
+        return;
+    int count = 0;
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
+        count += qmpi_heads[number] && qmpi_chain_intercepts(tool_id, number);
     qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d intercepts %d functions", tool_id, count);
 }
 
@@ -215,10 +246,11 @@ qmpi_function *qmpi_chain_plain(QMPI_Context node)
 
 /* A PMPI tool on top is called by the program itself: tools that walk the stack see its call
  * site. */
-qmpi_function *qmpi_chain_target(int number)
+static inline qmpi_function *target_of(int number)
 {
-    const QMPI_Context head = qmpi_heads[number];
-    qmpi_function *plain = qmpi_chain_plain(head);
+    const QMPI_Context head = atomic_load_explicit(&qmpi_heads[number], memory_order_acquire);
+    qmpi_function *plain =
+        head->next ? (qmpi_function *)(uintptr_t)head->data : qmpi_terminators[number];
     if (plain)
         return plain;
     if (qmpi_node_of(head)->head)
@@ -228,9 +260,14 @@ qmpi_function *qmpi_chain_target(int number)
                : qmpi_ends[number].enter;
 }
 
-static void set_slot(int number)
+qmpi_function *qmpi_chain_target(int number)
 {
-    __atomic_store_n(&qmpi_slots[number], qmpi_chain_target(number), __ATOMIC_RELEASE);
+    return target_of(number);
+}
+
+static inline void set_slot(int number)
+{
+    __atomic_store_n(&qmpi_slots[number], target_of(number), __ATOMIC_RELEASE);
 }
 
 static QMPI_Context first_native(QMPI_Context node)

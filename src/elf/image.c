@@ -38,8 +38,8 @@ size_t qmpi_elf_count_hashed(const uint32_t *gnu_hash, size_t limit)
     const uint32_t *buckets = gnu_hash + 4 + bloom_words;
     const uint32_t *chains = buckets + bucket_count;
     uint32_t last = 0;
-    for (uint32_t i = 0; i < bucket_count; i++)
-        last = buckets[i] > last ? buckets[i] : last;
+    for (const uint32_t *bucket = buckets; bucket < chains; bucket++)
+        last = *bucket > last ? *bucket : last;
     if (last < first)
         return 0;
     while (chains_at + (last - first) < limit && !(chains[last - first] & 1))
@@ -52,12 +52,4 @@ size_t qmpi_elf_symbol_count(const struct qmpi_elf_image *image)
     if (image->symbol_count || !image->gnu_hash)
         return image->symbol_count;
     return qmpi_elf_count_hashed(image->gnu_hash, SIZE_MAX);
-}
-
-const uint32_t *qmpi_elf_hashes(const struct qmpi_elf_image *image, size_t *first)
-{
-    const uint32_t *table = image->gnu_hash;
-    *first = table ? table[1] : 0;
-    return table ? table + 4 + (size_t)table[2] * (sizeof(ElfW(Addr)) / sizeof *table) + table[0]
-                 : NULL;
 }

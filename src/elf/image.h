@@ -50,12 +50,6 @@ static inline bool qmpi_elf_defines(const ElfW(Sym) * symbol)
            (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE || type == STT_GNU_IFUNC);
 }
 
-/*
- * Returns the hashes of the exported symbols, the first of which has the number *first. The lowest
- * bit of each is not part of the hash. NULL: no such table.
- */
-const uint32_t *qmpi_elf_hashes(const struct qmpi_elf_image *image, size_t *first);
-
 /* Returns the number of symbols according to a DT_GNU_HASH table; 0 if the table is empty. */
 size_t qmpi_elf_count_hashed(const uint32_t *gnu_hash, size_t limit);
 

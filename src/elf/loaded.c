@@ -19,63 +19,44 @@ bool qmpi_elf_loaded_read(const struct dl_phdr_info *info, struct qmpi_elf_loade
                                        .segments = info->dlpi_phdr,
                                        .segment_count = info->dlpi_phnum};
     struct qmpi_elf_image *image = &object->image;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
+    for (int i = 0; i < info->dlpi_phnum && !image->dynamic; i++) {
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             image->dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
     }
     if (!image->dynamic)
         return false;
-    while (image->dynamic[image->dynamic_count].d_tag != DT_NULL)
-        image->dynamic_count++;
-    const uint64_t symbols = qmpi_elf_tag(image, DT_SYMTAB, 0);
-    const uint64_t strings = qmpi_elf_tag(image, DT_STRTAB, 0);
-    const uint64_t gnu = qmpi_elf_tag(image, DT_GNU_HASH, 0);
-    const uint64_t hash = qmpi_elf_tag(image, DT_HASH, 0);
+    uint64_t symbols = 0, strings = 0, gnu = 0, hash = 0;
+    const ElfW(Dyn) *entry = image->dynamic;
+    for (; entry->d_tag != DT_NULL; entry++) { /* once for all: this is done for every object */
+        switch (entry->d_tag) {
+        case DT_SYMTAB:
+            symbols = entry->d_un.d_ptr;
+            break;
+        case DT_STRTAB:
+            strings = entry->d_un.d_ptr;
+            break;
+        case DT_STRSZ:
+            image->string_size = (size_t)entry->d_un.d_val;
+            break;
+        case DT_GNU_HASH:
+            gnu = entry->d_un.d_ptr;
+            break;
+        case DT_HASH:
+            hash = entry->d_un.d_ptr;
+            break;
+        default:
+            break;
+        }
+    }
+    image->dynamic_count = (size_t)(entry - image->dynamic);
     if (!symbols || !strings || (!gnu && !hash))
         return false;
     image->symbols = qmpi_elf_loaded_at(object, symbols);
     image->strings = qmpi_elf_loaded_at(object, strings);
-    image->string_size = (size_t)qmpi_elf_tag(image, DT_STRSZ, 0);
     image->gnu_hash = gnu ? qmpi_elf_loaded_at(object, gnu) : NULL;
     if (hash)
         image->symbol_count = ((const uint32_t *)qmpi_elf_loaded_at(object, hash))[1];
     return true;
-}
-
-static uint32_t gnu_hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (unsigned char)*name;
-    return hash;
-}
-
-static const ElfW(Sym) *
-    find_hashed(const struct qmpi_elf_image *image, const char *name, uint32_t hash)
-{
-    const uint32_t *table = image->gnu_hash;
-    const uint32_t bucket_count = table[0], first = table[1], bloom_size = table[2];
-    const ElfW(Addr) *bloom = (const void *)(table + 4);
-    const uint32_t *buckets = (const void *)(bloom + bloom_size);
-    const uint32_t *chains = buckets + bucket_count;
-    enum { BITS = sizeof(ElfW(Addr)) * 8 };
-    if (!bucket_count || !bloom_size)
-        return NULL;
-    const ElfW(Addr) word = bloom[(hash / BITS) % bloom_size];
-    if (!((word >> (hash % BITS)) & (word >> ((hash >> table[3]) % BITS)) & 1))
-        return NULL;
-    uint32_t i = buckets[hash % bucket_count];
-    if (i < first)
-        return NULL;
-    for (;; i++) {
-        const uint32_t chained = chains[i - first];
-        const ElfW(Sym) *symbol = &image->symbols[i];
-        if ((chained | 1) == (hash | 1) && qmpi_elf_defines(symbol) &&
-            !strcmp(qmpi_elf_string(image, symbol->st_name), name))
-            return symbol;
-        if (chained & 1)
-            return NULL;
-    }
 }
 
 static const ElfW(Sym) * find_in_order(const struct qmpi_elf_image *image, const char *name)
@@ -89,23 +70,32 @@ static const ElfW(Sym) * find_in_order(const struct qmpi_elf_image *image, const
     return NULL;
 }
 
-void *qmpi_elf_loaded_find(const struct qmpi_elf_loaded *object, const char *name)
+void *qmpi_elf_loaded_address(const struct qmpi_elf_loaded *object, const ElfW(Sym) * symbol)
 {
-    return qmpi_elf_loaded_find_hashed(object, name, gnu_hash_of(name));
-}
-
-void *qmpi_elf_loaded_find_hashed(const struct qmpi_elf_loaded *object, const char *name,
-                                  uint32_t hash)
-{
-    const struct qmpi_elf_image *image = &object->image;
-    const ElfW(Sym) *symbol =
-        image->gnu_hash ? find_hashed(image, name, hash) : find_in_order(image, name);
-    if (!symbol)
-        return NULL;
     const ElfW(Addr) address = object->base + symbol->st_value;
     if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
         return ((void *(*)(void))address)();
     return (void *)address;
+}
+
+static const ElfW(Sym) *
+    find_in_table(const struct qmpi_elf_image *image, const struct qmpi_elf_name name)
+{
+    const struct qmpi_elf_table table = qmpi_elf_table_of(image);
+    return qmpi_elf_table_may_have(table, name) ? qmpi_elf_table_find(image, table, name) : NULL;
+}
+
+void *qmpi_elf_loaded_find_hashed(const struct qmpi_elf_loaded *object, struct qmpi_elf_name name)
+{
+    const struct qmpi_elf_image *image = &object->image;
+    const ElfW(Sym) *symbol =
+        image->gnu_hash ? find_in_table(image, name) : find_in_order(image, name.name);
+    return symbol ? qmpi_elf_loaded_address(object, symbol) : NULL;
+}
+
+void *qmpi_elf_loaded_find(const struct qmpi_elf_loaded *object, const char *name)
+{
+    return qmpi_elf_loaded_find_hashed(object, (struct qmpi_elf_name){name, qmpi_elf_hash(name)});
 }
 
 bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *address)

@@ -7,6 +7,7 @@
 #ifndef QMPI_ELF_LOADED_H
 #define QMPI_ELF_LOADED_H
 
+#include "elf/hash_table.h"
 #include "elf/image.h"
 
 struct dl_phdr_info;
@@ -26,9 +27,11 @@ bool qmpi_elf_loaded_read(const struct dl_phdr_info *info, struct qmpi_elf_loade
  */
 void *qmpi_elf_loaded_find(const struct qmpi_elf_loaded *object, const char *name);
 
-/* The same, with the hash of the name as in DT_GNU_HASH tables. */
-void *qmpi_elf_loaded_find_hashed(const struct qmpi_elf_loaded *object, const char *name,
-                                  uint32_t hash);
+/* The same, with the hash of the name. */
+void *qmpi_elf_loaded_find_hashed(const struct qmpi_elf_loaded *object, struct qmpi_elf_name name);
+
+/* The address of one of the object's symbols. */
+void *qmpi_elf_loaded_address(const struct qmpi_elf_loaded *object, const ElfW(Sym) * symbol);
 
 /*
  * Converts an address in the dynamic section of the object to a pointer. glibc relocates these

@@ -28,11 +28,13 @@ static bool is_writable(const void *place)
 
 bool qmpi_elf_pages_open(struct qmpi_elf_pages *pages, const void *place)
 {
-    const uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    if (!pages->page_size)
+        pages->page_size = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t size = pages->page_size;
     char *page = (char *)((uintptr_t)place & ~(size - 1));
-    struct qmpi_elf_range *last = pages->count ? &pages->opened[pages->count - 1] : NULL;
     if (page == pages->writable)
         return true;
+    struct qmpi_elf_range *last = pages->count ? &pages->opened[pages->count - 1] : NULL;
     if (!is_writable(place)) {
         if (mprotect(page, size, PROT_READ | PROT_WRITE) != 0)
             return false;
@@ -52,5 +54,5 @@ void qmpi_elf_pages_close(struct qmpi_elf_pages *pages)
     for (int i = 0; i < pages->count; i++)
         mprotect(pages->opened[i].start, pages->opened[i].size, PROT_READ);
     free(pages->opened);
-    *pages = (struct qmpi_elf_pages){NULL, 0, NULL};
+    *pages = (struct qmpi_elf_pages){.opened = NULL};
 }

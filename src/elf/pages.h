@@ -17,6 +17,7 @@ struct qmpi_elf_pages {
     } * opened;
     int count;
     char *writable; /* the last page that was found writable */
+    size_t page_size;
 };
 
 /* Makes the page of an aligned pointer at `place` writable. Returns false and sets errno on

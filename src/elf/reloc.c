@@ -87,10 +87,11 @@ static void rewrite(void *data, const struct qmpi_elf_relocation *relocation)
     memcpy(&now, place, sizeof now); /* in data it may not lie as a pointer should */
     if (now == target_address)
         return;
+    const bool aligned = (uintptr_t)place % sizeof *place == 0;
     if (!qmpi_elf_pages_open(&rewriting->pages, place) ||
-        !qmpi_elf_pages_open(&rewriting->pages, (char *)(place + 1) - 1))
+        (!aligned && !qmpi_elf_pages_open(&rewriting->pages, (char *)(place + 1) - 1)))
         rewriting->error = errno;
-    else if ((uintptr_t)place % sizeof *place)
+    else if (!aligned)
         memcpy(place, &target_address, sizeof target_address);
     else
         __atomic_store_n(place, target_address,
@@ -106,7 +107,7 @@ char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *ta
     if (qmpi_elf_tag(image, DT_TEXTREL, 0) || (qmpi_elf_tag(image, DT_FLAGS, 0) & DF_TEXTREL))
         return qmpi_message("%s has relocations in its code\nhint: build it with -fPIC",
                             object->name);
-    struct rewriting rewriting = {target, data, {NULL, 0, NULL}, 0};
+    struct rewriting rewriting = {.target = target, .data = data};
     qmpi_elf_visit_relocations(object, rewrite, &rewriting);
     qmpi_elf_pages_close(&rewriting.pages);
     return rewriting.error ? qmpi_message("cannot change the relocations of %s: %s", object->name,

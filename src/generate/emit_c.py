@@ -179,7 +179,6 @@ def handles(source: Source) -> str:
 
 
 HASHED = 4096  # as QMPI_NAMES_HASHED in functions.h
-FILTERED = 1 << 15  # as QMPI_NAMES_FILTERED
 
 
 def hash_of(name: str) -> int:
@@ -210,16 +209,6 @@ def gnu_hash(name: str) -> int:
     return value
 
 
-def filter_words(names: list[str]) -> list[int]:
-    """A bit for the hash of each MPI_X and PMPI_X."""
-    words = [0] * (FILTERED // 64)
-    for name in names:
-        for each in (name, "P" + name):
-            bit = (gnu_hash(each) >> 1) % FILTERED
-            words[bit // 64] |= 1 << bit % 64
-    return words
-
-
 def names(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED} */\n"
@@ -229,13 +218,8 @@ def names(source: Source) -> str:
     )
     present = {function.name for function in source.functions}
     for name in source.numbers:
-        text += f'    {{&"P{name}"[1], {1 if name in present else 0}}},\n'
-    text += "};\n\nconst struct qmpi_name_hashes qmpi_name_hashes[] = {\n"
-    for name in source.numbers:
-        text += f"    {{{gnu_hash(name):#010x}, {gnu_hash('P' + name):#010x}}},\n"
-    text += "};\n\nconst uint64_t qmpi_names_filter[QMPI_NAMES_FILTERED / 64] = {\n"
-    for word in filter_words(source.numbers):
-        text += f"    {word:#018x},\n"
+        text += (f'    {{&"P{name}"[1], {1 if name in present else 0}, '
+                 f'{gnu_hash("P" + name):#010x}}},\n')
     text += "};\n\nconst short qmpi_names_hashed[QMPI_NAMES_HASHED] = {\n"
     for place, number in enumerate(hash_table(source.numbers)):
         if number >= 0:

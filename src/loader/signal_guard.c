@@ -38,7 +38,7 @@ enum { SIGNALS = sizeof signals / sizeof *signals };
 static bool guarding, is_reporting;
 static pthread_t loader;
 /* A message's two parts, made beforehand: a handler can make none. */
-static char *entry_part; /* NULL: no layer's turn has come */
+static char *entry_part; /* which entry; NULL: no layer's turn has come */
 static char *signal_parts[SIGNALS];
 static struct sigaction previous[SIGNALS];
 
@@ -46,7 +46,9 @@ static struct sigaction previous[SIGNALS];
 static void say(int signal_index)
 {
     char *const last = signal_parts[signal_index];
-    const struct iovec parts[] = {{entry_part, strlen(entry_part)}, {last, strlen(last)}};
+    static char first[] = "qmpi: ";
+    const struct iovec parts[] = {
+        {first, strlen(first)}, {entry_part, strlen(entry_part)}, {last, strlen(last)}};
     const ssize_t written = writev(STDERR_FILENO, parts, sizeof parts / sizeof *parts);
     (void)written;
 }
@@ -76,7 +78,7 @@ void qmpi_guard_start(void)
     loader = pthread_self();
     is_reporting = qmpi_is_reporting_process();
     for (int i = 0; i < SIGNALS; i++)
-        signal_parts[i] = qmpi_message("terminated by %s while it was loaded or initialized\n"
+        signal_parts[i] = qmpi_message(": terminated by %s while it was loaded or initialized\n"
                                        "qmpi:   hint: rebuild or reinstall it; QMPI_DEBUG=load "
                                        "leaves the signal to a debugger\n",
                                        signals[i].name);
@@ -89,9 +91,8 @@ void qmpi_guard_entry(const struct qmpi_entry *entry)
 {
     if (!guarding)
         return;
-    char *where = qmpi_problem_where(entry), *last = entry_part;
-    entry_part = qmpi_message("qmpi: %s: ", where);
-    free(where);
+    char *last = entry_part;
+    entry_part = qmpi_problem_where(entry);
     free(last);
 }
 

@@ -36,7 +36,7 @@ int QMPI_Register_function(int calling_tool_id, QMPI_MPICH_NUMBER function_enum,
     const unsigned place = (unsigned)function_enum;
     if (place >= QMPI_MPICH_COUNT)
         return MPI_ERR_ARG;
-    return qmpi_layer_intercept(calling_tool_id, qmpi_mpich_numbers[place], function_ptr, true);
+    return qmpi_layer_intercept_mpich(calling_tool_id, qmpi_mpich_numbers[place], function_ptr);
 }
 
 /* Checks are few: there is a row for every tool, which holds NULL where nothing is. */

@@ -13,13 +13,12 @@
 
 /* Recursive: a publisher may use MPI_T itself. */
 QMPI_LOCK_RECURSIVE(lock);
-static void (*publishers[QMPI_LAYERS_MAX + 1])(int tool_id); /* NULL: none, or it has published */
+static void (*publishers[QMPI_LAYERS_MAX + 1])(int tool_id); /* NULL: none, or it has published;
+                                                                 [0]: for the dispatcher */
 static atomic_bool used;
 
-int QMPIX_Register_publisher(int tool_id, void (*publish)(int tool_id))
+void qmpi_mpit_lazy_add(int tool_id, void (*publish)(int tool_id))
 {
-    if (!qmpi_layer_get(tool_id) || !publish)
-        return MPI_ERR_ARG;
     pthread_mutex_lock(&lock);
     const bool deferred = atomic_load(&used);
     if (!deferred)
@@ -27,6 +26,13 @@ int QMPIX_Register_publisher(int tool_id, void (*publish)(int tool_id))
     pthread_mutex_unlock(&lock);
     if (deferred)
         publish(tool_id);
+}
+
+int QMPIX_Register_publisher(int tool_id, void (*publish)(int tool_id))
+{
+    if (!qmpi_layer_get(tool_id) || !publish)
+        return MPI_ERR_ARG;
+    qmpi_mpit_lazy_add(tool_id, publish);
     return MPI_SUCCESS;
 }
 
@@ -37,14 +43,19 @@ void qmpi_mpit_lazy_forget(int tool_id)
     pthread_mutex_unlock(&lock);
 }
 
+static void publish_of(int tool_id)
+{
+    void (*const publish)(int) = publishers[tool_id];
+    publishers[tool_id] = NULL;
+    if (publish)
+        publish(tool_id);
+}
+
 static void publish_all(void)
 {
-    for (int tool_id = QMPIX_stack.layers; tool_id >= 1; tool_id--) {
-        void (*const publish)(int) = publishers[tool_id];
-        publishers[tool_id] = NULL;
-        if (publish)
-            publish(tool_id);
-    }
+    publish_of(0);
+    for (int tool_id = QMPIX_stack.layers; tool_id >= 1; tool_id--)
+        publish_of(tool_id);
 }
 
 void qmpi_mpit_lazy_start(void)

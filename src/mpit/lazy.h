@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Layers that publish on demand: see QMPIX_Register_publisher. */
+/* Layers, and the dispatcher, that publish on demand: see QMPIX_Register_publisher. */
 #ifndef QMPI_MPIT_LAZY_H
 #define QMPI_MPIT_LAZY_H
+
+/* Calls `publish` when MPI_T is initialized; immediately if it has been. tool_id 0: before those of
+ * the layers. */
+void qmpi_mpit_lazy_add(int tool_id, void (*publish)(int tool_id));
 
 /* Called when MPI_T is initialized: makes all registered layers publish, once, and waits for them.
  */

@@ -3,6 +3,7 @@
 #include "mpit/stack_vars.h"
 
 #include "mpit/labels.h"
+#include "mpit/lazy.h"
 #include "mpit/publish.h"
 #include "mpit/variable.h"
 #include "registry/registry.h"
@@ -104,10 +105,8 @@ void qmpi_mpit_use_switch(bool (*ask)(int tool_id), int (*set)(int tool_id, bool
     qmpi_mpit_when_layer_appears(publish_layer);
 }
 
-void qmpi_mpit_publish_stack(void)
+static void publish_stack(int tool_id)
 {
-    if (!qmpi_layer_get(1))
-        return;
     char *text = describe_stack();
     const size_t length = strlen(text) + 1;
     struct qmpi_mpit_category *root = qmpi_mpit_category_for(0, NULL);
@@ -119,7 +118,13 @@ void qmpi_mpit_publish_stack(void)
                               .scope = MPI_T_SCOPE_CONSTANT,
                               .read = read_stack,
                               .user = text};
-    publish_cvar(0, root, &stack);
-    for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++)
-        qmpi_mpit_category_for(tool_id, NULL);
+    publish_cvar(tool_id, root, &stack);
+    for (int layer = 1; qmpi_layer_get(layer); layer++)
+        qmpi_mpit_category_for(layer, NULL);
+}
+
+void qmpi_mpit_publish_stack(void)
+{
+    if (qmpi_layer_get(1))
+        qmpi_mpit_lazy_add(0, publish_stack);
 }

@@ -11,7 +11,7 @@
 void qmpi_mpit_use_switch(bool (*is_enabled)(int tool_id),
                           int (*set_enabled)(int tool_id, bool enabled));
 
-/* Publishes the variables of the dispatcher; called when all layers exist. */
+/* Publishes the variables of the dispatcher on demand; called when all layers exist. */
 void qmpi_mpit_publish_stack(void);
 
 #endif

@@ -117,12 +117,11 @@ static int *walk(struct qmpi_closure *closure, int first, int *count,
     *count = 0;
     queue[(*count)++] = first;
     for (int next = 0; next < *count; next++) {
-        const char *needed;
-        for (int i = 0; (needed = qmpi_elf_needed(&closure->objects[queue[next]].object.image, i));
-             i++) {
-            const int index = qmpi_closure_find(closure, needed);
-            if (index >= 0 && visit(&closure->objects[index]))
-                queue[(*count)++] = index;
+        const struct qmpi_closure_object *object = &closure->objects[queue[next]];
+        const int *needs = &closure->needs[object->first_need];
+        for (int i = 0; i < object->need_count; i++) {
+            if (visit(&closure->objects[needs[i]]))
+                queue[(*count)++] = needs[i];
         }
     }
     return queue;
@@ -168,14 +167,33 @@ static void describe(struct qmpi_closure_object *object, const char *path)
     object->owned = qmpi_group_of(loaded->image.dynamic) != NULL;
 }
 
+static void add_needs(struct qmpi_closure *closure, struct qmpi_closure_object *object)
+{
+    const struct qmpi_elf_image *image = &object->object.image;
+    object->first_need = closure->total_needs;
+    for (size_t i = 0; i < image->dynamic_count; i++) {
+        const ElfW(Dyn) *entry = &image->dynamic[i];
+        const int index =
+            entry->d_tag == DT_NEEDED
+                ? qmpi_closure_find(closure, qmpi_elf_string(image, entry->d_un.d_val))
+                : -1;
+        if (index < 0)
+            continue;
+        closure->needs = qmpi_grow(closure->needs, closure->total_needs, sizeof *closure->needs);
+        closure->needs[closure->total_needs++] = index;
+        object->need_count++;
+    }
+}
+
+/* Which objects another one needs. */
 static bool *find_needed(const struct qmpi_closure *closure)
 {
     bool *needed = qmpi_allocate((size_t)closure->count + 1, sizeof *needed);
     for (int i = 0; i < closure->count; i++) {
-        const char *name;
-        for (int k = 0; (name = qmpi_elf_needed(&closure->objects[i].object.image, k)); k++) {
-            const int index = qmpi_closure_find(closure, name);
-            if (index >= 0 && index != i)
+        const struct qmpi_closure_object *object = &closure->objects[i];
+        for (int k = 0; k < object->need_count; k++) {
+            const int index = closure->needs[object->first_need + k];
+            if (index != i)
                 needed[index] = true;
         }
     }
@@ -206,9 +224,11 @@ static void mark_preloaded(struct qmpi_closure *closure)
 
 static void mark_all(struct qmpi_closure *closure, const char *path)
 {
-    bool *needed = find_needed(closure);
-    for (int i = 0; i < closure->count; i++)
+    for (int i = 0; i < closure->count; i++) {
         describe(&closure->objects[i], path);
+        add_needs(closure, &closure->objects[i]);
+    }
+    bool *needed = find_needed(closure);
     for (int i = 0; i < closure->count; i++) {
         const struct qmpi_closure_object *object = &closure->objects[i];
         const bool program = !*object->object.name;
@@ -263,7 +283,7 @@ struct look {
 static int look(struct dl_phdr_info *info, size_t size, void *data)
 {
     const struct look *with = data;
-    struct qmpi_closure closure = {NULL, 0, NULL, 0};
+    struct qmpi_closure closure = {.objects = NULL};
     (void)info;
     (void)size;
     qmpi_elf_walk(collect, &closure);
@@ -272,6 +292,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *data)
     with->use(with->data, &closure);
     free(closure.objects);
     free(closure.names);
+    free(closure.needs);
     return 1;
 }
 

@@ -20,6 +20,7 @@ struct qmpi_closure_object {
     bool base;                     /* the MPI library or libqmpi reaches it */
     bool programs; /* the program, or an object that does not belong to a tool, reaches it */
     bool reached;  /* the tool in question reaches it */
+    int first_need, need_count; /* in `needs`: the objects that it needs, in its order */
 };
 
 struct qmpi_closure {
@@ -27,6 +28,8 @@ struct qmpi_closure {
     int count;
     struct qmpi_closure_name *names; /* hash table of the names in the loader's list */
     int room;
+    int *needs; /* indices of objects */
+    int total_needs;
 };
 
 /*

@@ -15,7 +15,6 @@
 #include "pmpi/owner.h"
 #include "pmpi/relocate.h"
 #include "pmpi/relocations.h"
-#include "pmpi/sharing.h"
 #include "process/process.h"
 #include "registry/registry.h"
 #include "util/util.h"
@@ -97,24 +96,25 @@ static struct qmpi_group *adopt_preloaded(struct qmpi_layer *layer)
     struct qmpi_preloaded_tool *preloaded = layer->preloaded;
     preloaded->layer = layer;
     qmpi_deferred_resolve(preloaded);
-    return preloaded->program ? qmpi_group_make(layer, &preloaded->object, 1)
+    return preloaded->program ? qmpi_group_make(layer, &preloaded->object, 1, NULL)
                               : qmpi_opening_adopt(layer, &preloaded->object);
 }
 
-static qmpi_function *find_function(const struct qmpi_group *group, int number)
-{
-    void *found = NULL;
-    for (int i = 0; !found && i < group->count; i++)
-        found = qmpi_elf_loaded_find_hashed(&group->objects[i], qmpi_names[number].name,
-                                            qmpi_name_hashes[number].mpi);
-    return (qmpi_function *)(uintptr_t)found;
-}
-
+/* The first object that defines a function has it. */
 static void find_functions(struct qmpi_layer *layer)
 {
-    for (int number = 0; number < qmpi_name_count; number++) {
-        if (qmpi_names[number].exists)
-            layer->functions[number] = find_function(layer->group, number);
+    for (int i = 0; i < layer->group->count; i++) {
+        const struct qmpi_elf_loaded *object = &layer->group->objects[i];
+        const size_t count = qmpi_elf_symbol_count(&object->image);
+        for (size_t k = 0; k < count; k++) {
+            const ElfW(Sym) *symbol = &object->image.symbols[k];
+            const char *name = qmpi_elf_string(&object->image, symbol->st_name);
+            const int number =
+                name[0] == 'M' && qmpi_elf_defines(symbol) ? qmpi_name_find(name) : -1;
+            if (number >= 0 && qmpi_names[number].exists && !layer->functions[number])
+                layer->functions[number] =
+                    (qmpi_function *)(uintptr_t)qmpi_elf_loaded_address(object, symbol);
+        }
     }
 }
 
@@ -154,11 +154,9 @@ static char *describe_binding(const struct qmpi_layer *layer,
         free(text);
         text = longer;
     }
-    char *shares = qmpi_shares(layer);
-    if (shares) { /* qmpi check looks for these words */
-        char *longer = qmpi_format("%s; shares %s", text, shares);
+    if (layer->group->shares) { /* qmpi check looks for these words */
+        char *longer = qmpi_format("%s; shares %s", text, layer->group->shares);
         free(text);
-        free(shares);
         text = longer;
     }
     return text;

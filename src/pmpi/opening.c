@@ -4,6 +4,7 @@
 #include "pmpi/opening.h"
 
 #include "pmpi/closure.h"
+#include "pmpi/sharing.h"
 #include "util/util.h"
 
 #include <dlfcn.h>
@@ -49,10 +50,12 @@ static void make_group(void *data, struct qmpi_closure *closure)
     bool wanted = !question->address;
     for (int i = 0; i < count && !wanted; i++)
         wanted = qmpi_elf_loaded_contains(&members[i], question->address);
-    if (wanted)
-        __atomic_store_n(&question->opening->group,
-                         qmpi_group_make(question->opening->layer, members, count),
+    if (wanted) {
+        struct qmpi_layer *layer = question->opening->layer;
+        char *shares = qmpi_shares(closure, first, layer);
+        __atomic_store_n(&question->opening->group, qmpi_group_make(layer, members, count, shares),
                          __ATOMIC_RELEASE);
+    }
     free(members);
 }
 
@@ -88,14 +91,31 @@ struct qmpi_group *qmpi_opening_group_of(const void *address)
     return group ? group : qmpi_group_of(address);
 }
 
+struct adoption {
+    struct qmpi_layer *layer;
+    const struct qmpi_elf_loaded *object;
+    struct qmpi_group *group;
+};
+
+static void adopt(void *data, struct qmpi_closure *closure)
+{
+    struct adoption *adoption = data;
+    const int first = qmpi_closure_at(closure, adoption->object->base);
+    if (first < 0)
+        return;
+    int count;
+    struct qmpi_elf_loaded *members = qmpi_closure_members(closure, first, &count);
+    char *shares = qmpi_shares(closure, first, adoption->layer);
+    adoption->group = qmpi_group_make(adoption->layer, members, count, shares);
+    free(members);
+}
+
 struct qmpi_group *qmpi_opening_adopt(struct qmpi_layer *layer,
                                       const struct qmpi_elf_loaded *object)
 {
-    int count;
+    struct adoption adoption = {layer, object, NULL};
     /* The program may have opened it, and may close it. */
     dlopen(object->name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    struct qmpi_elf_loaded *members = qmpi_closure_of(object, &count);
-    struct qmpi_group *group = qmpi_group_make(layer, members, count);
-    free(members);
-    return group;
+    qmpi_closure_use(NULL, adopt, &adoption);
+    return adoption.group ? adoption.group : qmpi_group_make(layer, object, 1, NULL);
 }

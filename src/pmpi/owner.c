@@ -6,13 +6,16 @@
 #include "functions/functions.h"
 #include "pmpi/next.h"
 #include "pmpi/opening.h"
+#include "process/process.h"
 #include "registry/registry.h"
 
 bool qmpi_pmpi_is_used;
 
 struct qmpi_layer *qmpi_pmpi_layer_of(const void *address)
 {
-    const struct qmpi_group *group = qmpi_opening_group_of(address);
+    /* First: what libqmpi itself opens while a tool is loaded would be sought in all closures. */
+    const struct qmpi_group *group =
+        qmpi_is_in_self(address) ? NULL : qmpi_opening_group_of(address);
     return group ? group->layer : NULL;
 }
 

@@ -88,5 +88,5 @@ void qmpi_relocations_protect(void)
 
 void qmpi_relocations_forget(void)
 {
-    pages = (struct qmpi_elf_pages){NULL, 0, NULL};
+    pages = (struct qmpi_elf_pages){.opened = NULL};
 }

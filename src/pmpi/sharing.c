@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "pmpi/sharing.h"
 
-#include "pmpi/closure.h"
 #include "pmpi/copies_made.h"
 #include "util/util.h"
 
@@ -25,25 +24,17 @@ static void append(struct sharing *sharing, const char *path, const struct qmpi_
     sharing->text = longer;
 }
 
-static void look(void *data, struct qmpi_closure *closure)
+char *qmpi_shares(struct qmpi_closure *closure, int first, const struct qmpi_layer *layer)
 {
-    struct sharing *sharing = data;
-    const int first = qmpi_closure_at(closure, sharing->layer->group->objects[0].base);
-    int count = 0;
-    int *order = first < 0 ? NULL : qmpi_closure_visit(closure, first, &count);
+    struct sharing sharing = {layer, NULL};
+    int count;
+    int *order = qmpi_closure_visit(closure, first, &count);
     for (int i = 1; i < count; i++) {
         const struct qmpi_elf_loaded *object = &closure->objects[order[i]].object;
         const struct qmpi_group *group = qmpi_group_of(object->image.dynamic);
-        if (group && group->layer != sharing->layer)
-            append(sharing, qmpi_copies_original(object->name), group->layer);
+        if (group && group->layer != layer)
+            append(&sharing, qmpi_copies_original(object->name), group->layer);
     }
     free(order);
-}
-
-char *qmpi_shares(const struct qmpi_layer *layer)
-{
-    struct sharing sharing = {layer, NULL};
-    if (layer->group && !(layer->preloaded && layer->preloaded->program))
-        qmpi_closure_use(NULL, look, &sharing);
     return sharing.text;
 }

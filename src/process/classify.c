@@ -15,9 +15,35 @@ static const char here; /* an address in what we are in */
 static bool idle;
 static struct qmpi_elf_loaded ours; /* libqmpi.so, once it has begun */
 
+/* What tells MPI's libraries by what they define. Every object is asked for these names, some of
+ * them often: their hashes are computed once. */
+enum mark { LIBRARY, LIBQMPI, MPI_INIT, BINDING, BINDING_LAST = BINDING + 5, MARKS };
+
+static struct qmpi_elf_name marks[MARKS] = {
+    [LIBRARY] = {"PMPI_Get_library_version", 0},
+    [LIBQMPI] = {"QMPIX_Get_function", 0},
+    [MPI_INIT] = {"MPI_Init", 0},
+    [BINDING] = {"pmpi_init_", 0},
+    {"pmpi_init__", 0},
+    {"pmpi_init", 0},
+    {"PMPI_INIT", 0},
+    {"pmpi_init_f08_", 0},
+    {"mpi_init_f08_", 0},
+};
+
+static bool has(const struct qmpi_elf_loaded *object, enum mark mark)
+{
+    uint32_t hash = __atomic_load_n(&marks[mark].hash, __ATOMIC_RELAXED);
+    if (!hash) {
+        hash = qmpi_elf_hash(marks[mark].name);
+        __atomic_store_n(&marks[mark].hash, hash, __ATOMIC_RELAXED);
+    }
+    return qmpi_elf_loaded_find_hashed(object, (struct qmpi_elf_name){marks[mark].name, hash});
+}
+
 bool qmpi_is_mpi_library(const struct qmpi_elf_loaded *object)
 {
-    return qmpi_elf_loaded_find(object, "PMPI_Get_library_version") != NULL;
+    return has(object, LIBRARY);
 }
 
 bool qmpi_is_self(const struct qmpi_elf_loaded *object)
@@ -27,21 +53,16 @@ bool qmpi_is_self(const struct qmpi_elf_loaded *object)
 
 bool qmpi_is_binding(const struct qmpi_elf_loaded *object)
 {
-    static const char *const marks[] = {"pmpi_init_", "pmpi_init__",    "pmpi_init",
-                                        "PMPI_INIT",  "pmpi_init_f08_", "mpi_init_f08_"};
-    if (qmpi_elf_loaded_find(object, "MPI_Init"))
-        return false; /* a static MPI library, or a tool with wrappers for Fortran */
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if (qmpi_elf_loaded_find(object, marks[i]))
-            return true;
-    }
-    return false;
+    bool any = false;
+    for (int mark = BINDING; mark <= BINDING_LAST && !any; mark++)
+        any = has(object, (enum mark)mark);
+    return any && !has(object, MPI_INIT); /* a static MPI library, or a tool with wrappers for
+                                             Fortran */
 }
 
 bool qmpi_is_mpi(const struct qmpi_elf_loaded *object)
 {
-    return qmpi_is_mpi_library(object) || qmpi_elf_loaded_find(object, "QMPIX_Get_function") ||
-           qmpi_is_binding(object);
+    return has(object, LIBRARY) || has(object, LIBQMPI) || qmpi_is_binding(object);
 }
 
 static bool refers_to(const struct qmpi_elf_image *image, const char *name)
@@ -57,9 +78,10 @@ static bool refers_to(const struct qmpi_elf_image *image, const char *name)
 bool qmpi_is_pmpi_tool(const struct qmpi_elf_loaded *object)
 {
     const struct qmpi_elf_image *image = &object->image;
-    if (qmpi_is_self(object) || qmpi_is_binding(object) || qmpi_is_mpi_library(object))
-        return false;
-    return qmpi_mpi_symbols_defined(image) && !refers_to(image, "QMPI_Register_tool_name");
+    if (qmpi_is_self(object) || qmpi_is_mpi_library(object))
+        return false; /* they have many symbols */
+    return qmpi_mpi_symbols_defined(image) && !qmpi_is_binding(object) &&
+           !refers_to(image, "QMPI_Register_tool_name");
 }
 
 struct question {

@@ -32,11 +32,20 @@ struct search {
 
 static int find_functions(const struct qmpi_elf_loaded *object, qmpi_function **found)
 {
+    const struct qmpi_elf_image *image = &object->image;
+    const bool hashed = image->gnu_hash != NULL;
+    const struct qmpi_elf_table table =
+        hashed ? qmpi_elf_table_of(image) : (struct qmpi_elf_table){.bloom = NULL};
     int count = 0;
     for (int number = 0; number < qmpi_name_count; number++) {
-        found[number] = (qmpi_function *)(uintptr_t)qmpi_elf_loaded_find_hashed(
-            object, qmpi_names[number].name - 1, qmpi_name_hashes[number].pmpi);
-        count += found[number] != NULL;
+        const struct qmpi_elf_name name = {qmpi_names[number].name - 1,
+                                           qmpi_names[number].pmpi_hash};
+        const ElfW(Sym) *symbol = hashed ? qmpi_elf_table_find(image, table, name) : NULL;
+        const void *address = symbol    ? qmpi_elf_loaded_address(object, symbol)
+                              : !hashed ? qmpi_elf_loaded_find_hashed(object, name)
+                                        : NULL;
+        found[number] = (qmpi_function *)(uintptr_t)address;
+        count += address != NULL;
     }
     return count;
 }
@@ -62,14 +71,14 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
             search->other = qmpi_copy(object.name);
         return 0;
     }
-    qmpi_function *found[QMPI_FUNCTION_COUNT] = {NULL};
+    qmpi_function *found[QMPI_FUNCTION_COUNT];
     const int functions = find_functions(&object, found);
     qmpi_debug(QMPI_TOPIC_BASE, "%s defines %d PMPI functions",
                *object.name ? object.name : "the program", functions);
     if (functions > search->functions) {
         search->best = object;
         search->functions = functions;
-        memcpy(search->found, found, sizeof found);
+        memcpy(search->found, found, (size_t)qmpi_name_count * sizeof *found);
     }
     return 0;
 }
@@ -146,10 +155,9 @@ static void find(void)
     free(search.other);
     qmpi_handles_find(&library);
     for (int number = 0; number < qmpi_name_count; number++) {
-        if (!qmpi_names[number].exists)
-            continue;
-        qmpi_bases[number] =
+        qmpi_function *base =
             search.found[number] ? search.found[number] : (qmpi_function *)missing_function;
+        qmpi_bases[number] = qmpi_names[number].exists ? base : NULL;
     }
     qmpi_debug(QMPI_TOPIC_BASE, "the base is %s (%s), %d functions", qmpi_base_path(),
                qmpi_base_soname(), search.functions);

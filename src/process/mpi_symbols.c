@@ -4,6 +4,8 @@
 
 #include "functions/functions.h"
 
+#include <string.h>
+
 static bool is_mpi(const struct qmpi_elf_image *image, const ElfW(Sym) * symbol, bool defined)
 {
     const char *name = qmpi_elf_string(image, symbol->st_name);
@@ -12,18 +14,26 @@ static bool is_mpi(const struct qmpi_elf_image *image, const ElfW(Sym) * symbol,
            qmpi_name_find(plain) >= 0;
 }
 
+/* Whether the string table holds the beginning of a name. Most libraries are done with this: it
+ * takes less than a look at all their symbols. */
+static bool may_name_mpi(const struct qmpi_elf_image *image)
+{
+    const char *at = image->strings, *const end = at + image->string_size;
+    while ((at = memchr(at, 'M', (size_t)(end - at)))) {
+        if (end - at > 2 && at[1] == 'P' && at[2] == 'I')
+            return true;
+        at++;
+    }
+    return false;
+}
+
 static bool find(const struct qmpi_elf_image *image, bool defined)
 {
-    size_t first;
-    const uint32_t *hashes = qmpi_elf_hashes(image, &first);
+    if (!may_name_mpi(image))
+        return false;
     const size_t count = qmpi_elf_symbol_count(image);
-    const size_t unhashed = hashes && first < count ? first : count;
-    for (size_t i = 0; i < unhashed; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (is_mpi(image, &image->symbols[i], defined))
-            return true;
-    }
-    for (size_t i = unhashed; i < count; i++) {
-        if (qmpi_name_may_be(hashes[i - first]) && is_mpi(image, &image->symbols[i], defined))
             return true;
     }
     return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether an object uses or defines MPI functions. Nearly all libraries of a process do not, but
- * have many symbols; therefore, for loaded objects mostly the hashes are compared, not the names.
+ * have many symbols; therefore, the string table is searched before the symbols are.
  */
 #ifndef QMPI_PROCESS_MPI_SYMBOLS_H
 #define QMPI_PROCESS_MPI_SYMBOLS_H

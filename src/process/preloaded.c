@@ -40,8 +40,7 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
     (void)size;
     if (!qmpi_elf_loaded_read(info, &object))
         return 0;
-    if (qmpi_is_self(&object))
-        *behind = true;
+    *behind = *behind || qmpi_is_self(&object);
     if (!qmpi_is_pmpi_tool(&object))
         return 0;
     tools = qmpi_grow(tools, preloaded_count, sizeof *tools);

@@ -2,27 +2,89 @@
 /* See runtime_libraries.h. */
 #include "process/runtime_libraries.h"
 
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Without what follows `.so`. */
-static const char *const names[] = {
-    /* the C library, as gnu/lib-names.h has it, and a loader */
-    "ld64", "libanl", "libBrokenLocale", "libc", "libcrypt", "libdl", "libm", "libmvec", "libnsl",
-    "libpthread", "libresolv", "librt", "libthread_db", "libutil", "linux-vdso",
-    "libc_malloc_debug",
-    /* of GCC */
-    "libasan", "libatomic", "libgcc_s", "libgfortran", "libgo", "libgomp", "libhwasan", "libitm",
-    "liblsan", "libobjc", "libquadmath", "libssp", "libstdc++", "libtsan", "libubsan", "libgnat",
-    "libgphobos",
-    /* of LLVM */
-    "libc++", "libc++abi", "libomp", "libomptarget", "libunwind", "libarcher", "libFortran_main",
-    "libFortranRuntime", "libFortranDecimal",
-    /* of other compilers */
-    "libifcore", "libifcoremt", "libifport", "libimf", "libintlc", "libiomp5", "libirc", "libirng",
-    "libsvml", "libnvc", "libnvf", "libnvomp", "libnvcpumath", "libpgmath",
-    /* what stands between a process and a device */
-    "libOpenCL", "libamdhip64", "libcuda", "libhsa-runtime64", "libnvidia-ml", "libze_loader"};
+/*
+ * Without what follows `.so`, sorted by strcmp. These are the C library, as gnu/lib-names.h has it,
+ * and a loader; the libraries of GCC, of LLVM and of other compilers; and what stands between a
+ * process and a device.
+ */
+static const char *const names[] = {"ld64",
+                                    "libBrokenLocale",
+                                    "libFortranDecimal",
+                                    "libFortranRuntime",
+                                    "libFortran_main",
+                                    "libOpenCL",
+                                    "libamdhip64",
+                                    "libanl",
+                                    "libarcher",
+                                    "libasan",
+                                    "libatomic",
+                                    "libc",
+                                    "libc++",
+                                    "libc++abi",
+                                    "libc_malloc_debug",
+                                    "libcrypt",
+                                    "libcuda",
+                                    "libdl",
+                                    "libgcc_s",
+                                    "libgfortran",
+                                    "libgnat",
+                                    "libgo",
+                                    "libgomp",
+                                    "libgphobos",
+                                    "libhsa-runtime64",
+                                    "libhwasan",
+                                    "libifcore",
+                                    "libifcoremt",
+                                    "libifport",
+                                    "libimf",
+                                    "libintlc",
+                                    "libiomp5",
+                                    "libirc",
+                                    "libirng",
+                                    "libitm",
+                                    "liblsan",
+                                    "libm",
+                                    "libmvec",
+                                    "libnsl",
+                                    "libnvc",
+                                    "libnvcpumath",
+                                    "libnvf",
+                                    "libnvidia-ml",
+                                    "libnvomp",
+                                    "libobjc",
+                                    "libomp",
+                                    "libomptarget",
+                                    "libpgmath",
+                                    "libpthread",
+                                    "libquadmath",
+                                    "libresolv",
+                                    "librt",
+                                    "libssp",
+                                    "libstdc++",
+                                    "libsvml",
+                                    "libthread_db",
+                                    "libtsan",
+                                    "libubsan",
+                                    "libunwind",
+                                    "libutil",
+                                    "libze_loader",
+                                    "linux-vdso"};
+
+struct text {
+    const char *start;
+    size_t length;
+};
+
+static int compare(const void *key, const void *element)
+{
+    const struct text *text = key;
+    const char *name = *(const char *const *)element;
+    const int order = strncmp(text->start, name, text->length);
+    return order ? order : -(name[text->length] != '\0');
+}
 
 /* Its name ends with the processor's. */
 static bool is_loader(const char *name)
@@ -33,10 +95,7 @@ static bool is_loader(const char *name)
 bool qmpi_runtime_is(const char *name)
 {
     const char *end = strstr(name, ".so");
-    const size_t length = end ? (size_t)(end - name) : strlen(name);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strlen(names[i]) == length && !strncmp(names[i], name, length))
-            return true;
-    }
-    return is_loader(name);
+    const struct text text = {name, end ? (size_t)(end - name) : strlen(name)};
+    return bsearch(&text, names, sizeof names / sizeof *names, sizeof *names, compare) ||
+           is_loader(name);
 }

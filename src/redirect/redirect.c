@@ -42,8 +42,9 @@ static void *internal_target(void *data, const char *name, enum qmpi_binding bin
     if (internal->shown)
         return (void *)(uintptr_t)qmpi_entries[number];
     /* Its MPI_X may be defined as ours by now; the two names mean one function. */
-    void *found = qmpi_elf_loaded_find_hashed(internal->library, qmpi_names[number].name - 1,
-                                              qmpi_name_hashes[number].pmpi);
+    void *found = qmpi_elf_loaded_find_hashed(
+        internal->library,
+        (struct qmpi_elf_name){qmpi_names[number].name - 1, qmpi_names[number].pmpi_hash});
     return found ? found : qmpi_elf_loaded_find(internal->library, name);
 }
 

@@ -140,26 +140,40 @@ int QMPI_Register_tool_storage(int tool_id, void *tool_storage)
     return MPI_SUCCESS;
 }
 
-int qmpi_layer_intercept(int tool_id, int number, qmpi_function *fp, bool mpich)
+/* Inlined: a stack is built with thousands of these calls. */
+static inline int check_interceptor(int tool_id, int number, qmpi_function *fp)
 {
-    struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    if (!layer || (unsigned)number >= QMPI_FUNCTION_COUNT || !fp)
+    if ((unsigned)number >= QMPI_FUNCTION_COUNT || !fp)
         return MPI_ERR_ARG;
-    if (initialising != layer)
-        return MPI_ERR_OTHER;
-    layer->mpich |= mpich;
-    layer->functions[number] = mpich ? NULL : fp;
-    if (mpich && !layer->mpich_functions)
+    if (initialising && initialising->tool_id == tool_id)
+        return MPI_SUCCESS;
+    return qmpi_layer_get(tool_id) ? MPI_ERR_OTHER : MPI_ERR_ARG;
+}
+
+int qmpi_layer_intercept_mpich(int tool_id, int number, qmpi_function *fp)
+{
+    const int result = check_interceptor(tool_id, number, fp);
+    if (result != MPI_SUCCESS)
+        return result;
+    struct qmpi_layer *layer = initialising;
+    layer->mpich = true;
+    if (!layer->mpich_functions)
         layer->mpich_functions =
             qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *layer->mpich_functions);
-    if (layer->mpich_functions)
-        layer->mpich_functions[number] = mpich ? fp : NULL;
+    layer->functions[number] = NULL;
+    layer->mpich_functions[number] = fp;
     return MPI_SUCCESS;
 }
 
 int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn, void (*fp)(void))
 {
-    return qmpi_layer_intercept(tool_id, (int)fn, fp, false);
+    const int result = check_interceptor(tool_id, (int)fn, fp);
+    if (result != MPI_SUCCESS)
+        return result;
+    initialising->functions[fn] = fp;
+    if (initialising->mpich_functions)
+        initialising->mpich_functions[fn] = NULL;
+    return MPI_SUCCESS;
 }
 
 int QMPIX_Tool_fail(int tool_id, const char *message)

@@ -47,11 +47,9 @@ bool qmpi_layer_is_initialising(const struct qmpi_layer *layer);
  * frees. */
 char *qmpi_layer_init(struct qmpi_layer *layer);
 
-/*
- * Registers an interceptor, for MPICH's variant or not. A later call for the same function replaces
- * it. MPI_ERR_OTHER: the init function of the layer is not running.
- */
-int qmpi_layer_intercept(int tool_id, int number, qmpi_function *fp, bool mpich);
+/* As QMPI_Register_tool_function, for MPICH's variant. The last call for a function, of either,
+ * counts. */
+int qmpi_layer_intercept_mpich(int tool_id, int number, qmpi_function *fp);
 
 /* Removes all interceptors of the layer. */
 void qmpi_layer_leave_out(struct qmpi_layer *layer);

@@ -10,10 +10,11 @@
 static struct qmpi_group *groups; /* grows only */
 
 struct qmpi_group *qmpi_group_make(struct qmpi_layer *layer, const struct qmpi_elf_loaded *objects,
-                                   int count)
+                                   int count, char *shares)
 {
     struct qmpi_group *group = qmpi_allocate(1, sizeof *group);
     group->layer = layer;
+    group->shares = shares;
     group->objects = qmpi_allocate((size_t)count, sizeof *group->objects);
     group->count = count;
     for (int i = 0; i < count; i++) {

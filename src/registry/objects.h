@@ -20,12 +20,14 @@ struct qmpi_group {
     struct qmpi_elf_loaded
         *objects; /* in the search order of the loader: the library of the tool first */
     int count;
+    char *shares; /* the libraries that it shares with the layers below, as text; NULL: none */
     struct qmpi_group *next;
 };
 
-/* Creates a group of these objects, with the opened one first, and publishes it. Any thread. */
+/* Creates a group of these objects, with the opened one first, and publishes it. The group owns
+ * `shares`. Any thread. */
 struct qmpi_group *qmpi_group_make(struct qmpi_layer *layer, const struct qmpi_elf_loaded *objects,
-                                   int count);
+                                   int count, char *shares);
 
 /* Returns the group with an object that contains `address`; NULL: none. Any thread, at any time. */
 struct qmpi_group *qmpi_group_of(const void *address);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The generator on a made-up mpi.h (small/), and the committed list of numbers."""
 import hashlib
+import re
 import subprocess
 import sys
 
@@ -130,7 +131,8 @@ def test_a_function_that_this_mpi_lacks_keeps_its_number(small):
     header = small.text("qmpi/mpich/functions.h")
     assert "    MPI_GONE_T = 1,\n    MPI_PCONTROL_T = 2,\n" in header
     assert "QMPI_Gone_t" not in header
-    assert '    {&"PMPI_Gone"[1], 0},\n    {&"PMPI_Pcontrol"[1], 1},\n' in small.text("names.c")
+    assert re.search(r'    \{&"PMPI_Gone"\[1\], 0, 0x[0-9a-f]{8}\},\n'
+                     r'    \{&"PMPI_Pcontrol"\[1\], 1, 0x[0-9a-f]{8}\},\n', small.text("names.c"))
     assert "SLOT MPI_Init, 0\nNO_SLOT\nSLOT MPI_Pcontrol, 2\n" in small.text("entries.S")
 
 
