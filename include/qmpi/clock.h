@@ -40,10 +40,10 @@ extern "C" {
 QMPI_API int QMPIX_Clock_get_time(uint64_t *ticks);
 
 /*
- * Converts a difference of two readings to nanoseconds. The error is at most about that of two
- * readings: where necessary, the call first determines the length of a tick from the time since the
- * clock was started, which takes half a microsecond. May be called in a signal handler, as
- * QMPIX_Clock_get_time. MPI_ERR_ARG: NULL.
+ * Converts a difference of two readings to nanoseconds. The error is at most about that of a few
+ * readings: for a time more than twice as long as any before, the call first determines the length
+ * of a tick from the time since the clock was started, which takes half a microsecond. May be
+ * called in a signal handler, as QMPIX_Clock_get_time. MPI_ERR_ARG: NULL.
  */
 QMPI_API int QMPIX_Clock_to_nanoseconds(uint64_t ticks, uint64_t *nanoseconds);
 

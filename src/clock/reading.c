@@ -137,7 +137,7 @@ struct qmpi_clock_tick qmpi_clock_refine(void)
 uint64_t qmpi_clock_nanoseconds(uint64_t ticks)
 {
     __extension__ typedef unsigned __int128 wide;
-    if (ticks > __atomic_load_n(&calibrated, __ATOMIC_RELAXED))
+    if (ticks / 2 > __atomic_load_n(&calibrated, __ATOMIC_RELAXED))
         measure_tick(0);
     return (uint64_t)((wide)ticks * __atomic_load_n(&scale, __ATOMIC_RELAXED) >> 32);
 }

@@ -58,9 +58,9 @@ struct qmpi_clock_moment qmpi_clock_started_at(void);
  * least 1 ms. Any thread, also in a signal handler. */
 struct qmpi_clock_tick qmpi_clock_refine(void);
 
-/* Converts a number of ticks. The length of a tick is determined from at least as long a time, if
- * as much has passed since the start, so that the error of long and short times is about that of
- * two readings. Any thread, also in a signal handler. */
+/* Converts a number of ticks. The length of a tick is determined from at least half as long a time,
+ * if as much has passed since the start, so that the error of long and short times is about that of
+ * a few readings. Any thread, also in a signal handler. */
 uint64_t qmpi_clock_nanoseconds(uint64_t ticks);
 
 #endif

@@ -40,7 +40,7 @@ struct layer {
 extern struct layer *log_layers;
 extern int log_layer_count;
 
-/* When the first layer was initialized, on CLOCK_MONOTONIC, in nanoseconds. */
+/* When the first layer was initialized, in ticks of <qmpi/clock.h>. */
 extern uint64_t log_start;
 
 /* Seconds that local time was ahead of UTC then. */

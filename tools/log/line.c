@@ -1,24 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /* See line.h. What may be called in a signal handler makes its line in memory of its own and calls
- * nothing but clock_gettime and what sink.h says. */
+ * nothing but clock_gettime, <qmpi/clock.h> and what sink.h says. */
 #define _GNU_SOURCE
 #include "line.h"
 
 #include "arguments.h"
 
+#include <qmpi/clock.h>
+
 #include <string.h>
 #include <time.h>
 
-static uint64_t read_clock(clockid_t clock)
+uint64_t line_time(uint64_t ticks)
 {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+    uint64_t nanoseconds = 0;
+    QMPIX_Clock_to_nanoseconds(ticks > log_start ? ticks - log_start : 0, &nanoseconds);
+    return nanoseconds;
 }
 
 uint64_t line_now(void)
 {
-    return read_clock(CLOCK_MONOTONIC);
+    uint64_t ticks = 0;
+    QMPIX_Clock_get_time(&ticks);
+    return line_time(ticks);
+}
+
+static uint64_t time_of_day(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
 static void add_two(struct text *text, int number, char before)
@@ -32,7 +43,7 @@ static void add_two(struct text *text, int number, char before)
  */
 static void add_clock(struct text *text, uint64_t when)
 {
-    const uint64_t wall = read_clock(CLOCK_REALTIME) - (line_now() - when);
+    const uint64_t wall = time_of_day() - (line_now() - when);
     const int64_t seconds = (int64_t)(wall / 1000000000U) + log_utc_offset;
     const int of_day = (int)(seconds % 86400);
     char fraction[6];
@@ -62,7 +73,7 @@ static void add_prefix(struct text *text, struct layer *layer, int thread, uint6
     text_char(text, ']');
     if (layer->options.when == WHEN_OFFSET) {
         text_char(text, ' ');
-        text_seconds(text, when > log_start ? when - log_start : 0);
+        text_seconds(text, when);
     } else if (layer->options.when == WHEN_CLOCK) {
         add_clock(text, when);
     }
@@ -148,7 +159,7 @@ static void print_parents(struct frame *frame)
         line_begin(parent);
 }
 
-void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t end)
+void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t time)
 {
     print_parents(frame);
     struct text *text = frames_line();
@@ -157,7 +168,7 @@ void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t end)
         text_string(text, "... ");
     arguments_end(text, frame, call);
     text_string(text, " <");
-    text_duration(text, end > frame->begin ? end - frame->begin : 0);
+    text_duration(text, time);
     text_char(text, '>');
     add_caller(text, frame);
     add_line(text, frame->layer);

@@ -6,7 +6,8 @@
 #include "frames.h"
 #include "layer.h"
 
-/* CLOCK_MONOTONIC, in nanoseconds. In a signal handler too. */
+/* Nanoseconds since the log began, of a reading of the clock and now. In a signal handler too. */
+uint64_t line_time(uint64_t ticks);
 uint64_t line_now(void);
 
 /* "[0] 0.001234 MPI_Recv(…, status=?) <unfinished ...>", once for each call. */
@@ -17,7 +18,7 @@ void line_begin(struct frame *frame);
 void line_unfinished(struct frame *frame, uint64_t now, bool may_print);
 
 /* The line of a call that has returned: the calls that it was made from are announced before it. */
-void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t end);
+void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t time);
 
 /* "MPI_Send(…) <left by a jump>". */
 void line_left(struct frame *frame);

@@ -17,6 +17,7 @@
 #include "toolkit/toolkit.h"
 #include "util/util.h"
 
+#include <qmpi/clock.h>
 #include <qmpi/observer.h>
 
 #include <errno.h>
@@ -43,6 +44,7 @@ static const char *find_caller(const QMPIX_Call *call)
 static struct frame *begin(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
     struct frame *frame = frames_take(layer, word, line_left);
+    uint64_t ticks = 0;
     if (!frame)
         return NULL;
     if (layer->options.caller)
@@ -51,12 +53,11 @@ static struct frame *begin(struct layer *layer, const QMPIX_Call *call, const QM
     if (layer->knows_requests)
         requests_save(frame, call);
     frame->has_no_result = call->function->number == MPI_ABORT_T;
-    frame->begin = line_now();
+    QMPIX_Call_get_entry_time(call, &ticks);
+    frame->begin = line_time(ticks);
     frames_begin(frame);
-    if (layer->options.enter || frame->has_no_result) {
+    if (layer->options.enter || frame->has_no_result)
         line_begin(frame);
-        frame->begin = line_now();
-    }
     return frame;
 }
 
@@ -102,18 +103,27 @@ static void meet_processes(struct layer *layer, const QMPIX_Call *call)
         objects_meet(&layer->objects, *(const MPI_Comm *)call->arguments[shape->comm]);
 }
 
+/* In nanoseconds. */
+static uint64_t duration_of(const QMPIX_Call *call)
+{
+    uint64_t begin = 0, end = 0, time = 0;
+    QMPIX_Call_get_time(call, &begin, &end);
+    QMPIX_Clock_to_nanoseconds(end > begin ? end - begin : 0, &time);
+    return time;
+}
+
 static void after(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    const uint64_t now = line_now();
     struct layer *layer = call->observer->data;
     struct frame *frame = word->pointer;
     const int error = errno;
     struct thread_level *level = thread_level_enter();
     lifecycle_after(layer, call);
     if (frame) {
-        if (!layer->judges || is_wanted(layer, call, now - frame->begin)) {
+        const uint64_t time = duration_of(call);
+        if (!layer->judges || is_wanted(layer, call, time)) {
             meet_processes(layer, call);
-            line_finish(frame, call, now);
+            line_finish(frame, call, time);
         }
         if (layer->knows_requests)
             requests_follow(frame, call);
@@ -154,7 +164,7 @@ static void start_clock(void)
     struct tm parts;
     if (log_start)
         return;
-    log_start = line_now();
+    QMPIX_Clock_get_time(&log_start);
     log_owner = getpid();
     if (localtime_r(&now, &parts))
         log_utc_offset = parts.tm_gmtoff;
@@ -167,7 +177,8 @@ static bool observe(struct layer *layer)
                                .before = before,
                                .after = after,
                                .data = layer,
-                               .functions = functions};
+                               .functions = functions,
+                               .flags = QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME};
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
         const enum QMPI_Functions_enum fn = (enum QMPI_Functions_enum)number;
         const QMPIX_Function *function;
