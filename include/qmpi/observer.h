@@ -159,7 +159,9 @@ enum {
     /* Read the clock when the call begins and when it has ended: see QMPIX_Call_get_time. */
     QMPIX_OBSERVE_TIME = 1 << 3,
     /* Read the clock also before the callbacks `before`: see QMPIX_Call_get_entry_time. */
-    QMPIX_OBSERVE_ENTRY_TIME = 1 << 4
+    QMPIX_OBSERVE_ENTRY_TIME = 1 << 4,
+    /* Follow the creation of communicators, from the beginning: see QMPIX_Comm_get_identity. */
+    QMPIX_OBSERVE_COMMS = 1 << 5
 };
 
 /* An observer: what it observes, and its callbacks. */
@@ -302,6 +304,42 @@ QMPI_API int QMPIX_Call_get_completed(const QMPIX_Call *call, int capacity, MPI_
  * MPI_COMM_NULL. MPI_ERR_OTHER: a query of MPI failed.
  */
 QMPI_API int QMPIX_Comm_world_rank(MPI_Comm comm, int rank, int *world);
+
+/* What identifies a communicator: the same on all its members. */
+typedef struct QMPIX_Comm_identity {
+    size_t size;     /* set by the caller: sizeof(QMPIX_Comm_identity) */
+    uint64_t id;     /* not 0 */
+    uint64_t parent; /* id of the communicator from which this one was created; 0: none, or created
+                        by MPI_Intercomm_create, to which the members pass different ones */
+    int processes;   /* number of processes; of both groups of an intercommunicator */
+} QMPIX_Comm_identity;
+
+/*
+ * Returns the identity of a communicator. Handles differ from process to process and are used
+ * again; the id of a communicator is the same on all members, does not change while it exists, and
+ * differs from that of each other communicator, including those that were freed before. Ids are
+ * hashes of 64 bits, so that this holds with a probability of failure of about n * n / 4e19 for n
+ * communicators. They are the same in each run of a program that creates the same communicators in
+ * the same order on the same number of processes.
+ *
+ * Needs QMPIX_OBSERVE_COMMS: if an observer of the stack has this flag, libqmpi notes each creation
+ * of a communicator, whatever layers are switched on. It computes the id without communication, in
+ * a time proportional to the number of processes. May be called for a communicator in `after` of
+ * the call that created it (of MPI_Comm_idup: when the request has completed) and later, by any
+ * thread that may call MPI. The identity is stored with the communicator, as by
+ * QMPIX_Comm_world_rank.
+ *
+ * MPI_ERR_ARG also: `comm` is MPI_COMM_NULL, or the size is too small. MPI_ERR_OTHER: no observer
+ * has the flag, or the identity is unknown. It is unknown for communicators with processes that are
+ * not in MPI_COMM_WORLD (in mpi://WORLD if the program uses only sessions: from MPI_Comm_spawn,
+ * MPI_Comm_accept, MPI_Comm_connect, MPI_Comm_join, MPI_Comm_get_parent); for those that a layer
+ * has created by PMPI_X, or with a function that is not in the standard; if memory is exhausted;
+ * and for all that were created from these. The id of MPI_COMM_WORLD depends only on the number of
+ * its processes: processes that were spawned have another MPI_COMM_WORLD with the same id. If a
+ * call that creates a communicator fails on some of the members only, later ids may differ between
+ * them.
+ */
+QMPI_API int QMPIX_Comm_get_identity(MPI_Comm comm, QMPIX_Comm_identity *identity);
 
 #ifdef __cplusplus
 }

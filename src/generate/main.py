@@ -13,6 +13,7 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       observe_N  for each function: the wrapper of a layer that observes it, in four parts
       observing  the table of these
       description  what each function and its parameters are, and what they mean
+      creators  the functions that create communicators, followed
       shapes   the kinds of calls that the descriptions tell apart
       handles  weak references to the MPI library's predefined handles
       mpich_N  MPICH's variant of QMPI: what leads into its layers and on from them, in four parts
@@ -31,6 +32,7 @@ from functools import partial
 from pathlib import Path
 
 import emit_c
+import emit_comms
 import emit_mpich
 import emit_header
 import emit_observe
@@ -45,6 +47,7 @@ EMITTERS = {
     "names": emit_c.names,
     "observing": emit_observe.observing,
     "description": emit_observe.description,
+    "creators": emit_comms.creators,
     "shapes": emit_observe.shapes,
     "handles": emit_c.handles,
     "static_base": emit_c.static_base,

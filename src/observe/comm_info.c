@@ -2,7 +2,8 @@
 /* See comm_info.h. */
 #include "observe/comm_info.h"
 
-#include "observe/semantics.h"
+#include "observe/record.h"
+#include "observe/world.h"
 #include "util/util.h"
 
 #include <signal.h>
@@ -80,41 +81,18 @@ static int copy_none_window(MPI_Win window, int keyval, void *state, void *value
 
 /* ---- Ranks in the world ---------------------------------------------------------------------- */
 
-/* The group of all processes. In a program with sessions alone one of our own is opened for it. */
-static bool world_group(MPI_Group *group)
-{
-    int initialized = 0;
-    QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
-    if (initialized)
-        return QMPI_PMPI(Comm_group, COMM_GROUP)(MPI_COMM_WORLD, group) == MPI_SUCCESS;
-#if MPI_VERSION >= 4
-    MPI_Session session;
-    if (QMPI_PMPI(Session_init, SESSION_INIT)(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) !=
-        MPI_SUCCESS)
-        return false;
-    const int result =
-        QMPI_PMPI(Group_from_session_pset, GROUP_FROM_SESSION_PSET)(session, "mpi://WORLD", group);
-    QMPI_PMPI(Session_finalize, SESSION_FINALIZE)(&session);
-    return result == MPI_SUCCESS;
-#else
-    return false;
-#endif
-}
-
 static void translate(struct qmpi_processes *processes, MPI_Group group)
 {
-    MPI_Group world;
     int *ranks = calloc((size_t)processes->peers + 1, sizeof *ranks);
     processes->world = calloc((size_t)processes->peers + 1, sizeof *processes->world);
-    for (int i = 0; processes->world && i < processes->peers; i++)
-        processes->world[i] = MPI_UNDEFINED;
-    if (ranks && processes->world && world_group(&world)) {
-        for (int i = 0; i < processes->peers; i++)
+    for (int i = 0; i < processes->peers; i++) {
+        if (ranks)
             ranks[i] = i;
-        QMPI_PMPI(Group_translate_ranks, GROUP_TRANSLATE_RANKS)
-        (group, processes->peers, ranks, world, processes->world);
-        QMPI_PMPI(Group_free, GROUP_FREE)(&world);
+        if (processes->world)
+            processes->world[i] = MPI_UNDEFINED;
     }
+    if (ranks && processes->world)
+        qmpi_world_translate(group, processes->peers, ranks, processes->world);
     free(ranks);
 }
 
@@ -225,18 +203,6 @@ static struct qmpi_processes *find_window(MPI_Win window)
     return processes;
 }
 
-/* Whether MPI may be asked about a communicator. Outside MPI_Init and MPI_Finalize any other than
- * the predefined ones can only be a session's. */
-static bool may_exist(MPI_Comm comm)
-{
-    int initialized = 0, finalized = 0;
-    if (comm == MPI_COMM_NULL)
-        return false;
-    QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
-    QMPI_PMPI(Finalized, FINALIZED)(&finalized);
-    return !finalized && (initialized || (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF));
-}
-
 /* ---- Kept with the handle -------------------------------------------------------------------- */
 
 static bool keyvals_are_there(void)
@@ -279,7 +245,8 @@ const struct qmpi_processes *qmpi_processes_of_comm(MPI_Comm comm)
     const unsigned now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
     if (!last.changing && last.generation == now && last.comm == comm)
         return last.processes;
-    const struct qmpi_processes *processes = may_exist(comm) ? comm_processes(comm) : NULL;
+    const struct qmpi_processes *processes =
+        qmpi_world_may_hold(comm) ? comm_processes(comm) : NULL;
     if (processes && !last.changing) {
         last.changing = 1;
         atomic_signal_fence(memory_order_seq_cst);

@@ -3,6 +3,7 @@
 #include "observe/observe.h"
 
 #include "clock/clock.h"
+#include "observe/comm_id.h"
 #include "observe/descriptions.h"
 #include "observe/semantics.h"
 #include "registry/registry.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 
 enum { ALL_GROUPS = 2 * QMPIX_GROUP_TOOL_INFORMATION - 1 };
-enum { ALL_FLAGS = 2 * QMPIX_OBSERVE_ENTRY_TIME - 1 };
+enum { ALL_FLAGS = 2 * QMPIX_OBSERVE_COMMS - 1 };
 
 QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1];
 
@@ -89,6 +90,8 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
     qmpi_describe_all();
     if (observer->flags & (QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME))
         qmpi_clock_start();
+    if (observer->flags & QMPIX_OBSERVE_COMMS)
+        qmpi_comm_id_asked = true;
     bool shapes[QMPI_SHAPE_COUNT] = {false}; /* which it asked for */
     make_tables(layer);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {

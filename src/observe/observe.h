@@ -27,6 +27,10 @@ bool qmpi_observe_wanted(int tool_id, int number);
  * below. For qmpi_interceptors. */
 void qmpi_observe_node(struct qmpi_node *node);
 
+/* Sets the terminators of functions that create communicators to functions that follow them. Called
+ * before the chains are built; costs a test in these functions until an observer asks. */
+void qmpi_observe_creators(qmpi_function **terminators);
+
 /* Tells QMPI_DEBUG what a new layer observes; nothing if it has no observer. */
 void qmpi_observe_report(int tool_id);
 

@@ -126,6 +126,7 @@ static void start(void)
     if (count) { /* what ends the chains is never changed once a layer stands on it */
         qmpi_mpit_use_switch(qmpi_chain_is_enabled, qmpi_chain_set_enabled);
         qmpi_mpit_merge(qmpi_terminators, qmpi_pmpi_targets);
+        qmpi_observe_creators(qmpi_terminators);
         qmpi_singleton_watch(qmpi_terminators);
         qmpi_offsets_watch(qmpi_terminators);
     }

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""The functions that create communicators, followed: see observe/comm_id.h."""
+import re
+
+from emit_c import GENERATED, LICENCE, Source, arguments, parameters
+from mpi_header import Function
+
+COPIES = r"MPI_Comm_i?dup(_with_info)?"
+PARTS = (r"MPI_(Comm_create|Comm_split(_type)?|Cart_create|Cart_sub|Graph_create|Dist_graph_create(_adjacent)?|"
+         r"Intercomm_merge)")
+GROUPS = r"MPI_(Comm_create_group|Comm_create_from_group|Intercomm_create(_from_groups)?)"
+
+
+def created_by(function: Function) -> str:
+    return next(each.name for each in function.parameters if re.match(r"MPI_Comm ?\*$", each.type))
+
+
+def note_of(function: Function) -> str:
+    """The call that notes what a function created; nothing for other functions."""
+    given = [each.name for each in function.parameters if each.type == "MPI_Comm"]
+    for kind, pattern in {"copy": COPIES, "part": PARTS}.items():
+        if re.fullmatch(pattern, function.name):
+            return f"qmpi_comm_id_note_{kind}({given[0]}, *{created_by(function)});"
+    if not re.fullmatch(GROUPS, function.name):
+        return ""
+    # Each side of an intercommunicator has a local one.
+    parent = given[0] if len(given) == 1 else "MPI_COMM_NULL"
+    names = [each.name for each in function.parameters]
+    tag = "qmpi_comm_id_of_text(stringtag)" if "stringtag" in names else "(uint64_t)tag"
+    return f"qmpi_comm_id_note_group({parent}, *{created_by(function)}, {tag});"
+
+
+def follow_function(function: Function, note: str) -> str:
+    created = created_by(function)
+    lines = [f"static {function.result} follow_{function.name}({parameters(function)})", "{"]
+    if "_idup" in function.name:
+        # For an MPI library that stores the handle when the copy is complete: the id is unknown then.
+        lines += [f"    if ({created} && qmpi_comm_id_asked)", f"        *{created} = MPI_COMM_NULL;"]
+    lines += [
+        f"    const {function.result} qmpi_result =",
+        f"        QMPI_PMPI({function.name.removeprefix('MPI_')}, {function.constant[4:-2]})({arguments(function)});",
+        "    if (qmpi_result == MPI_SUCCESS && qmpi_comm_id_asked)",
+        f"        {note}",
+        "    return qmpi_result;",
+        "}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def creators(source: Source) -> str:
+    notes = [(function, note) for function in source.functions if (note := note_of(function))]
+    text = (
+        f"/* {LICENCE} */\n/* {GENERATED}\n"
+        " * follow_X: the terminators of functions that create communicators; see observe/comm_id.h. */\n"
+        '#include "observe/comm_id.h"\n#include "observe/observe.h"\n\n'
+    )
+    for function, note in notes:
+        text += follow_function(function, note) + "\n"
+    text += "void qmpi_observe_creators(qmpi_function **terminators)\n{\n"
+    for function, _ in notes:
+        text += f"    terminators[{function.constant}] = (qmpi_function *)follow_{function.name};\n"
+    return text + "}\n"

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Every communicator has one id on all its members, and no two have the same.
+
+programs/identities.c names its communicators, tools/identity.c notes what it learns of each.
+"""
+from collections import defaultdict
+
+import pytest
+
+from observe_support import run_observed
+from support import OPEN_MPI, needs_sessions
+
+ALL = ["copies", "parts", "topologies", "groups", "intercommunicators", "again"]
+
+
+def noted(result):
+    """{name: {(rank, id, parent, processes)}}."""
+    found = defaultdict(list)
+    for line in result.trace:
+        kind, *values = line.split()
+        if kind == "identity":
+            rank, name, *values = values
+            found[name].append((int(rank), *values))
+    return found
+
+
+def run_identities(*parts, ranks=2, tools="identity", name="observe_identities", **kwargs):
+    result = run_observed(name, *parts, ranks=ranks, tools=tools, **kwargs)
+    assert (result.returncode, result.messages) == (0, [])
+    return result
+
+
+def check_identities(result, layers=1):
+    """Returns {name: id}."""
+    found, ids = noted(result), {}
+    for text, notes in found.items():
+        name, _, rest = text.partition("<")
+        processes = rest.split("=")[1]
+        answers = {values for _, *values in map(tuple, notes) for values in [tuple(values)]}
+        assert len(answers) == 1, (text, notes)
+        number, _, count = answers.pop()
+        assert count == ("-" if processes == "?" else processes), text
+        if processes == "?":
+            continue
+        assert len(notes) == layers * int(processes), text
+        assert int(number, 16) != 0
+        assert name not in ids
+        ids[name] = number
+    assert len(set(ids.values())) == len(ids)
+    for text, notes in found.items():
+        parent = text.partition("<")[2].split("=")[0]
+        if parent in ids and notes[0][1] != "-":
+            assert notes[0][2] == ids[parent], text
+        elif parent == "-" and notes[0][1] != "-":
+            assert notes[0][2] == "0", text
+    assert ids
+    return ids
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_all_ways_to_create_communicators(ranks):
+    ids = check_identities(run_identities(*ALL, ranks=ranks))
+    assert len(ids) > 60
+
+
+def test_the_same_in_each_run():
+    first, second = (check_identities(run_identities(*ALL)) for _ in range(2))
+    assert first == second
+
+
+def test_several_layers_ask():
+    check_identities(run_identities(*ALL, tools="identity:empty:identity,quiet=yes:counter:identity"), 3)
+
+
+@pytest.mark.parametrize("tools", ["now:identity:next_pmpi", "identity:lazy", "lazy:identity"])
+def test_pmpi_tools_above_and_below(tools):
+    check_identities(run_identities(*ALL, tools=tools))
+
+
+def test_nobody_has_asked():
+    notes = noted(run_identities("copies", tools="identity,quiet=yes"))
+    assert {values[1:] for each in notes.values() for values in each} == {("-", "-", "-")}
+
+
+def test_a_failed_call_does_not_count():
+    result = run_identities("copies", "fail")
+    assert result.stdout == ""
+    assert "after_failure" in check_identities(result)
+
+
+def test_communicators_that_layers_do_not_see():
+    assert "after_unseen" in check_identities(run_identities("copies", "unseen"))
+
+
+def test_a_layer_that_was_switched_off():
+    assert {"while_off", "while_on"} < set(check_identities(run_identities("copies", "switch")))
+
+
+def test_threads():
+    assert len(check_identities(run_identities("copies", "threads"))) > 80
+
+
+def test_memory_does_not_grow():
+    result = run_identities("grow")
+    growth = [int(line.split()[1]) for line in result.stdout.splitlines()]
+    assert len(growth) == 2 and max(growth) < 8, "bytes for each communicator"
+
+
+@pytest.mark.skipif(not OPEN_MPI, reason="MPICH as packaged cannot spawn processes")
+def test_spawned_processes():
+    notes = noted(run_identities("spawn", ranks=2))
+    for name in ("spawned<-=?", "merged_with_spawned<spawned=?"):
+        assert [values[1:] for values in notes[name]] == 2 * [("-", "-", "-")]
+
+
+@needs_sessions
+def test_sessions():
+    ids = check_identities(run_identities(name="observe_identities_sessions"))
+    assert len(ids) > 8
