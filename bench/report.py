@@ -125,4 +125,7 @@ def text(result: dict) -> str:
         lines += bundled(result)
     if result["start_up"]:
         lines += start_up(result)
+    if result["clocks"]:
+        lines += ["", "One reading of the clock: " +
+                  ", ".join(f"{name} {cost:.1f} ns" for name, cost in result["clocks"].items())]
     return "\n".join(lines + targets(result)) + "\n"

@@ -82,6 +82,7 @@ class Build:
         self.first_call = self.bench / "first_call"
         self.ask_dlsym = self.bench / "ask_dlsym"
         self.probe = self.bench / "probe"
+        self.clock = self.bench / "clock"
         libraries = [path for path in (self.folder / "src").glob("libqmpi*.so") if path.exists()]
         if not libraries or not self.loop.exists():
             raise SystemExit(f"bench/run: {self.folder} is not a complete build of qmpi\n"

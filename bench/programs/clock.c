@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Prints the name of the clock of libqmpi, and how many nanoseconds a reading of it takes. */
+#include <qmpi/clock.h>
+
+#include <stdio.h>
+
+int main(void)
+{
+    QMPIX_Clock_info info = {.size = sizeof info};
+    if (QMPIX_Clock_get_info(&info) != MPI_SUCCESS)
+        return 1;
+    printf("%s %.2f\n", info.name, info.cost);
+    return 0;
+}
