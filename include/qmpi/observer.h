@@ -341,6 +341,80 @@ typedef struct QMPIX_Comm_identity {
  */
 QMPI_API int QMPIX_Comm_get_identity(MPI_Comm comm, QMPIX_Comm_identity *identity);
 
+/* ---- Call sites ------------------------------------------------------------------------------ */
+
+/*
+ * Returns the callers of an MPI call, innermost first: the calling address, as
+ * QMPIX_Call_get_caller returns it, and the return addresses above it, up to `main`, the first
+ * function of the thread, or a function without unwind information (.eh_frame). Frames of libqmpi,
+ * of layers and of language bindings of the MPI library are left out. Stores at most `capacity`
+ * addresses, and sets `count` to the number stored.
+ *
+ * Takes no lock and uses no malloc; also in signal handlers and on stacks of any kind. The first
+ * call from a place takes microseconds for each frame, further ones nanoseconds. In the handler of
+ * a signal, the whole stack is unwound as for an exception, which takes microseconds each time; at
+ * most 256 frames are then looked at.
+ */
+QMPI_API int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void **callers,
+                                    int *count);
+
+/*
+ * Returns the library that contains an address, or the program, and the offset from the lowest
+ * address at which it is mapped. Unlike addresses, these are the same in all processes of a job.
+ * The path is absolute, and has no symbolic links. It exists until the process ends.
+ *
+ * If no library is mapped at the address, the result is the last one for which such an address was
+ * passed to this call or returned by QMPIX_Call_get_callers: addresses of a library that was closed
+ * (dlclose) are found if it was seen before. MPI_ERR_ARG also: there is none.
+ *
+ * Any thread, also in a signal handler. Takes some ten nanoseconds, and microseconds for the first
+ * address of each library.
+ */
+QMPI_API int QMPIX_Address_find(const void *address, const char **library, size_t *offset);
+
+/* A function at an address. Strings that are not known are NULL. */
+typedef struct QMPIX_Frame {
+    const char *function; /* as in the source; C++: with its parameters */
+    const char *file;     /* source file */
+    int line;             /* 0: unknown */
+} QMPIX_Frame;
+
+/* What is at an address. */
+typedef struct QMPIX_Address {
+    const char *library; /* as QMPIX_Address_find returns it */
+    size_t offset;
+    int frame_count;           /* 0: no function is known */
+    const QMPIX_Frame *frames; /* several if functions were inlined: the innermost one, the function
+                                  that it was inlined in, …, the function that has the code */
+} QMPIX_Address;
+
+/*
+ * Describes the call that returns to an address: function, source file and line, from the debug
+ * information of the library or its separate debug file (by build-id or .gnu_debuglink); without
+ * it, the function of the symbol table. The address is one of QMPIX_Call_get_caller or
+ * QMPIX_Call_get_callers; the line is that of the call, although it returns to the instruction
+ * behind it. Only local files are read; debuginfod servers are not queried. If qmpi is installed
+ * without libdw, only exported functions are known.
+ *
+ * The description and its strings exist until the process ends, and must not be changed. A second
+ * look-up of an address returns the same description, takes some nanoseconds, and no lock. If the
+ * library was closed (dlclose) and another one is mapped at the address, the description is that of
+ * the new one. Libraries that were closed: see QMPIX_Address_find.
+ *
+ * The first look-up of an address reads the debug information, which may take milliseconds, or
+ * seconds if there is much of it. It may wait for locks, uses malloc, and needs up to
+ * a megabyte of stack: not in a signal handler, nor in a thread with a small stack. The very first
+ * one loads a library. MPI_ERR_ARG also: no library is known.
+ */
+QMPI_API int QMPIX_Address_describe(const void *address, const QMPIX_Address **description);
+
+/*
+ * The same for a library and an offset that QMPIX_Address_find returned, perhaps in another process
+ * of the job. The second look-up takes a lock, too.
+ */
+QMPI_API int QMPIX_Library_describe(const char *library, size_t offset,
+                                    const QMPIX_Address **description);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See symbols.h. Each module is opened once, for all of its frames. */
+/* See symbols.h. */
 #define _GNU_SOURCE
 #include "symbols/symbols.h"
 
@@ -42,15 +42,11 @@ static char *demangle(const char *name)
     return demangled;
 }
 
-static void set_function(struct profile_frame *frame, const char *name)
+/* The name as people know it, to be freed; NULL: unknown. */
+static char *copy_name(const char *name)
 {
     char *demangled = name ? demangle(name) : NULL;
-    if (!demangled && name)
-        demangled = strdup(name);
-    if (demangled) {
-        free(frame->function);
-        frame->function = demangled;
-    }
+    return demangled || !name ? demangled : strdup(name);
 }
 
 /* A symbol counts only where the address is inside it: the nearest one below may be anything. */
@@ -135,55 +131,89 @@ static const char *function_name(Dwarf_Die *function, const char *symbol)
     return is_mangled(name) ? name : dwarf_diename(function);
 }
 
-static void read_line(Dwarf_Die *unit, Dwarf_Addr address, struct profile_frame *frame)
+/* A source file, in full, to be freed; NULL: unknown. */
+static char *copy_path(Dwarf_Die *unit, const char *source)
 {
-    Dwarf_Line *line = dwarf_getsrc_die(unit, address);
-    const char *source = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
     Dwarf_Attribute attribute;
-    char *path = NULL;
-    int number = 0;
-    if (!source)
-        return;
-    const char *folder = *source == '/' || !dwarf_attr(unit, DW_AT_comp_dir, &attribute)
+    const char *folder = !source || *source == '/' || !dwarf_attr(unit, DW_AT_comp_dir, &attribute)
                              ? NULL
                              : dwarf_formstring(&attribute);
-    if (folder) {
-        path = malloc(strlen(folder) + strlen(source) + 2);
-        if (path)
-            stpcpy(stpcpy(stpcpy(path, folder), "/"), source);
-    } else {
-        path = strdup(source);
-    }
-    if (path && dwarf_lineno(line, &number) == 0) {
-        free(frame->file);
-        frame->file = path;
-        frame->line = number;
-    } else {
-        free(path);
+    if (!folder)
+        return source ? strdup(source) : NULL;
+    char *path = malloc(strlen(folder) + strlen(source) + 2);
+    if (path)
+        stpcpy(stpcpy(stpcpy(path, folder), "/"), source);
+    return path;
+}
+
+static void read_line(Dwarf_Die *unit, Dwarf_Addr address, QMPIX_Frame *frame)
+{
+    Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+    int number = 0;
+    if (!line || dwarf_lineno(line, &number) != 0)
+        return;
+    frame->file = copy_path(unit, dwarf_linesrc(line, NULL, NULL));
+    frame->line = frame->file ? number : 0;
+}
+
+/* ---- Inlined functions ----------------------------------------------------------------------- */
+
+/* The place of the call that was replaced by the code of the inlined function. */
+static void read_call(Dwarf_Die *unit, Dwarf_Die *inlined, QMPIX_Frame *frame)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word file, line;
+    Dwarf_Files *files;
+    if (!dwarf_attr(inlined, DW_AT_call_file, &attribute) || dwarf_formudata(&attribute, &file) ||
+        !dwarf_attr(inlined, DW_AT_call_line, &attribute) || dwarf_formudata(&attribute, &line) ||
+        dwarf_getsrcfiles(unit, &files, NULL))
+        return;
+    frame->file = copy_path(unit, dwarf_filesrc(files, file, NULL, NULL));
+    frame->line = frame->file ? (int)line : 0;
+}
+
+/* The function around an inlined one. */
+static bool find_outer(Dwarf_Die *function)
+{
+    Dwarf_Die *scopes = NULL;
+    const int count = dwarf_getscopes_die(function, &scopes);
+    int i = 1;
+    while (i < count && !is_function(&scopes[i]))
+        i++;
+    if (i < count)
+        *function = scopes[i];
+    free(scopes);
+    return i < count;
+}
+
+/* Returns the number of frames, the innermost first. */
+static int read_functions(Dwarf_Die *unit, Dwarf_Die function, const char *symbol,
+                          QMPIX_Frame **frames)
+{
+    int count = 1;
+    for (;;) {
+        (*frames)[count - 1].function = copy_name(function_name(&function, symbol));
+        QMPIX_Frame *more = dwarf_tag(&function) == DW_TAG_inlined_subroutine
+                                ? realloc(*frames, ((size_t)count + 1) * sizeof *more)
+                                : NULL;
+        if (!more)
+            return count;
+        *frames = more;
+        more[count] = (QMPIX_Frame){.function = NULL};
+        read_call(unit, &function, &more[count++]);
+        if (!find_outer(&function))
+            return count;
     }
 }
 
 /* ---- Modules --------------------------------------------------------------------------------- */
 
-static void resolve_frame(Dwfl_Module *module, struct profile_frame *frame)
-{
-    Dwarf_Addr start = 0, end = 0;
-    dwfl_module_info(module, NULL, &start, &end, NULL, NULL, NULL, NULL);
-    const Dwarf_Addr address = start + frame->offset - 1; /* in the call, not behind it */
-    if (frame->offset == 0 || address >= end)
-        return;
-    const char *name = symbol_name(module, address);
-    Dwarf_Addr bias;
-    Dwarf_Die function, *unit = find_unit(module, address, &bias);
-    if (unit) {
-        read_line(unit, address - bias, frame);
-        if (find_function(unit, address - bias, &function))
-            name = function_name(&function, name);
-    }
-    set_function(frame, name);
-}
+struct symbols_file {
+    Dwfl *session;
+    Dwfl_Module *module;
+};
 
-static void resolve_module(const char *path, struct profile_frame **frames, size_t count)
+struct symbols_file *symbols_open(const char *path)
 {
     static char *debug_path; /* libdwfl's default */
     static const Dwfl_Callbacks callbacks = {
@@ -192,13 +222,78 @@ static void resolve_module(const char *path, struct profile_frame **frames, size
         .section_address = dwfl_offline_section_address,
         .debuginfo_path = &debug_path,
     };
-    Dwfl *session = dwfl_begin(&callbacks);
-    Dwfl_Module *module = session ? dwfl_report_offline(session, path, path, -1) : NULL;
-    if (module && dwfl_report_end(session, NULL, NULL) == 0) {
-        for (size_t i = 0; i < count; i++)
-            resolve_frame(module, frames[i]);
+    struct symbols_file *file = calloc(1, sizeof *file);
+    if (!file)
+        return NULL;
+    file->session = dwfl_begin(&callbacks);
+    file->module = file->session ? dwfl_report_offline(file->session, path, path, -1) : NULL;
+    if (file->module && dwfl_report_end(file->session, NULL, NULL) == 0)
+        return file;
+    symbols_close(file);
+    return NULL;
+}
+
+void symbols_close(struct symbols_file *file)
+{
+    if (file)
+        dwfl_end(file->session);
+    free(file);
+}
+
+int symbols_find(struct symbols_file *file, uint64_t offset, QMPIX_Frame **frames)
+{
+    Dwarf_Addr start = 0, end = 0, bias;
+    Dwarf_Die function;
+    dwfl_module_info(file->module, NULL, &start, &end, NULL, NULL, NULL, NULL);
+    const Dwarf_Addr address = start + offset - 1; /* in the call, not behind it */
+    *frames = NULL;
+    if (offset == 0 || address >= end || !(*frames = calloc(1, sizeof **frames)))
+        return 0;
+    const char *symbol = symbol_name(file->module, address);
+    Dwarf_Die *unit = find_unit(file->module, address, &bias);
+    if (unit) {
+        read_line(unit, address - bias, *frames);
+        if (find_function(unit, address - bias, &function))
+            return read_functions(unit, function, symbol, frames);
     }
-    dwfl_end(session);
+    (*frames)->function = copy_name(symbol);
+    if ((*frames)->function || (*frames)->file)
+        return 1;
+    free(*frames);
+    *frames = NULL;
+    return 0;
+}
+
+/* ---- Many frames ----------------------------------------------------------------------------- */
+
+/* Takes over what is known. */
+static void set_frame(struct profile_frame *frame, QMPIX_Frame *places, int count)
+{
+    if (count && places->function) {
+        free(frame->function);
+        frame->function = (char *)(uintptr_t)places->function;
+    }
+    if (count && places->file) {
+        free(frame->file);
+        frame->file = (char *)(uintptr_t)places->file;
+        frame->line = places->line;
+    }
+    for (int i = 1; i < count; i++) {
+        free((void *)(uintptr_t)places[i].function);
+        free((void *)(uintptr_t)places[i].file);
+    }
+    free(places);
+}
+
+static void resolve_module(const char *path, struct profile_frame **frames, size_t count)
+{
+    struct symbols_file *file = symbols_open(path);
+    for (size_t i = 0; file && i < count; i++) {
+        QMPIX_Frame *places;
+        const int found = symbols_find(file, frames[i]->offset, &places);
+        set_frame(frames[i], places, found);
+    }
+    symbols_close(file);
 }
 
 static int compare_modules(const void *a, const void *b)

@@ -9,7 +9,22 @@
 #define QMPI_SYMBOLS_SYMBOLS_H
 
 #include "profile/profile.h"
-#include "symbols/modules.h"
+
+#include <qmpi/observer.h>
+
+/* An opened ELF file. One thread at a time; not in a signal handler. */
+struct symbols_file;
+
+/* Opens a file, its debug information included. NULL: it is no ELF file, or memory is out. */
+struct symbols_file *symbols_open(const char *path);
+void symbols_close(struct symbols_file *file);
+
+/*
+ * Resolves an offset, as below, to the function that contains the call, preceded by the functions
+ * that are inlined there, the innermost first. Returns their number; 0: nothing is known. *frames
+ * and its strings are allocated by malloc, and belong to the caller.
+ */
+int symbols_find(struct symbols_file *file, uint64_t offset, QMPIX_Frame **frames);
 
 /*
  * Sets `function`, `file` and `line` of the frames that can be resolved. The strings are allocated

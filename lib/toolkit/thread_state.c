@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "toolkit/thread_state.h"
 
-#include "toolkit/arena.h"
+#include "util/util.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -53,7 +53,7 @@ static struct thread_level *take_left(void)
 static struct thread_level *begin_thread(void)
 {
     struct thread_level *level = take_left();
-    if (!level && (level = tool_memory_take(level_size))) {
+    if (!level && (level = qmpi_arena_take(level_size))) {
         atomic_store_explicit(&level->taken, true, memory_order_relaxed);
         level->next = atomic_load(&all);
         while (!atomic_compare_exchange_weak(&all, &level->next, level))
@@ -81,7 +81,7 @@ static bool was_left(const void *begun, const void *where)
 static struct thread_level *next_level(struct thread_level *level)
 {
     if (!level->deeper) {
-        struct thread_level *deeper = tool_memory_take(level_size);
+        struct thread_level *deeper = qmpi_arena_take(level_size);
         if (!deeper)
             return NULL;
         deeper->outer = level;

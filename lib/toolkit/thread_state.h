@@ -6,7 +6,7 @@
  * docs/write/mpi_t.md). The tool is then called again in the same thread, while its previous work
  * is incomplete. Therefore, a thread has levels. A call that finds a level busy uses the next one:
  * it does not access data that the interrupted work uses, does not wait for its locks, and none of
- * its records are lost. Levels are allocated by tool_memory_take, so even the first call of a
+ * its records are lost. Levels are allocated by qmpi_arena_take, so even the first call of a
  * thread may come from a handler.
  *
  * The structure of the tool starts with struct thread_level. The levels of a thread that has ended

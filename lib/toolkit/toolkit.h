@@ -5,8 +5,6 @@
 
 /* During calls. */
 #include "toolkit/arch/add.h"
-#include "toolkit/arena.h"
-#include "toolkit/call_stack.h"
 #include "toolkit/private_comm.h"
 #include "toolkit/sessions.h"
 #include "toolkit/thread_state.h"

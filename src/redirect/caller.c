@@ -29,9 +29,7 @@ static bool is_amid(const void *address)
            (uintptr_t)qmpi_thunks_amid_end - (uintptr_t)qmpi_thunks_amid_begin;
 }
 
-/* Code between a call of the program and the stack. This is libqmpi itself if a PMPI tool
- * or a binding left its frame to the call that it ended with. */
-static bool is_between(const void *address)
+bool qmpi_is_between(const void *address)
 {
     return qmpi_binding_holds(address) || qmpi_attributes_hold(address) ||
            qmpi_pmpi_layer_of(address) || qmpi_is_in_self(address) || is_trampoline(address) ||
@@ -44,7 +42,7 @@ static int find_program(void *const *frames, int count, const void *caller)
     int i = 0;
     while (i < count && frames[i] != caller)
         i++;
-    while (i < count && is_between(frames[i]))
+    while (i < count && qmpi_is_between(frames[i]))
         i++;
     return i < count ? i : -1;
 }
@@ -103,6 +101,6 @@ void *qmpi_caller_by_unwinding(const char *frame, bool above)
 void *qmpi_caller_of_program(void *caller)
 {
     bool all;
-    void *found = caller && is_between(caller) ? unwind(find_program, caller, &all) : NULL;
+    void *found = caller && qmpi_is_between(caller) ? unwind(find_program, caller, &all) : NULL;
     return found ? found : caller;
 }

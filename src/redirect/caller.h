@@ -17,6 +17,14 @@
  */
 void *qmpi_caller_by_unwinding(const char *frame, bool above);
 
+/* Returns the frame of the entry into the QMPI layers if it is certainly in use; NULL: not so. */
+static inline const char *qmpi_caller_frame(void)
+{
+    const char *const frame = qmpi_entry_frame;
+    const bool above = frame > (const char *)QMPI_THIS_FRAME();
+    return frame && above && frame != qmpi_jumped_frame ? frame : NULL;
+}
+
 /*
  * Returns the address from which the current MPI call of this thread entered the QMPI layers; NULL
  * outside a call. After a longjmp out of a call, it is found by unwinding.
@@ -36,5 +44,11 @@ static inline void *qmpi_caller_of_layers(void)
  * tool. Must be called within the call to which `caller` belongs.
  */
 void *qmpi_caller_of_program(void *caller);
+
+/*
+ * Whether code is between a call of the program and the QMPI layers. This is libqmpi itself if a
+ * PMPI tool or a binding left its frame to the call that it ended with.
+ */
+bool qmpi_is_between(const void *address);
 
 #endif

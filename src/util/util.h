@@ -3,6 +3,8 @@
 #ifndef QMPI_UTIL_UTIL_H
 #define QMPI_UTIL_UTIL_H
 
+#include "util/arena.h"
+#include "util/call_stack.h"
 #include "util/directory.h"
 #include "util/lock.h"
 #include "util/message.h"

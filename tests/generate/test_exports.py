@@ -11,6 +11,9 @@ REPLACED = {"dlopen", "dlsym"}
 # These note in which call they were made: the frames of calls that they leave say nothing any more.
 REPLACED |= {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
 
+# What is remembered of a library's code is forgotten when it is closed.
+REPLACED |= {"dlclose"}
+
 # And the program looks up with these what action a signal has: it sees no tool's.
 REPLACED |= {"sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}
 

@@ -85,7 +85,7 @@ def test_a_program_may_unload_the_mpi_library_and_load_it_again(tools, tmp_path)
 
 # ---- Everybody else ------------------------------------------------------------------------------
 
-NAMES = ["malloc", "dlclose", "printf", "PMPI_Comm_rank", "middle_next", "stdout"]
+NAMES = ["malloc", "dlerror", "printf", "PMPI_Comm_rank", "middle_next", "stdout"]
 
 
 @pytest.mark.parametrize("handle", ["next", "self", "default", "middle", "mpi", "own"])

@@ -20,7 +20,7 @@ struct counters_table *counters_add_table(int tool_id)
         thread = (struct counters_thread *)thread_level_find(__builtin_frame_address(0));
     if (thread && thread->tables[tool_id])
         return thread->tables[tool_id];
-    struct counters_table *table = thread ? tool_memory_take(sizeof *table) : NULL;
+    struct counters_table *table = thread ? qmpi_arena_take(sizeof *table) : NULL;
     if (table) {
         table->next = __atomic_load_n(&all[tool_id], __ATOMIC_RELAXED);
         while (!__atomic_compare_exchange_n(&all[tool_id], &table->next, table, true,

@@ -4,7 +4,7 @@
 #include "format.h"
 
 #include "handles.h"
-#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -252,7 +252,7 @@ static void describe(struct shape *shape, const QMPIX_Function *function)
 static struct piece make_label(const char *before, const char *name, const char *behind)
 {
     const size_t length = strlen(before) + strlen(name) + strlen(behind);
-    char *text = tool_memory_take(length + 1);
+    char *text = qmpi_arena_take(length + 1);
     if (text)
         stpcpy(stpcpy(stpcpy(text, before), name), behind);
     return (struct piece){text, length};
@@ -281,7 +281,7 @@ const struct shape *shape_of(const QMPIX_Function *function)
     struct shape *shape = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     if (shape)
         return shape;
-    shape = tool_memory_take(sizeof *shape);
+    shape = qmpi_arena_take(sizeof *shape);
     if (!shape)
         return NULL;
     describe(shape, function);

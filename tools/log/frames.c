@@ -4,6 +4,7 @@
 #include "frames.h"
 
 #include "toolkit/toolkit.h"
+#include "util/util.h"
 
 struct thread {
     struct thread_level level;
@@ -13,7 +14,7 @@ struct thread {
     unsigned current_turn;
     struct frame *free;
     struct text line;
-    struct thread_stack stack;
+    struct qmpi_stack stack;
 };
 
 static atomic_int threads, rings;
@@ -24,7 +25,7 @@ static void leave(struct thread_level *level)
     struct thread *thread = (struct thread *)level;
     thread->number = 0;
     thread->current = NULL;
-    thread->stack = (struct thread_stack){0, 0};
+    thread->stack = (struct qmpi_stack){0, 0};
 }
 
 void frames_start(void)
@@ -71,7 +72,7 @@ struct text *frames_line(void)
 
 static struct frame *make_frame(void)
 {
-    struct frame *frame = tool_memory_take(sizeof *frame);
+    struct frame *frame = qmpi_arena_take(sizeof *frame);
     if (!frame)
         return NULL;
     frame->next = atomic_load(&frames);
@@ -95,7 +96,7 @@ struct frame *frames_parent(const struct frame *frame)
 static bool is_on_stack(struct thread *thread, const void *word)
 {
     if (!thread->stack.end)
-        thread->stack = thread_stack_find();
+        thread->stack = qmpi_stack_of_thread();
     return (uintptr_t)word >= thread->stack.begin && (uintptr_t)word < thread->stack.end;
 }
 

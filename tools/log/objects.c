@@ -4,6 +4,7 @@
 #include "objects.h"
 
 #include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static struct object *get(struct objects *objects, QMPIX_Kind kind, uint64_t han
     if (object)
         objects->free = object->next;
     else
-        object = tool_memory_take(sizeof *object);
+        object = qmpi_arena_take(sizeof *object);
     if (object)
         *object = (struct object){.kind = kind, .handle = handle};
     return *place = object;

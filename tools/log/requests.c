@@ -5,6 +5,7 @@
 #include "format.h"
 #include "lengths.h"
 #include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 
@@ -37,7 +38,7 @@ static bool make_room(struct frame *frame, int count)
     if (count <= frame->request_room)
         return true;
     const int room = count > 2 * frame->request_room ? count : 2 * frame->request_room;
-    MPI_Request *requests = tool_memory_take((size_t)room * sizeof *requests);
+    MPI_Request *requests = qmpi_arena_take((size_t)room * sizeof *requests);
     if (!requests)
         return false;
     frame->requests = requests;

@@ -3,9 +3,10 @@
 #define _GNU_SOURCE
 #include "sites.h"
 
-#include "symbols/symbols.h"
 #include "text.h"
-#include "toolkit/toolkit.h"
+#include "util/util.h"
+
+#include <qmpi/observer.h>
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -49,23 +50,15 @@ static const char *base_name(const char *path)
 
 static char *make_text(const void *caller)
 {
-    char *text = NULL, *module = NULL;
-    struct profile_frame frame = {0}, *frames[] = {&frame};
-    module = strdup(modules_find((uintptr_t)caller, &frame.offset));
-    if (!module)
+    char *text = NULL;
+    const QMPIX_Address *site;
+    if (QMPIX_Address_describe(caller, &site) || !site->frame_count || !site->frames->function)
         return NULL;
-    frame.module = module;
-    profile_symbols_resolve(frames, 1);
-    const char *name = *module ? base_name(module) : "?";
-    const int length =
-        frame.function && frame.file
-            ? asprintf(&text, "%s (%s:%d)", frame.function, base_name(frame.file), frame.line)
-        : frame.function ? asprintf(&text, "%s (%s+0x%llx)", frame.function, name,
-                                    (unsigned long long)frame.offset)
-                         : asprintf(&text, "%s+0x%llx", name, (unsigned long long)frame.offset);
-    free(frame.function);
-    free(frame.file);
-    free(module);
+    const QMPIX_Frame *frame = site->frames;
+    const int length = frame->file ? asprintf(&text, "%s (%s:%d)", frame->function,
+                                              base_name(frame->file), frame->line)
+                                   : asprintf(&text, "%s (%s+0x%zx)", frame->function,
+                                              base_name(site->library), site->offset);
     return length < 0 ? NULL : text;
 }
 
@@ -100,8 +93,12 @@ void sites_start(void)
     pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;
+    const QMPIX_Address *nowhere;
     if (resolver)
         return;
+    /* Loads what describes addresses: later, a thread in a constructor may have the loader's lock.
+     */
+    QMPIX_Library_describe("", 0, &nowhere);
     sem_init(&work, 0, 0);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -139,10 +136,11 @@ static void wait_for(struct site *site)
 static void describe(struct site *site)
 {
     struct text text = {.data = site->plain, .size = sizeof site->plain - 1, .is_fixed = true};
-    uint64_t offset;
-    modules_note((uintptr_t)site->caller);
-    const char *name = base_name(modules_name((uintptr_t)site->caller, &offset));
-    text_add(&text, *name ? name : "?", *name ? strnlen(name, 96) : 1);
+    const char *library = "?";
+    size_t offset = (size_t)(uintptr_t)site->caller;
+    QMPIX_Address_find(site->caller, &library, &offset);
+    const char *name = base_name(library);
+    text_add(&text, name, strnlen(name, 96));
     text_char(&text, '+');
     text_hex(&text, offset, 0);
 }
@@ -156,7 +154,7 @@ static struct site *find(const void *caller, struct site *site)
 
 static struct site *add(const void *caller, _Atomic(struct site *) *bucket)
 {
-    struct site *site = tool_memory_take(sizeof *site), *known;
+    struct site *site = qmpi_arena_take(sizeof *site), *known;
     if (!site)
         return NULL;
     site->caller = caller;

@@ -2,7 +2,7 @@
 /* See text.h. */
 #include "text.h"
 
-#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ static bool make_room(struct text *text, size_t length)
         return false;
     while (size < text->length + length)
         size *= 2;
-    char *data = tool_memory_take(size);
+    char *data = qmpi_arena_take(size);
     if (!data)
         return false;
     if (text->length)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line while it is made. It grows in memory that is never given back (toolkit/arena.h), for
+ * A line while it is made. It grows in memory that is never given back (util/arena.h), for
  * others may read it, or is held in memory of the caller's and is then cut where that ends. Both
  * are safe in a signal handler. Numbers look the same in every locale.
  */

@@ -28,6 +28,7 @@ struct layer {
     int tool_id;
     struct options options;
     char begin[32];       /* ISO 8601, UTC */
+    char *program;        /* its path; NULL: not known */
     char *mpi;            /* the MPI library's version, first line */
     int rank;             /* in MPI_COMM_WORLD (mpi://WORLD); before it is known the launcher's */
     atomic_bool closed;   /* MPI_Finalize was called: nothing more is noted */

@@ -8,7 +8,6 @@
 #include "generate/build.h"
 #include "layer.h"
 #include "pvars.h"
-#include "record/callsites.h"
 #include "record/comms.h"
 #include "record/files.h"
 #include "record/receives.h"
@@ -16,7 +15,6 @@
 #include "record/regions.h"
 #include "record/ticks.h"
 #include "record/traits.h"
-#include "symbols/symbols.h"
 #include "toolkit/toolkit.h"
 #include "util/util.h"
 
@@ -97,6 +95,7 @@ static struct layer *make_layer(int tool_id)
     layer->rank = rank < 0 ? 0 : rank;
     layer->folder = getcwd(NULL, 0);
     tool_sessions_make(&layer->sessions);
+    layer->program = realpath("/proc/self/exe", NULL);
     layer->mpi = mpi_version();
     pthread_mutex_init(&layer->lock, NULL);
     note_begin(layer);
@@ -138,9 +137,7 @@ static void init(int tool_id)
     traits_find();
     if (layer->options.sync)
         traits_let_wait();
-    sites_start();
     threads_start();
-    modules_program();
     if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS ||
         !publish_lazily(tool_id)) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "

@@ -9,7 +9,6 @@
 #include "record/receives.h"
 #include "record/regions.h"
 #include "record/ticks.h"
-#include "symbols/symbols.h"
 #include "toolkit/toolkit.h"
 
 #include <stdlib.h>
@@ -181,7 +180,7 @@ static bool build_head(struct profile_result *result, const struct layer *layer,
     result->tool_id = layer->tool_id;
     result->ranks = 1;
     result->rank = layer->rank;
-    result->program = strdup(modules_program());
+    result->program = strdup(layer->program ? layer->program : "");
     result->mpi = strdup(layer->mpi ? layer->mpi : "");
     result->begin = strdup(layer->begin);
     result->termination = termination ? strdup(termination) : NULL;

@@ -4,7 +4,6 @@
 #include "collect/snapshot_parts.h"
 
 #include "profile/profile.h"
-#include "symbols/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +48,11 @@ bool build_frames(struct profile_frame *frames, int *count, const uint64_t *key,
 {
     for (size_t i = 0; i < depth && (key[1 + i] || i == 0); i++) {
         struct profile_frame *frame = &frames[(*count)++];
-        frame->module = strdup(modules_find(key[1 + i], &frame->offset));
+        const char *library = "";
+        size_t offset = key[1 + i];
+        QMPIX_Address_find((const void *)(uintptr_t)key[1 + i], &library, &offset);
+        frame->offset = offset;
+        frame->module = strdup(library);
         if (!frame->module)
             return false;
     }

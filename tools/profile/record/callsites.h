@@ -7,9 +7,6 @@
 
 #include <qmpi/observer.h>
 
-/* To be called once, before the first call. */
-void sites_start(void);
-
 /* What this thread has noted, under a key of calls, for the place that the call comes from; NULL:
  * memory is out. */
 struct site *sites_find(struct thread *thread, uint64_t key, const QMPIX_Call *call, int depth);

@@ -4,6 +4,7 @@
 #include "record/flights.h"
 
 #include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <signal.h>
 
@@ -46,7 +47,7 @@ static void pop(struct flights *flights)
 
 static struct flight *make(struct flight *outer)
 {
-    struct flight *flight = tool_memory_take(sizeof *flight);
+    struct flight *flight = qmpi_arena_take(sizeof *flight);
     if (flight) {
         flight->outer = outer;
         FLIGHT_PUT(outer->inner, flight);

@@ -5,6 +5,7 @@
 #include "layer.h"
 #include "record/receives_parts.h"
 #include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static struct receive *take_free(const struct receives *receives, uint64_t handl
     while (receive &&
            !(__atomic_load_n(&receive->handle, __ATOMIC_RELAXED) == FREE && change(receive, FREE)))
         receive = receive->next;
-    if (receive || !(receive = tool_memory_take(sizeof *receive)))
+    if (receive || !(receive = qmpi_arena_take(sizeof *receive)))
         return receive;
     receive->handle = CHANGING;
     receive->next = __atomic_load_n(bucket, __ATOMIC_RELAXED);

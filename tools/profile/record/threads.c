@@ -28,7 +28,7 @@ void threads_start(void)
 
 static bool make_table(struct table *table, size_t key_words, size_t row_size)
 {
-    return table_make_in(table, key_words, row_size, tool_memory_take);
+    return table_make_in(table, key_words, row_size, qmpi_arena_take);
 }
 
 static void make_recent(struct thread *thread)
@@ -44,7 +44,7 @@ static void make_recent(struct thread *thread)
 static struct thread *make_thread(int depth)
 {
     const size_t frames = (size_t)depth;
-    struct thread *thread = tool_memory_take(sizeof *thread);
+    struct thread *thread = qmpi_arena_take(sizeof *thread);
     const bool whole = thread && make_table(&thread->functions, 1, sizeof(struct function_row)) &&
                        make_table(&thread->matrix, 1, sizeof(struct matrix_row)) &&
                        make_table(&thread->comms, 1, sizeof(struct numbered_row)) &&

@@ -5,7 +5,6 @@
 
 #include "collect/snapshot.h"
 #include "profile/profile.h"
-#include "symbols/symbols.h"
 #include "toolkit/toolkit.h"
 #include "util/util.h"
 
@@ -73,12 +72,25 @@ static char *process_file_name(const struct layer *layer, int number)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+/* For inlined calls, the innermost function. */
+static void resolve_frame(struct profile_frame *frame)
+{
+    const QMPIX_Address *found;
+    if (!*frame->module || QMPIX_Library_describe(frame->module, frame->offset, &found) ||
+        !found->frame_count)
+        return;
+    const QMPIX_Frame *innermost = found->frames;
+    frame->function = innermost->function ? strdup(innermost->function) : NULL;
+    frame->file = innermost->file ? strdup(innermost->file) : NULL;
+    frame->line = frame->file ? innermost->line : 0;
+}
+
 static void resolve(struct profile_result *result)
 {
     size_t count;
     struct profile_frame **frames = profile_result_frames(result, &count);
-    if (frames)
-        profile_symbols_resolve(frames, count);
+    for (size_t i = 0; frames && i < count; i++)
+        resolve_frame(frames[i]);
     free(frames);
 }
 

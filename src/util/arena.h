@@ -4,12 +4,12 @@
  * malloc, because a signal may interrupt the program in malloc, and its handler may call MPI. The
  * memory is zeroed, aligned to a cache line, and never freed.
  */
-#ifndef QMPI_TOOLKIT_ARENA_H
-#define QMPI_TOOLKIT_ARENA_H
+#ifndef QMPI_UTIL_ARENA_H
+#define QMPI_UTIL_ARENA_H
 
 #include <stddef.h>
 
 /* Returns NULL if memory is exhausted. Any thread, also in a signal handler. */
-void *tool_memory_take(size_t size);
+void *qmpi_arena_take(size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See arena.h: an arena of mapped pages. mmap is a system call without a state of its own. */
 #define _GNU_SOURCE
-#include "toolkit/arena.h"
+#include "util/arena.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -33,7 +33,7 @@ static bool begin_chunk(struct chunk *full)
     return true;
 }
 
-void *tool_memory_take(size_t size)
+void *qmpi_arena_take(size_t size)
 {
     struct chunk *chunk;
     if (size > (size_t)-1 - LINE)

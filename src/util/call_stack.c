@@ -4,7 +4,7 @@
  * mapping below it; another one's is the mapping that also holds its static thread-local variables.
  */
 #define _GNU_SOURCE
-#include "toolkit/call_stack.h"
+#include "util/call_stack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,28 +50,33 @@ static uintptr_t read_number(struct reader *reader, int *end)
     }
 }
 
-static struct thread_stack find(struct reader *reader, uintptr_t anchor, bool grows)
+static struct qmpi_stack find(struct reader *reader, uintptr_t address)
 {
     uintptr_t lowest = 0;
     for (int c = 0; c >= 0;) {
         const uintptr_t begin = read_number(reader, &c), end = c < 0 ? 0 : read_number(reader, &c);
-        if (anchor >= begin && anchor < end)
-            return (struct thread_stack){grows ? lowest : begin, end};
+        const uintptr_t first = (uintptr_t)__libc_stack_end;
+        if (address >= begin && address < end)
+            return (struct qmpi_stack){first >= begin && first < end ? lowest : begin, end};
         lowest = end;
         while (c >= 0 && c != '\n')
             c = next_char(reader);
     }
-    return (struct thread_stack){0, 0};
+    return (struct qmpi_stack){0, 0};
 }
 
-struct thread_stack thread_stack_find(void)
+struct qmpi_stack qmpi_stack_find(uintptr_t address)
 {
-    const bool is_first = syscall(SYS_gettid) == getpid();
-    const uintptr_t anchor = is_first ? (uintptr_t)__libc_stack_end : (uintptr_t)&local;
     struct reader reader = {.descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
     if (reader.descriptor < 0)
-        return (struct thread_stack){0, 0};
-    const struct thread_stack stack = find(&reader, anchor, is_first);
+        return (struct qmpi_stack){0, 0};
+    const struct qmpi_stack stack = find(&reader, address);
     close(reader.descriptor);
     return stack;
+}
+
+struct qmpi_stack qmpi_stack_of_thread(void)
+{
+    const bool is_first = syscall(SYS_gettid) == getpid();
+    return qmpi_stack_find(is_first ? (uintptr_t)__libc_stack_end : (uintptr_t)&local);
 }

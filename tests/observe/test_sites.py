@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""The callers of a call, and what is at their addresses, on stacks of many kinds. The tool `sites`
+compares each walk with the C library's unwinder."""
+import re
+import shutil
+
+import pytest
+
+from observe_support import OBSERVE_PROGRAMS, OBSERVE_TOOLS, observe_program, run_observed
+from support import ASAN, LIBQMPI, SOURCE
+
+PLACES = SOURCE / "tests" / "observe" / "programs"
+LEAF = "innermost < inlined < leaf"
+COMPILED = ["O0", "O2", "fp"]
+
+
+def walks(name, *args, tools="sites", lines=False, **kwargs):
+    """What the tool printed: a list of callers for each call."""
+    result = run_observed(name, *args, ranks=1, tools=tools, **kwargs)
+    assert result.returncode == 0 and result.messages == []
+    assert "some walks, 0 wrong" in result.trace
+    assert not [line for line in result.trace if line.startswith("wrong")]
+    return [(line if lines else re.sub(r":\d+", "", line)).partition(": ")[2].split(" | ")
+            for line in result.trace if line.startswith("MPI_")]
+
+
+def upper(found):
+    """The callers of the leaf, without what contains them; `main` may be inlined."""
+    assert all(callers[0] == LEAF for callers in found)
+    return [" ".join(callers[1:]) for callers in found]
+
+
+def line_of(file, place):
+    lines = (PLACES / file).read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if re.search(rf"line: {place}\b", line))
+
+
+@pytest.mark.parametrize("how", COMPILED)
+def test_frames_of_changing_size(how):
+    main = "frames main" if how == "O0" else "frames < main"
+    assert upper(walks(f"observe_sites_{how}", "frames")) == [f"{callers} {main}" for callers in (
+        "one", "two", "one", "recurse", "recurse recurse", "recurse recurse recurse",
+        "recurse recurse", "allocate", "allocate allocate", "allocate allocate", "vary", "vary vary",
+        "align", "align align align", "large", "compare libc libc sort")]
+
+
+@pytest.mark.parametrize("how", COMPILED)
+def test_thousands_of_random_stacks(how):
+    assert walks(f"observe_sites_{how}", "random", tools="sites,describe=no") == []
+
+
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer comes first")
+@pytest.mark.parametrize("how", COMPILED)
+def test_no_such_stack_is_unwound_in_full(how):
+    """All their frames have rules that the walk knows, which takes nanoseconds."""
+    result = run_observed(f"observe_sites_{how}", "frames", "random", "thread", "coroutines", "barrier",
+                          OBSERVE_PROGRAMS, ranks=1, tools="sites,describe=no",
+                          preload=(OBSERVE_TOOLS / "unwinds.so", LIBQMPI))
+    assert "some walks, 0 wrong" in result.trace and "0 unwound" in result.trace
+
+
+def test_lines_are_those_of_the_calls():
+    callers = walks("observe_sites_O2", "barrier", "thread", lines=True)[-1]
+    places = ("innermost", "inlined", "leaf")
+    assert callers[0] == " < ".join(f"{place}:{line_of('sites.c', place)}" for place in places)
+
+
+@pytest.mark.parametrize("how", COMPILED)
+def test_threads_signals_coroutines_and_jumps(how):
+    program = f"observe_sites_{how}"
+    inside = re.compile("one handle( libc)+ interrupted signals( <)? main")
+    assert upper(walks(program, "thread")) == ["one start"] * 2
+    signals = upper(walks(program, "signals"))
+    assert len(signals) == 2 and all(map(inside.fullmatch, signals))
+    assert upper(walks(program, "coroutines")) == [
+        "recurse recurse coroutine", "recurse recurse recurse coroutine"] * 2
+    assert [callers.replace("jumps < ", "jumps ") for callers in upper(walks(program, "jumps"))] == [
+        "recurse jumps main", "recurse recurse jumps main"]
+
+
+@pytest.mark.parametrize("how", COMPILED)
+def test_a_library_in_the_place_of_another_one(how):
+    found = walks(f"observe_sites_{how}", OBSERVE_PROGRAMS)
+    assert [callers[:-1] for callers in found] == [
+        callers for _ in range(3) for name in ("plugin_first", "plugin_second") for callers in (
+            [LEAF, name, "call_back", "plugins"][:len(found[0]) - 1],
+            [name, "call_back", "plugins"][:len(found[1]) - 1])]
+
+
+def test_a_library_that_was_closed_is_still_known():
+    result = run_observed("observe_sites_O0", OBSERVE_PROGRAMS, ranks=1, tools="sites,end=yes")
+    assert "5 in the same place" in result.stdout or "0 in the same place" in result.stdout
+    last = [line for line in result.trace if line.startswith("at the end: ")]
+    assert [re.sub(r":\d+", "", line) for line in last] == [
+        "at the end: plugin_second | call_back | plugins | main"]
+
+
+@pytest.mark.parametrize("how", COMPILED)
+@pytest.mark.parametrize("tools", ["sites", "empty:sites", "sites:empty", "now:sites"])
+def test_a_tools_own_call_has_the_programs_callers_too(how, tools):
+    found = walks(f"observe_sites_{how}", "barrier", tools=tools)
+    assert [" ".join(callers).replace(" <", "") for callers in found] == ["after barrier main"]
+
+
+@pytest.mark.parametrize("how", ["O0", "O2"])
+def test_inlined_functions_and_exceptions_of_cpp(how):
+    program = observe_program(f"observe_sites_cpp_{how}")
+    if not program.exists():
+        pytest.skip("no C++ compiler")
+    found = walks(f"observe_sites_cpp_{how}", lines=True)
+    double = (f"grid::halo<double>::exchange(double&):{line_of('sites.cpp', 'exchange')}"
+              f" < grid::halo<double>::update(double):{line_of('sites.cpp', 'update')}")
+    whole = double.replace("double", "int")
+    assert [callers[0] for callers in found] == [double, whole, whole, double, double]
+    assert all("guard::~guard()" in callers[1] and "fail" in " ".join(callers[1:])
+               for callers in found[1:3])
+    assert [callers[-1].split(":")[-2].split(" ")[-1] for callers in found] == ["main"] * 5
+
+
+@pytest.mark.parametrize("how", ["O0", "O2"])
+@pytest.mark.parametrize("module", ["mpi", "mpi_f08"])
+def test_fortran(module, how):
+    if not observe_program(f"observe_sites_{module}_{how}").exists():
+        pytest.skip("no Fortran compiler")
+    found = walks(f"observe_sites_{module}_{how}")
+    assert [" ".join(callers).replace("heat < ", "heat ") for callers in found] == [
+        "exchange heat main", "exchange exchange exchange heat main", "exchange exchange step heat main"]
+
+
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer is found first")
+def test_without_debug_information_the_exported_function_is_known(tmp_path):
+    """Where the library that reads it is missing, as it is in an installation without libdw."""
+    copy = tmp_path / "libqmpi.so"
+    shutil.copy(LIBQMPI, copy)
+    (tmp_path / "qmpi").mkdir()
+    result = run_observed("observe_sites_O2", OBSERVE_PROGRAMS, ranks=1, tools="sites",
+                          preload=(copy,))
+    assert "MPI_Comm_rank: observe_plugin_first.so | call_back:0 | observe_sites_O2" in " ".join(result.trace)

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Prints the callers of each call of MPI_Comm_rank and MPI_Comm_size: the functions at each
+ * address, inlined ones first, in source order from the inside out. Compares each walk with what
+ * the C library's unwinder tells. Calls of MPI_Comm_size it makes itself, in MPI_Barrier.
+ * Options: `describe=no`: compares alone; `end=yes`: describes at the end.
+ */
+#define _GNU_SOURCE
+#include "trace.h"
+
+#include <qmpi/observer.h>
+
+#include <execinfo.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { DEEP = 200 };
+
+static bool describes, at_end;
+static atomic_int walks, wrong, second;
+static void *noted[DEEP];
+static int noted_count;
+
+static const char *base_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path ? path : "?";
+}
+
+/* "inner < function (file.c) library" */
+static int print(char *text, int room, const void *address)
+{
+    const QMPIX_Address *found, *again = NULL;
+    if (QMPIX_Address_describe(address, &found) != MPI_SUCCESS)
+        return snprintf(text, (size_t)room, "nowhere");
+    QMPIX_Address_describe(address, &again);
+    second += again == found;
+    int length = 0;
+    if (strstr(found->library, "/libc.so"))
+        return snprintf(text, (size_t)room, "libc");
+    for (int i = 0; i < found->frame_count && length < room; i++)
+        length += snprintf(text + length, (size_t)(room - length), "%s%s:%d", i ? " < " : "",
+                           found->frames[i].function ? found->frames[i].function : "?",
+                           found->frames[i].line);
+    if (found->frame_count)
+        return length;
+    return snprintf(text, (size_t)room, "%s", base_name(found->library));
+}
+
+static void print_all(const char *what, void *const *callers, int count)
+{
+    char text[480];
+    int length = 0;
+    for (int i = 0; i < count && length < (int)sizeof text - 1; i++) {
+        length += snprintf(text + length, sizeof text - (size_t)length, "%s", i ? " | " : "");
+        if (length < (int)sizeof text)
+            length += print(text + length, (int)sizeof text - length, callers[i]);
+    }
+    trace("%s: %s", what, length ? text : "");
+}
+
+/* All of the callers are in the unwinder's list, in its order, and the first ones in a row. */
+static void compare(void *const *callers, int count)
+{
+    void *all[DEEP + 56];
+    const int all_count = backtrace(all, DEEP + 56);
+    int k = 0, found = 0, rest = -1;
+    for (int i = 0; i < all_count && k < count; i++) {
+        if (all[i] == callers[k]) {
+            k++;
+            found = i;
+        }
+    }
+    rest = all_count - 1 - found; /* _start, and the C library's two */
+    walks++;
+    if (k == count && (rest <= 3 || count == DEEP))
+        return;
+    wrong++;
+    trace("wrong: %d of %d found, %d more", k, count, rest);
+}
+
+static void after(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    void *callers[DEEP], *first = NULL, *few[2];
+    int count = -1, few_count = -1;
+    const int number = (int)call->function->number;
+    (void)word;
+    if (number == MPI_BARRIER_T) {
+        int size;
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+    }
+    if (number == MPI_FINALIZE_T) {
+        if (noted_count)
+            print_all("at the end", noted, noted_count);
+        trace("%s walks, %d wrong", walks ? "some" : "no", wrong);
+    }
+    if (number != MPI_COMM_RANK_T && number != MPI_COMM_SIZE_T)
+        return;
+    QMPIX_Call_get_caller(call, &first);
+    if (QMPIX_Call_get_callers(call, DEEP, callers, &count) != MPI_SUCCESS || count < 1 ||
+        callers[0] != first)
+        trace("wrong: %d callers", count);
+    if (QMPIX_Call_get_callers(call, 2, few, &few_count) != MPI_SUCCESS ||
+        few_count != (count < 2 ? count : 2) ||
+        memcmp(few, callers, (size_t)few_count * sizeof *few) != 0)
+        trace("wrong: %d of %d callers", few_count, count);
+    compare(callers, count);
+    if (describes)
+        print_all(call->function->name, callers, count);
+    if (at_end) {
+        noted_count = count;
+        memcpy(noted, callers, (size_t)count * sizeof *callers);
+    }
+}
+
+/* The tool is native, and calls for itself: what an outsider calls from is told as well. */
+static void check_errors(void)
+{
+    const QMPIX_Address *description = NULL;
+    const char *library;
+    size_t offset;
+    int count, here;
+    if (QMPIX_Call_get_callers(NULL, 1, NULL, &count) != MPI_ERR_ARG ||
+        QMPIX_Address_describe(NULL, &description) != MPI_ERR_ARG ||
+        QMPIX_Address_describe((void *)(uintptr_t)check_errors, NULL) != MPI_ERR_ARG ||
+        QMPIX_Address_describe(&here, &description) != MPI_ERR_ARG || description ||
+        QMPIX_Address_find(NULL, &library, &offset) != MPI_ERR_ARG ||
+        QMPIX_Library_describe(NULL, 0, &description) != MPI_ERR_ARG ||
+        QMPIX_Library_describe("no such file", 5, &description) != MPI_SUCCESS ||
+        description->frame_count || strcmp(description->library, "no such file") != 0)
+        trace("wrong: results of erroneous calls");
+}
+
+static void init(int tool_id)
+{
+    static const QMPIX_Observer observer = {.size = sizeof observer, .after = after};
+    const char *value;
+    void *frame;
+    backtrace(&frame, 1); /* loads the unwinder */
+    describes = QMPIX_Tool_get_option(tool_id, "describe", &value) != MPI_SUCCESS ||
+                strcmp(value, "no") != 0;
+    at_end = QMPIX_Tool_get_option(tool_id, "end", &value) == MPI_SUCCESS;
+    check_errors();
+    QMPIX_Register_tool_observer(tool_id, &observer);
+}
+
+__attribute__((constructor)) static void register_tool(void)
+{
+    QMPI_Register_tool_name("sites", init);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* To be preloaded before libqmpi: counts the stacks that libqmpi has the C library unwind. */
+#define _GNU_SOURCE
+#include "trace.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <string.h>
+
+__attribute__((visibility("default"))) int backtrace(void **addresses, int capacity);
+
+static int count;
+
+int backtrace(void **addresses, int capacity)
+{
+    static int (*real)(void **, int);
+    Dl_info info;
+    if (!real)
+        real = (int (*)(void **, int))(uintptr_t)dlsym(RTLD_NEXT, "backtrace");
+    if (capacity > 1 && dladdr(__builtin_return_address(0), &info) &&
+        strstr(info.dli_fname, "libqmpi"))
+        count++;
+    return real(addresses, capacity);
+}
+
+__attribute__((destructor)) static void print(void)
+{
+    trace("%d unwound", count);
+}
