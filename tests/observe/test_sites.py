@@ -38,10 +38,13 @@ def line_of(file, place):
 @pytest.mark.parametrize("how", COMPILED)
 def test_frames_of_changing_size(how):
     main = "frames main" if how == "O0" else "frames < main"
-    assert upper(walks(f"observe_sites_{how}", "frames")) == [f"{callers} {main}" for callers in (
+    found = upper(walks(f"observe_sites_{how}", "frames"))
+    if ASAN:  # it calls the function of qsort itself, too
+        found = [callers for callers in found if "interceptor" not in callers]
+    assert found == [f"{callers} {main}" for callers in (
         "one", "two", "one", "recurse", "recurse recurse", "recurse recurse recurse",
         "recurse recurse", "allocate", "allocate allocate", "allocate allocate", "vary", "vary vary",
-        "align", "align align align", "large", "compare libc libc sort")]
+        "align", "align align align", "large", *([] if ASAN else ["compare libc libc sort"]))]
 
 
 @pytest.mark.parametrize("how", COMPILED)
