@@ -341,6 +341,46 @@ typedef struct QMPIX_Comm_identity {
  */
 QMPI_API int QMPIX_Comm_get_identity(MPI_Comm comm, QMPIX_Comm_identity *identity);
 
+/*
+ * The type signature of data: the sequence of basic datatypes, without their displacements (MPI
+ * 4.0, section 5.1, "Derived Datatypes"). All zero: no data.
+ */
+typedef struct QMPIX_Signature {
+    uint64_t hash;   /* of the sequence */
+    MPI_Count count; /* number of basic elements */
+    int packed;      /* 1: MPI_PACKED is in it, which matches all types */
+} QMPIX_Signature;
+
+/*
+ * Returns the type signature of one element of a datatype, which need not be committed. Signatures
+ * are equal if `hash` and `count` are: equal sequences have the same hash, whatever constructors
+ * were used; different ones have different hashes, except with a probability of about count / 2e18.
+ * Hashes can be compared between processes of one job.
+ *
+ * As in the rules for type matching, MPI_BYTE differs from all other types, and each basic type
+ * from each other with another handle, also if the representation is the same: MPI_INT from
+ * MPI_INTEGER and MPI_LONG, MPI_REAL from MPI_REAL4. Types from MPI_Type_create_f90_real and
+ * similar calls are equal if their arguments were. MPI_DOUBLE_INT and similar types are two
+ * elements each. MPI_LB and MPI_UB are none. MPI_PACKED is an element; see `packed`.
+ *
+ * May be called between MPI_Init and MPI_Finalize, by any thread that may call MPI. The first call
+ * for a derived datatype takes time proportional to the arguments of its constructors; the result
+ * is cached with the datatype, as an attribute with a key that the program does not see and that
+ * MPI_Type_free deletes. MPI_ERR_ARG also: `type` is MPI_DATATYPE_NULL. MPI_ERR_OTHER: a query of
+ * MPI failed, the type has more elements than an MPI_Count can tell, memory is exhausted, or the
+ * program uses only sessions.
+ */
+QMPI_API int QMPIX_Datatype_get_signature(MPI_Datatype type, QMPIX_Signature *signature);
+
+/*
+ * Appends `count` copies of the data of `other` to that of `signature`: from the signature of a
+ * datatype, makes that of a buffer. Takes time proportional to the logarithm of the numbers; makes
+ * no MPI calls. `other` may be `signature`. MPI_ERR_ARG also: a negative count, or a total that is
+ * too large for an MPI_Count; nothing is appended then.
+ */
+QMPI_API int QMPIX_Signature_append(QMPIX_Signature *signature, const QMPIX_Signature *other,
+                                    MPI_Count count);
+
 /* ---- Call sites ------------------------------------------------------------------------------ */
 
 /*
