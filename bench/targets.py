@@ -61,6 +61,7 @@ def in_instructions(result: dict) -> list[dict]:
         ("each further layer, QMPIX_NEXT", rows[setups.NEXT]["each_further"][unit], 3),
         ("each further layer, looking up on each call", rows[setups.LOOK_UP]["each_further"][unit],
          20),
+        ("an observer with empty callbacks, over raw", over_raw(setups.OBSERVER, "1"), 50),
         ("observer with empty callbacks, over a layer that passes on", over_pass(rows), 40),
         ("each further observer of a run", within_run(rows[setups.OBSERVER]), 18),
         ("the same, without `before`", within_run(rows[setups.AFTER_ONLY]), 11),

@@ -38,11 +38,11 @@ _Static_assert(offsetof(struct qmpi_callback, function) ==
                    offsetof(QMPIX_Call, arguments) - offsetof(QMPIX_Call, context),
                "a callback does not begin as QMPIX_Call goes on");
 
-/* Callbacks in the order of the calls: from `end` + `size` (in bytes, negative) to `end`. At least
- * one, that of the lowest layer, which may do nothing. */
+/* Callbacks in the order of the calls: the `count` before `end`. At least one, that of the lowest
+ * layer, which may do nothing. */
 struct qmpi_callbacks {
     const struct qmpi_callback *end;
-    ptrdiff_t size;
+    size_t count;
 };
 
 /* A run, or one layer that asks for the time. */
@@ -52,5 +52,8 @@ struct qmpi_run {
     int layers;
     struct qmpi_run_memory *memory;
 };
+
+/* Sets the callbacks of the run's observer, once all layers are in it. */
+void qmpi_run_choose_callbacks(struct qmpi_run *run, int number);
 
 #endif
