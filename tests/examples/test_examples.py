@@ -111,7 +111,7 @@ def test_squeeze_refuses_what_is_no_number():
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_program_computes_the_same_under_all_examples(ranks):
     built = [name for name in ("timed", "squeeze") if (EXAMPLES / f"{name}.so").exists()]
-    tools = ":".join(["who", "send_totals", "pcontrol", "barriers", "largest", *built])
+    tools = ":".join(["who", "send_totals", "pcontrol", "barriers", "slowest", *built])
     bare = run_mpi(EXAMPLES / "heat", "50", ranks=ranks, preload=())
     result = run_mpi(EXAMPLES / "heat", "50", ranks=ranks, tools=tools,
                      env={"QMPI_TOOL_PATH": EXAMPLES})
