@@ -18,6 +18,7 @@ NEXT = "next"
 LOOK_UP = "look up"
 OBSERVER = "observer"
 AFTER_ONLY = "after only"
+PROFILE = "profile"
 MPICH = "mpich"
 MPICH_ONCE = "mpich once"
 MPICH_LOOK_UP = "mpich look up"
@@ -164,6 +165,8 @@ def rows(build: Build) -> list[Row]:
         Row(LOOK_UP, "qmpi, layers that look up on each call", stacks("look_up")),
         Row(OBSERVER, "qmpi, observers with empty callbacks", stacks("observe")),
         Row(AFTER_ONLY, "qmpi, the same, without `before`", stacks("observe_after")),
+        Row(PROFILE, "qmpi, `empty`, and `profile` below it",
+            {1: build.with_tools("empty"), 2: build.with_tools("empty:profile")}),
         *mpich,
         Row(PMPI_CHAIN, "qmpi, PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
         Row(PMPI, "qmpi, PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
@@ -178,7 +181,7 @@ def checked_rows(build: Build) -> list[Row]:
     """The heights that the targets in instructions need."""
     checked = rows(build)
     for row in checked:
-        pairs = row.key in (MPICH_MIXED, MPICH_OVER, OBSERVER, AFTER_ONLY, NEXT)
+        pairs = row.key in (MPICH_MIXED, MPICH_OVER, OBSERVER, AFTER_ONLY, PROFILE, NEXT)
         lowest = () if row.key == AFTER_ONLY else (0, 1)
         row.cells = {k: row.cells[k] for k in row.cells if k in (*lowest, 8, 100) or pairs and k == 2}
     return checked
