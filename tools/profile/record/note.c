@@ -65,13 +65,34 @@ static bool find_send(const QMPIX_Call *call, struct amount *amount)
     return true;
 }
 
+/* Likewise. The status is there: see QMPIX_OBSERVE_STATUSES. False: more than an int holds. */
+static bool find_receive(const QMPIX_Call *call, struct amount *amount)
+{
+    const MPI_Status *status = *(MPI_Status *const *)call->arguments[RECV_STATUS];
+    int bytes = 0;
+    if (*(const int *)call->arguments[RECV_SOURCE] == MPI_PROC_NULL)
+        return true;
+    if (status == MPI_STATUS_IGNORE || PMPI_Get_count(status, MPI_BYTE, &bytes) != MPI_SUCCESS ||
+        bytes < 0)
+        return false;
+    amount->received = (uint64_t)bytes;
+    return true;
+}
+
+static bool find_plain_amount(const QMPIX_Call *call, const struct traits *traits,
+                              struct amount *amount)
+{
+    return (traits->sends_plainly && find_send(call, amount)) ||
+           (traits->receives_plainly && find_receive(call, amount));
+}
+
 /* Of MPI_Startall some operations are messages and some collectives: each knows its own. Of a
  * receive that is only posted nothing counts but whether a message will come. */
 static void find_amount(const QMPIX_Call *call, const struct traits *traits, struct amount *amount)
 {
     if (traits->source >= 0)
         amount->awaits = *(const int *)call->arguments[traits->source] != MPI_PROC_NULL;
-    else if (traits->has_transfers && !(traits->sends_plainly && find_send(call, amount)))
+    else if (traits->has_transfers && !find_plain_amount(call, traits, amount))
         QMPIX_Call_for_each_transfer(call, note_transfer, amount);
     if (traits->has_bytes) {
         MPI_Count sent = 0, received = 0;
@@ -256,7 +277,7 @@ void note(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
     const bool starts = traits->receives == RECEIVES_STARTS;
     const bool posts = starts || traits->receives == RECEIVES_POSTS;
     struct amount amount = {.thread = thread, .reads_peer = traits->reads_peer, .posts = posts};
-    if (traits->carries && note_has_succeeded(call, traits)) {
+    if (traits_carry(traits) && note_has_succeeded(call, traits)) {
         find_amount(call, traits, &amount);
         amount.awaits = posts && (starts || amount.awaits);
     }

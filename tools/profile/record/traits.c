@@ -95,12 +95,13 @@ static void describe(struct traits *traits, const QMPIX_Function *function)
     traits->has_error = function->result == QMPIX_KIND_INT;
     traits->is_controlled = is_controlled(number);
     traits->sends_plainly = sends_plainly(function);
-    traits->carries = traits->has_transfers || traits->has_bytes;
+    traits->receives_plainly =
+        !strcmp(function->name, "MPI_Recv") || !strcmp(function->name, "MPI_Recv_c");
     traits->begins_simply =
         !traits->is_controlled && !completes && traits->receives != RECEIVES_FREES;
     traits->ends_simply =
         !traits->is_controlled && !completes && traits->receives != RECEIVES_MAKES;
-    traits->ends_plainly = traits->ends_simply && !traits->carries && traits->file < 0;
+    traits->ends_plainly = traits->ends_simply && !traits_carry(traits) && traits->file < 0;
 }
 
 void traits_find(void)

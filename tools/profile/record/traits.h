@@ -8,18 +8,18 @@
 #include <stdbool.h>
 
 struct traits {
-    bool has_transfers; /* starts messages or one-sided accesses: its bytes are theirs */
-    bool has_bytes;     /* moves bytes otherwise */
-    bool reads_peer;    /* one-sided: what it receives comes from the peer's window */
-    bool waits;         /* a blocking collective, before which sync=yes waits; not MPI_Barrier */
-    bool is_controlled; /* see control.h */
-    bool has_error;     /* returns an error class */
-    bool sends_plainly; /* one buffer of one datatype to one rank: MPI_Send and its like */
-    bool carries;       /* has_transfers or has_bytes */
-    bool begins_simply; /* nothing is to be done before it but to note that it begins (see
-                           traits_let_wait), */
-    bool ends_simply;   /* nor after it but to note what it cost and carried, */
-    bool ends_plainly;  /* and it carries nothing */
+    bool has_transfers;    /* starts messages or one-sided accesses: its bytes are theirs */
+    bool has_bytes;        /* moves bytes otherwise */
+    bool reads_peer;       /* one-sided: what it receives comes from the peer's window */
+    bool waits;            /* a blocking collective, before which sync=yes waits; not MPI_Barrier */
+    bool is_controlled;    /* see control.h */
+    bool has_error;        /* returns an error class */
+    bool sends_plainly;    /* one buffer of one datatype to one rank: MPI_Send and its like */
+    bool receives_plainly; /* one message, of which the status tells: MPI_Recv */
+    bool begins_simply;    /* nothing is to be done before it but to note that it begins (see
+                              traits_let_wait), */
+    bool ends_simply;      /* nor after it but to note what it cost and carried, */
+    bool ends_plainly;     /* and it carries nothing */
     unsigned char receives;   /* enum receives_role */
     unsigned char completion; /* of RECEIVES_COMPLETES: see receives_completion */
     signed char comm;         /* the argument that is a communicator; -1: none */
@@ -29,6 +29,15 @@ struct traits {
 
 /* The arguments of MPI_Send and its like. */
 enum { SEND_COUNT = 1, SEND_TYPE = 2, SEND_DEST = 3, SEND_COMM = 5 };
+
+/* Those of MPI_Recv. */
+enum { RECV_SOURCE = 3, RECV_STATUS = 6 };
+
+/* Whether its calls may carry something. */
+static inline bool traits_carry(const struct traits *traits)
+{
+    return traits->has_transfers || traits->has_bytes;
+}
 
 extern struct traits traits_all[MPI_LAST_FUNC] __attribute__((visibility("hidden")));
 
