@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * round_trip count CALLS…, round_trip time CALLS LOOPS: as loop does, with round trips of 8 bytes by
- * MPI_Send and MPI_Recv. With two ranks, rank 1 sends back what it receives, and rank 0 measures;
- * alone, a rank sends to itself, so that all instructions are its own.
+ * round_trip count CALLS…, round_trip time CALLS LOOPS: as loop does, with round trips of 8 bytes
+ * by MPI_Send and MPI_Recv. With two ranks, rank 1 sends back what it receives, and rank 0
+ * measures; alone, a rank sends to itself, so that all instructions are its own.
  */
 #include "time_loops.h"
 

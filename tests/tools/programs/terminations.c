@@ -45,7 +45,7 @@ static void make_calls(int count)
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
-static atomic_int turn, calls_of_thread;
+static atomic_int turn;
 
 /* Two threads call in turn. */
 static void *take_turns(void *data)
@@ -60,33 +60,10 @@ static void *take_turns(void *data)
     return NULL;
 }
 
-static void *call_until_cancelled(void *data)
-{
-    int type;
-    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-    for (;;) {
-        call(7);
-        atomic_fetch_add(&calls_of_thread, 1);
-    }
-    return data;
-}
-
 static void wait_ms(int ms)
 {
     const struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
     nanosleep(&time, NULL);
-}
-
-static void cancel_threads(int count)
-{
-    for (int i = 0; i < count; i++) {
-        pthread_t thread;
-        pthread_create(&thread, NULL, call_until_cancelled, NULL);
-        wait_ms(3);
-        pthread_cancel(thread);
-        pthread_join(thread, NULL);
-    }
-    report("calls", atomic_load(&calls_of_thread));
 }
 
 static void use_turns(void)
@@ -171,8 +148,6 @@ static int take(const char *step, int value)
 {
     if (!strcmp(step, "calls"))
         make_calls(value);
-    else if (!strcmp(step, "cancel"))
-        cancel_threads(value);
     else if (!strcmp(step, "turns"))
         use_turns();
     else if (!strcmp(step, "jump"))
