@@ -392,7 +392,9 @@ QMPI_API int QMPIX_Signature_append(QMPIX_Signature *signature, const QMPIX_Sign
  *
  * Takes no lock and uses no malloc; also in signal handlers and on stacks of any kind. The first
  * call from a place takes microseconds for each frame, further ones nanoseconds. In the handler of
- * a signal, the whole stack is unwound as for an exception, which takes microseconds each time; at
+ * a signal, the callers of the interrupted code may be incomplete: between two instructions, the
+ * unwind information of compilers is not always right. Where a function has unwind information of a
+ * rare kind, the whole stack is unwound as for an exception, which takes microseconds each time; at
  * most 256 frames are then looked at.
  */
 QMPI_API int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void **callers,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The public call for the callers of an MPI call. Few stacks have a frame whose rule the walk does
- * not know (that of a signal): those are unwound in full.
+ * not know: those are unwound in full.
  */
 #include "dispatch/dispatch.h"
 #include "redirect/redirect.h"

@@ -100,6 +100,7 @@ struct program {
     int64_t data_factor;
     unsigned char pointer; /* the encoding of addresses */
     bool failed;           /* it has what is not understood */
+    bool is_signal;
     struct reader initial;
     struct state state, first;
     struct state remembered[REMEMBERED];
@@ -322,8 +323,10 @@ static bool read_common(const void *record, struct program *program)
             read_bytes(&reader, 1);
         else if (*letter == 'P')
             read_bytes(&reader, pointer_size((unsigned char)read_bytes(&reader, 1)));
+        else if (*letter == 'S')
+            program->is_signal = true;
         else
-            return false; /* a signal's frame: all registers are another's */
+            return false;
     }
     program->initial = (struct reader){instructions, reader.end};
     return pointer_size(program->pointer) != 0;
@@ -370,6 +373,8 @@ struct qmpi_frame_rule qmpi_frame_rule_find(uintptr_t address)
     const unsigned char *const place = reader.at;
     if (!read_common(place - (int32_t)read_bytes(&reader, 4), &program))
         return unknown;
+    if (program.is_signal)
+        return (struct qmpi_frame_rule){.base = QMPI_FRAME_SIGNAL};
     read_bytes(&reader, 2 * pointer_size(program.pointer)); /* the function, and its size */
     read_bytes(&reader, read_uleb(&reader));                /* where its handlers are */
     run(&program, program.initial, UINT64_MAX);

@@ -12,10 +12,11 @@
 
 enum qmpi_frame_base {
     QMPI_FRAME_UNKNOWN,
-    QMPI_FRAME_END,   /* there is no caller, or it cannot be known */
-    QMPI_FRAME_SP,    /* the CFA is the stack pointer + offset */
-    QMPI_FRAME_FP,    /* the frame pointer + offset */
-    QMPI_FRAME_SAVED, /* what is stored at the frame pointer + offset: a realigned stack */
+    QMPI_FRAME_SIGNAL, /* of a signal: the kernel has saved the registers of the interrupted code */
+    QMPI_FRAME_END,    /* there is no caller, or it cannot be known */
+    QMPI_FRAME_SP,     /* the CFA is the stack pointer + offset */
+    QMPI_FRAME_FP,     /* the frame pointer + offset */
+    QMPI_FRAME_SAVED,  /* what is stored at the frame pointer + offset: a realigned stack */
 };
 
 /* Where the caller's frame pointer is, if not in a word below the CFA. */

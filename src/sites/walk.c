@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See walk.h. */
+#define _GNU_SOURCE
 #include "sites/walk.h"
 
 #include "dispatch/dispatch.h"
+#include "sites/arch/signal_frame.h"
 #include "sites/closing.h"
 #include "sites/frame_rule.h"
 #include "util/util.h"
@@ -141,6 +143,7 @@ struct position {
     uintptr_t begin;           /* `cfa` at the beginning */
     uintptr_t end;             /* of the stack */
     bool ends;                 /* this is the outermost frame */
+    bool was_interrupted;      /* `address` is one behind the next instruction */
 };
 
 static inline const uintptr_t *at(uintptr_t address)
@@ -228,26 +231,57 @@ static __attribute__((noinline)) bool find_fp(const struct position *position, u
     return inner.cfa == position->begin;
 }
 
+static bool use_range(struct position *position)
+{
+    if (__builtin_expect(!holds(current, position->cfa), 0))
+        current = find_range(position->cfa);
+    position->end = current ? current->stack.end : 0;
+    return current != NULL;
+}
+
+/*
+ * Goes to the code that a signal interrupted, perhaps on another stack. Between two instructions,
+ * the rules of compilers are not always right. What they lead to then is not code with a rule, and
+ * ends the walk; an unwinder may read what it takes for code there.
+ */
+static __attribute__((noinline)) bool cross_signal(struct position *position)
+{
+    const uintptr_t frame = position->cfa;
+    if (position->end - frame < sizeof(qmpi_signal_frame))
+        return false;
+    const struct qmpi_interrupted interrupted =
+        qmpi_signal_registers((const qmpi_signal_frame *)frame);
+    *position = (struct position){.address = interrupted.address + 1, /* it was not called */
+                                  .cfa = interrupted.sp,
+                                  .begin = interrupted.sp,
+                                  .fp_place = interrupted.fp_place,
+                                  .was_interrupted = true};
+    return use_range(position);
+}
+
 bool qmpi_walk_up(struct qmpi_callers *callers, const void *frame)
 {
     struct qmpi_callers found = *callers;
     struct position position = {.cfa = (uintptr_t)frame, .begin = (uintptr_t)frame};
     uintptr_t first_fp;
-    if (__builtin_expect(!holds(current, position.cfa), 0))
-        current = find_range(position.cfa);
-    position.end = current ? current->stack.end : 0;
+    bool in_interrupted = false;
+    use_range(&position);
     position.address = (uintptr_t)qmpi_frame_return_address(frame);
     bool more = true;
     while (position.address) { /* NULL: of a coroutine, whose first function nobody called */
         const uint64_t word = look_up(position.address);
-        more = qmpi_callers_add(&found, position.address, code_of(word));
+        more = qmpi_callers_add(&found, position.address - position.was_interrupted, code_of(word));
         if (!more)
             break;
-        if (!advance(&position, word, &first_fp)) {
-            if (!position.ends)
-                return false;
+        position.was_interrupted = false;
+        if (__builtin_expect(advance(&position, word, &first_fp), 1))
+            continue;
+        if ((word & 7) == QMPI_FRAME_SIGNAL && cross_signal(&position))
+            in_interrupted = true;
+        else if (position.ends || in_interrupted)
             break;
-        }
+        else
+            return false;
     }
     if (more)
         qmpi_callers_end(&found);

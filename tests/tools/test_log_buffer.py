@@ -88,20 +88,7 @@ def test_a_forked_child_neither_repeats_nor_loses_lines(tmp_path):
     assert sorted(tags(lines)) == sorted([*range(1, 2 * COUNT + 51), *in_both])
 
 
-# ---- Threads and handlers ------------------------------------------------------------------------
-
-
-def counted(result):
-    return int(re.search(r"calls (\d+)", result.stdout)[1])
-
-
-def test_work_that_is_left_in_the_middle(tmp_path):
-    """What is left before a call is counted may have a line or not; each that was counted has one. A
-    call that is left is said to be."""
-    result, lines = run(tmp_path, "jump=200", "calls=10", "finalize")
-    probes = [line for line in lines if line.function == "MPI_Iprobe" and line.result == "MPI_SUCCESS"]
-    assert 0 <= len(probes) - 10 - counted(result) <= 200
-    assert tags(lines)[-10:] == list(range(1, 11))
+# ---- Threads ------------------------------------------------------------------------------------
 
 
 def test_threads_that_wait_for_each_other_have_their_lines_in_that_order(tmp_path):

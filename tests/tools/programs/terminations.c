@@ -11,13 +11,11 @@
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -75,36 +73,6 @@ static void use_turns(void)
         pthread_join(threads[i], NULL);
 }
 
-/* ---- Handlers -------------------------------------------------------------------------------- */
-
-static sigjmp_buf back;
-
-static void jump(int number)
-{
-    (void)number;
-    siglongjmp(back, 1);
-}
-
-/* A handler that jumps out of whatever it interrupts. */
-static void jump_often(int count)
-{
-    volatile long calls = 0;
-    volatile int jumps = 0;
-    const struct itimerval each = {{0, 0}, {0, 300}};
-    signal(SIGALRM, jump);
-    sigsetjmp(back, 1);
-    while (jumps < count) {
-        jumps++;
-        setitimer(ITIMER_REAL, &each, NULL);
-        for (;;) {
-            call(8);
-            calls++;
-        }
-    }
-    signal(SIGALRM, SIG_IGN);
-    report("calls", calls);
-}
-
 /* ---- Processes ------------------------------------------------------------------------------- */
 
 /* Parent and child call at the same time. */
@@ -150,8 +118,6 @@ static int take(const char *step, int value)
         make_calls(value);
     else if (!strcmp(step, "turns"))
         use_turns();
-    else if (!strcmp(step, "jump"))
-        jump_often(value);
     else if (!strcmp(step, "long"))
         make_long_call(value);
     else if (!strcmp(step, "fork"))
