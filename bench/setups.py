@@ -214,6 +214,8 @@ def start_ups(build: Build) -> list[Start]:
 
 def checked_start_ups(build: Build) -> list[Start]:
     """Those with a target in instructions, after the one that they are compared with."""
+    if build.mpi() != "mpich":
+        return []
     starts = start_ups(build)
     return [starts[0], *(start for start in starts if start.instructions)]
 
