@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""How it is measured: instructions by callgrind, nanoseconds and microseconds by the clock."""
+"""How it is measured: instructions by single steps or callgrind, nanoseconds and microseconds by the clock."""
+import operator
 import os
 import re
 import shutil
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from statistics import median
 
 from setups import clean_environment
 
 TIMEOUT = 120  # seconds; a run takes one or two
 
-# Three loop lengths give two figures: how far they are apart is the noise of the count.
-LENGTHS = (1000, 3000, 7000)
+# Three loop lengths give two figures: how far they are apart is the noise of the count. A single step
+# takes tens of microseconds, the start of valgrind two seconds.
+STEPPED_LENGTHS = (2, 4, 8)
+COLLECTED_LENGTHS = (1000, 3000, 7000)
 NOISE_LIMIT = 0.2
 
 Environment = dict[str, str]
@@ -37,19 +41,45 @@ def has_callgrind() -> bool:
     return shutil.which("valgrind") is not None
 
 
-def count_run(command: list[str], environment: Environment) -> list[int]:
-    """All instructions spent in a loop of each length and whatever it calls."""
+@dataclass
+class Run:
+    """A program that calls count_loops, and how its instructions are counted."""
+
+    command: list[str]
+    environment: Environment
+    # The program that counts in single steps. None: callgrind counts, on average over many calls,
+    # because what a call does depends on the time that it takes.
+    stepper: str | None
+
+    def lengths(self) -> tuple[int, int, int]:
+        return STEPPED_LENGTHS if self.stepper else COLLECTED_LENGTHS
+
+
+def stepped_through(run: Run) -> list[int]:
+    # What is preloaded is for the program, and not for the one that counts.
+    preloads = [f"{name}={value}" for name, value in run.environment.items() if name == "LD_PRELOAD"]
+    others = {name: value for name, value in run.environment.items() if name != "LD_PRELOAD"}
+    return [int(line) for line in output_of(
+        [run.stepper, "env", *preloads, *run.command, "count", *map(str, run.lengths())],
+        others).split()]
+
+
+def collected_by_callgrind(run: Run) -> list[int]:
     with tempfile.TemporaryDirectory(prefix="qmpi-bench-") as folder:
         out = os.path.join(folder, "out")
-        # The loops alone, and a file for each: the rest of the program, MPI_Init above all, differs
-        # from run to run.
+        # The loops alone, and a file for each.
         output_of(["valgrind", "--tool=callgrind", "--toggle-collect=call_loop",
-                   "--dump-after=call_loop", f"--callgrind-out-file={out}", *command, "count",
-                   *map(str, LENGTHS)], environment)
-        totals = [total_in(f"{out}.{place}") for place in range(1, 2 + len(LENGTHS))]
-    counted = totals[1:]  # the first is the call that warms up
-    if any(total < calls for total, calls in zip(counted, LENGTHS)):
-        raise Failed(f"callgrind counted nothing in call_loop() with {environment}")
+                   "--dump-after=call_loop", f"--callgrind-out-file={out}", *run.command, "count",
+                   *map(str, run.lengths())], run.environment)
+        # The first is the call that warms up.
+        return [total_in(f"{out}.{place}") for place in range(2, 2 + len(run.lengths()))]
+
+
+def count_run(run: Run) -> list[int]:
+    """All instructions spent in a loop of each length and whatever it calls."""
+    counted = stepped_through(run) if run.stepper else collected_by_callgrind(run)
+    if len(counted) != len(run.lengths()) or any(map(operator.lt, counted, run.lengths())):
+        raise Failed(f"no instructions were counted in call_loop() with {run.environment}")
     return counted
 
 
@@ -80,13 +110,13 @@ def total_in(path: str) -> int:
     return int(found[1]) if found else 0
 
 
-def count_instructions(runs: list[tuple[list[str], Environment]]) -> list[tuple[float, float]]:
-    """Instructions per call, start-up cancelled, and the noise; for each command."""
+def count_instructions(runs: list[Run]) -> list[tuple[float, float]]:
+    """Instructions per call, start-up cancelled, and the noise; for each run."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        totals = list(pool.map(lambda run: count_run(*run), runs))
-    short, middle, long = LENGTHS
+        totals = list(pool.map(count_run, runs))
     figures = []
-    for in_short, in_middle, in_long in totals:
+    for run, (in_short, in_middle, in_long) in zip(runs, totals):
+        short, middle, long = run.lengths()
         first = (in_middle - in_short) / (middle - short)
         second = (in_long - in_middle) / (long - middle)
         figures.append(((in_long - in_short) / (long - short), abs(first - second)))

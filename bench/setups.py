@@ -80,6 +80,7 @@ class Build:
         self.folder = Path(folder).resolve()
         self.bench = self.folder / "bench"
         self.loop = self.bench / "loop"
+        self.count_steps = self.folder / "tests/count_steps"
         self.first_call = self.bench / "first_call"
         self.ask_dlsym = self.bench / "ask_dlsym"
         self.probe = self.bench / "probe"

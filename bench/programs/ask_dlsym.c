@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ask_dlsym WHEN LIBRARY NAME count CALLS…: so many calls of dlsym in call_loop(), for callgrind.
+ * ask_dlsym WHEN LIBRARY NAME count CALLS…: so many calls of dlsym in call_loop(), for count_steps.
  * ask_dlsym WHEN LIBRARY NAME time CALLS LOOPS: as loop.c has it.
  * LIBRARY is what to get a handle of, or "default" for RTLD_DEFAULT; WHEN is "after" the program's
  * first MPI call, which is when libqmpi starts up, or "before" it.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * loop count CALLS…: after one call to warm up, CALLS calls of MPI_Comm_rank in call_loop() for
- * each number given, for callgrind to count.
+ * each number given, for count_steps to count.
  *
  * loop time CALLS LOOPS: as many calls in each of LOOPS loops; prints nanoseconds per call, the
  * median of the loops.
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* callgrind counts in here alone; the sum keeps the results of the calls in use. */
+/* The sum keeps the results of the calls in use. */
 __attribute__((noinline)) static int call_loop(long calls)
 {
     int sum = 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For counting instructions: `cost WHAT N` makes N calls of one sort, and nothing else that depends
- * on N. read: MPI_T_pvar_read of a published counter; num: MPI_T_cvar_get_num; nothing: a function
- * of its own that does nothing, with as many arguments as MPI_T_pvar_read.
+ * For tests/count_steps.c: `cost WHAT N…` makes 1 call of one sort, and then N calls in a
+ * loop for each N. read: MPI_T_pvar_read of a published counter; num: MPI_T_cvar_get_num; nothing:
+ * a function of its own that does nothing, with as many arguments as MPI_T_pvar_read.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,30 +19,46 @@ __attribute__((noinline)) static int nothing(MPI_T_pvar_session session, MPI_T_p
     return MPI_SUCCESS;
 }
 
+static int number_of_variables(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buffer)
+{
+    (void)session, (void)handle;
+    return MPI_T_cvar_get_num(buffer);
+}
+
+/* The functions are compared with each other: each is called by this same loop. */
+__attribute__((noinline)) static int call(read_function *function, int calls,
+                                          MPI_T_pvar_session session, MPI_T_pvar_handle handle)
+{
+    unsigned long long value = 0;
+    int result = MPI_SUCCESS;
+    for (int i = 0; i < calls; i++)
+        result |= function(session, handle, &value);
+    return result;
+}
+
 int main(int argc, char **argv)
 {
     MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
     MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
-    unsigned long long value = 0;
     int provided, index, count, result = MPI_SUCCESS;
     if (argc < 3)
         return 2;
-    const int calls = atoi(argv[2]);
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    if (!strcmp(argv[1], "num")) {
-        for (int i = 0; i < calls; i++)
-            result |= MPI_T_cvar_get_num(&count);
-        return result;
-    }
     const int reads = !strcmp(argv[1], "read");
-    read_function *volatile chosen = reads ? MPI_T_pvar_read : nothing;
-    read_function *const function = chosen;
+    read_function *const function = reads                     ? MPI_T_pvar_read
+                                    : !strcmp(argv[1], "num") ? number_of_variables
+                                                              : nothing;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     if (reads) {
         result |= MPI_T_pvar_get_index("qmpi.publisher.total", MPI_T_PVAR_CLASS_COUNTER, &index);
         result |= MPI_T_pvar_session_create(&session);
         result |= MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count);
     }
-    for (int i = 0; i < calls; i++)
-        result |= function(session, handle, &value);
+    result |= call(function, 1, session, handle);
+    for (int i = 2; i < argc; i++) {
+        const int calls = atoi(argv[i]);
+        raise(SIGURG); /* ignored by default */
+        result |= call(function, calls, session, handle);
+        raise(SIGURG);
+    }
     return result;
 }

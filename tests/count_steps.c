@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * count_steps PROGRAM ARGUMENTS…: runs the program and prints, one per line, how many instructions
+ * its main thread executes from a SIGURG that it raises to the next one, and then again from the
+ * third to the fourth, and so on. The kernel executes these in single steps; the rest of the
+ * program runs at full speed, whereas valgrind translates all of it. The exit status is that of the
+ * program.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int fail(const char *what)
+{
+    fprintf(stderr, "count_steps: %s: %s\n", what, strerror(errno));
+    return 1;
+}
+
+static int run(char **argv)
+{
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
+        execvp(argv[0], argv);
+    return fail(argv[0]);
+}
+
+/* Lets the program continue, with a signal unless that is 0, until it stops again or ends. */
+static bool resume(pid_t program, bool counting, int signal, int *status)
+{
+    return ptrace(counting ? PTRACE_SINGLESTEP : PTRACE_CONT, program, NULL, (long)signal) == 0 &&
+           waitpid(program, status, 0) == program;
+}
+
+static int follow(pid_t program)
+{
+    bool counting = false;
+    long steps = 0;
+    int status = 0;
+    if (waitpid(program, &status, 0) != program)
+        return fail("waitpid");
+    while (WIFSTOPPED(status)) {
+        int signal = WSTOPSIG(status);
+        if (signal == SIGURG) {
+            if (counting)
+                printf("%ld\n", steps);
+            counting = !counting;
+            steps = 0;
+        }
+        steps += signal == SIGTRAP;
+        if (signal == SIGURG || signal == SIGTRAP)
+            signal = 0;
+        if (!resume(program, counting, signal, &status))
+            return fail("ptrace");
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "usage: count_steps PROGRAM [ARGUMENT...]\n");
+        return 2;
+    }
+    const pid_t program = fork();
+    if (program < 0)
+        return fail("fork");
+    return program ? follow(program) : run(argv + 1);
+}
