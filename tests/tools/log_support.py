@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Runs programs under log, and reads its lines: never by their times."""
+import contextlib
+import os
 import re
+import time
+from pathlib import Path
 
 from support import BUILD, BUNDLED_TOOLS, clean_environment, run_mpi
 
@@ -8,6 +12,7 @@ PROGRAMS = BUILD / "tests" / "tools" / "programs"
 STEPS, WORDS = PROGRAMS / "tools_steps", PROGRAMS / "tools_words"
 OBSERVED = BUILD / "tests" / "observe" / "programs"
 TOOL_PATH = ":".join(map(str, (BUNDLED_TOOLS, BUILD / "tests" / "pmpi" / "tools")))
+WRITER = "qmpi-log-writer"
 
 # A sanitizer would report faults itself, and end the process in its own way.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_segv=0"}
@@ -68,3 +73,22 @@ def names(lines):
 def matches(pattern, text):
     """`*` stands for an address, a handle or another number that may differ."""
     return re.fullmatch(r"[\w.&@-]+".join(map(re.escape, pattern.split("*"))), text)
+
+
+def wait_for(condition, seconds=20):
+    """What it returns, which is true, or false when time is up."""
+    until = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return found
+
+
+def writers_of(path):
+    """The process ids of programs that write this file."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            arguments = (process / "cmdline").read_bytes().split(b"\0")
+            if arguments[0].endswith(WRITER.encode()) and os.fsencode(path) in arguments:
+                found.append(int(process.name))
+    return found

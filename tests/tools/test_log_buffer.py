@@ -6,36 +6,15 @@ import re
 import shutil
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from job import Job
-from log_support import FAULTS, PROGRAMS, names, read, run_log
+from log_support import FAULTS, PROGRAMS, WRITER, names, read, run_log, wait_for, writers_of
 from support import ASAN, BUNDLED_TOOLS, LIBQMPI, RUN_RANK, clean_environment, launch
 
 TERMINATIONS = PROGRAMS / "tools_terminations"
 COUNT = 3000  # more lines than are written at once
-WRITER = "qmpi-log-writer"
-
-
-def wait_for(condition, seconds=20):
-    """What it returns, which is true, or false when time is up."""
-    until = time.monotonic() + seconds
-    while not (found := condition()) and time.monotonic() < until:
-        time.sleep(0.02)
-    return found
-
-
-def writers_of(path):
-    """The process ids of programs that write this file."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            arguments = (process / "cmdline").read_bytes().split(b"\0")
-            if arguments[0].endswith(WRITER.encode()) and os.fsencode(path) in arguments:
-                found.append(int(process.name))
-    return found
 
 
 def tags(lines):

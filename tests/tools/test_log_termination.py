@@ -6,7 +6,7 @@ import signal
 import pytest
 from job import Job
 from log_support import (FAULTS, STEPS, TOOL_PATH, WORDS, Line, terminations_of, lines_of, matches,
-                         names, read, run_log)
+                         names, read, run_log, wait_for, writers_of)
 from support import ASAN, LIBQMPI, OPEN_MPI, RUN_RANK, clean_environment, launch
 
 BEGUN = ["init", "barrier"]
@@ -122,8 +122,10 @@ def test_the_calls_of_other_ranks_when_one_aborts(tmp_path):
     """The launcher kills them by SIGKILL, or by a signal that lets them speak. Rank 1 aborts when it
     has what rank 0 sends first in the call that it hangs in."""
     result = run_log(STEPS, *BEGUN, "only=0", "shift=8", "finalize", "only=1", "send=8", "abort=5",
-                     ranks=2, options=",enter=yes,output=x", cwd=tmp_path)
+                     ranks=2, options=f",enter=yes,output={tmp_path}/x")
     assert result.returncode == 5
+    # What a process that was killed had to say is written after its end.
+    assert wait_for(lambda: not writers_of(tmp_path / "x.0") + writers_of(tmp_path / "x.1"))
     waiting = [line for line in read(tmp_path / "x.0") if line.function == "MPI_Sendrecv"]
     assert waiting and all(line.result.startswith("<unfinished") for line in waiting)
     assert read(tmp_path / "x.1")[-1].function == "MPI_Abort"
