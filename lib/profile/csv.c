@@ -4,6 +4,7 @@
 #include "profile/csv.h"
 
 #include "profile/atomic_file.h"
+#include "profile/efficiency.h"
 #include "profile/utf8.h"
 
 #include <math.h>
@@ -18,7 +19,8 @@
     X(time_sum) X(time_mean) X(time_min) X(time_max) X(time_stddev) X(shortest) X(longest) \
     X(wait_sum) X(wait_mean) X(wait_min) X(wait_max) X(wait_stddev) X(sent) X(received) \
     X(at_least) X(messages) X(bytes) X(size) X(first) X(instances) X(opens) X(read) X(written) \
-    X(ranks) X(entries) X(application) X(mpi) X(memory) X(since)
+    X(ranks) X(entries) X(application) X(mpi) X(memory) X(since) X(useful) \
+    X(value)
 /* clang-format on */
 
 #define COLUMN_NUMBER(NAME) COLUMN_##NAME,
@@ -172,6 +174,23 @@ static void put_head(struct row *row, const struct profile_result *result)
     put_row(row, "total");
 }
 
+/* `region` is NULL for the whole run. */
+static void put_efficiency(struct row *row, const struct profile_result *result,
+                           const struct profile_region *region)
+{
+    struct profile_efficiency efficiency;
+    struct profile_efficiency_figure figures[PROFILE_EFFICIENCY_FIGURES];
+    if (!profile_efficiency_find(result, region, &efficiency))
+        return;
+    profile_efficiency_list(&efficiency, figures);
+    for (int i = 0; i < PROFILE_EFFICIENCY_FIGURES; i++) {
+        set_text(row, COLUMN_region, region ? region->name : NULL);
+        set_text(row, COLUMN_name, figures[i].name);
+        set_real(row, COLUMN_value, figures[i].value);
+        put_row(row, "efficiency");
+    }
+}
+
 static void put_processes(struct row *row, const struct profile_result *result)
 {
     for (size_t i = 0; i < result->process_count; i++) {
@@ -180,6 +199,7 @@ static void put_processes(struct row *row, const struct profile_result *result)
         set_text(row, COLUMN_text, process->host);
         set_real(row, COLUMN_application, process->application);
         set_real(row, COLUMN_mpi, process->mpi);
+        set_real(row, COLUMN_useful, process->useful);
         set_whole(row, COLUMN_memory, process->memory);
         put_row(row, "process");
     }
@@ -327,6 +347,10 @@ static void put_regions(struct row *row, const struct profile_result *result)
         set_text(row, COLUMN_region, region->name);
         set_spread(row, COLUMN_time_sum, &region->mpi);
         put_row(row, "region_mpi");
+        set_text(row, COLUMN_region, region->name);
+        set_spread(row, COLUMN_time_sum, &region->useful);
+        put_row(row, "region_useful");
+        put_efficiency(row, result, region);
         put_functions(row, region->name, region->functions, region->function_count);
     }
 }
@@ -339,6 +363,7 @@ bool profile_print_csv(FILE *stream, const struct profile_result *result)
         row.texts[figure_column(i)] = profile_figures[i].name;
     put_row(&row, "table");
     put_head(&row, result);
+    put_efficiency(&row, result, NULL);
     put_processes(&row, result);
     put_flights(&row, result);
     put_functions(&row, NULL, result->functions, result->function_count);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -142,6 +143,13 @@ static void read_file(const struct source *source, void *element)
     read_calls(source, &it->calls);
 }
 
+static void read_node(const struct source *source, void *element)
+{
+    struct profile_node *it = element;
+    it->host = source_string(source, "host");
+    it->useful = source_real(source, "useful");
+}
+
 static void read_region(const struct source *source, void *element)
 {
     struct profile_region *it = element;
@@ -149,6 +157,10 @@ static void read_region(const struct source *source, void *element)
     it->entries = source_whole(source, "entries");
     read_spread(source, "time", &it->time);
     read_spread(source, "mpi", &it->mpi);
+    if (source_member(source, "useful"))
+        read_spread(source, "useful", &it->useful);
+    if (source_member(source, "nodes"))
+        it->nodes = source_array(source, "nodes", sizeof *it->nodes, &it->node_count, read_node);
     it->functions = source_array(source, "functions", sizeof *it->functions, &it->function_count,
                                  read_function);
 }
@@ -160,6 +172,8 @@ static void read_process(const struct source *source, void *element)
     it->host = source_string(source, "host");
     it->application = source_real(source, "application");
     it->mpi = source_real(source, "mpi");
+    it->useful = source_member(source, "useful") ? source_real(source, "useful")
+                                                 : fmax(0, it->application - it->mpi);
     it->memory = source_whole(source, "memory");
 }
 

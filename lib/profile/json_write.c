@@ -7,6 +7,7 @@
 #include "profile/json.h"
 
 #include "profile/atomic_file.h"
+#include "profile/efficiency.h"
 #include "profile/utf8.h"
 
 #include <jansson.h>
@@ -182,24 +183,55 @@ static json_t *file(const void *element)
     return finished(object, object && add_calls(object, &it->calls));
 }
 
-static json_t *region(const void *element)
+static json_t *efficiency(const struct profile_efficiency *efficiency)
 {
-    const struct profile_region *it = element;
+    struct profile_efficiency_figure figures[PROFILE_EFFICIENCY_FIGURES];
+    json_t *object = json_object();
+    bool good = object != NULL;
+    profile_efficiency_list(efficiency, figures);
+    for (int i = 0; i < PROFILE_EFFICIENCY_FIGURES && good; i++)
+        good = json_object_set_new(object, figures[i].name, real(figures[i].value)) == 0;
+    return finished(object, good);
+}
+
+/* Adds what files of older versions lack. */
+static bool add_useful(json_t *object, const struct profile_result *result,
+                       const struct profile_region *it)
+{
+    struct profile_efficiency found;
+    json_t *nodes = json_array();
+    bool good = nodes != NULL;
+    for (size_t i = 0; i < it->node_count && good; i++)
+        good =
+            json_array_append_new(nodes, json_pack("{s:o, s:o}", "host", string(it->nodes[i].host),
+                                                   "useful", real(it->nodes[i].useful))) == 0;
+    good = json_object_set_new(object, "useful", spread(&it->useful)) == 0 && good;
+    good = json_object_set_new(object, "nodes", nodes) == 0 && good;
+    if (profile_efficiency_find(result, it, &found))
+        good = json_object_set_new(object, "efficiency", efficiency(&found)) == 0 && good;
+    return good;
+}
+
+static json_t *region(const struct profile_result *result, const struct profile_region *it)
+{
     json_t *functions = json_array();
     bool good = functions != NULL;
     for (size_t i = 0; i < it->function_count && good; i++)
         good = json_array_append_new(functions, function(&it->functions[i])) == 0;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", string(it->name), "entries",
-                     whole(it->entries), "time", spread(&it->time), "mpi", spread(&it->mpi),
-                     "functions", finished(functions, good));
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o}", "name", string(it->name), "entries", whole(it->entries),
+                  "time", spread(&it->time), "mpi", spread(&it->mpi));
+    good = good && object && (!it->node_count || add_useful(object, result, it));
+    good = json_object_set_new(object, "functions", functions) == 0 && good;
+    return finished(object, good);
 }
 
 static json_t *process(const void *element)
 {
     const struct profile_process *it = element;
-    return json_pack("{s:i, s:o, s:o, s:o, s:o}", "rank", it->rank, "host", string(it->host),
-                     "application", real(it->application), "mpi", real(it->mpi), "memory",
-                     whole(it->memory));
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "rank", it->rank, "host", string(it->host),
+                     "application", real(it->application), "mpi", real(it->mpi), "useful",
+                     real(it->useful), "memory", whole(it->memory));
 }
 
 /* ---- The document ---------------------------------------------------------------------------- */
@@ -232,6 +264,18 @@ static bool put_array(FILE *stream, const char *name, const void *elements, size
     return good;
 }
 
+static bool put_regions(FILE *stream, const struct profile_result *result)
+{
+    bool good = true;
+    fputs(",\n\"regions\":[", stream);
+    for (size_t i = 0; i < result->region_count && good; i++) {
+        fputs(i ? ",\n" : "\n", stream);
+        good = put_value(stream, region(result, &result->regions[i]));
+    }
+    fputs("]", stream);
+    return good;
+}
+
 static int schema_of(const struct profile_result *result)
 {
     return result->schema ? result->schema : PROFILE_SCHEMA;
@@ -251,6 +295,9 @@ static bool put_head(FILE *stream, const struct profile_result *result)
         good = good && put_member(stream, "ending", string(result->termination));
     good = good && put_member(stream, "application", spread(&result->application)) &&
            put_member(stream, "time", spread(&result->time));
+    struct profile_efficiency found;
+    if (profile_efficiency_find(result, NULL, &found))
+        good = good && put_member(stream, "efficiency", efficiency(&found));
     if (schema_of(result) >= 2)
         good = good &&
                put_member(stream, "unfinished_receives", whole(result->unfinished_receives)) &&
@@ -263,13 +310,13 @@ bool profile_print_json(FILE *stream, const struct profile_result *result)
 {
 #define PUT(NAME, ARRAY, COUNT, CONVERT)                                                           \
     put_array(stream, NAME, result->ARRAY, result->COUNT, sizeof *result->ARRAY, CONVERT)
-    const bool good =
-        put_head(stream, result) && PUT("processes", processes, process_count, process) &&
-        PUT("functions", functions, function_count, function) &&
-        PUT("callsites", callsites, callsite_count, callsite) &&
-        PUT("matrix", matrix, matrix_entry_count, cell) &&
-        PUT("communicators", communicators, communicator_count, communicator) &&
-        PUT("files", files, file_count, file) && PUT("regions", regions, region_count, region);
+    const bool good = put_head(stream, result) &&
+                      PUT("processes", processes, process_count, process) &&
+                      PUT("functions", functions, function_count, function) &&
+                      PUT("callsites", callsites, callsite_count, callsite) &&
+                      PUT("matrix", matrix, matrix_entry_count, cell) &&
+                      PUT("communicators", communicators, communicator_count, communicator) &&
+                      PUT("files", files, file_count, file) && put_regions(stream, result);
 #undef PUT
     fputs("}\n", stream);
     return good;

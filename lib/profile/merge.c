@@ -94,6 +94,7 @@ size_t merge_arrays(const struct merge_kind *kind, void *mine, size_t count, con
         struct profile_communicator communicator;
         struct profile_file file;
         struct profile_region region;
+        struct profile_node node;
         struct profile_process process;
         struct profile_flight flight;
     } nothing;

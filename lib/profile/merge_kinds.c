@@ -170,13 +170,34 @@ static int compare_regions(const void *mine, const void *its)
     return strcmp(a->name, b->name);
 }
 
+static int compare_nodes(const void *mine, const void *its)
+{
+    const struct profile_node *a = mine, *b = its;
+    return strcmp(a->host, b->host);
+}
+
+static void add_node(void *mine, const void *its, struct sides ranks)
+{
+    struct profile_node *a = mine;
+    const struct profile_node *b = its;
+    (void)ranks;
+    a->useful += b->useful;
+    free(b->host);
+}
+
+static const struct merge_kind merge_nodes = {sizeof(struct profile_node), compare_nodes, NULL,
+                                              add_node};
+
 static bool prepare_region(void *mine, void *its)
 {
     struct profile_region *a = mine, *b = its;
     void *array = a->functions;
-    const bool good =
+    bool good =
         merge_prepare(&merge_functions, &array, a->function_count, b->functions, b->function_count);
     a->functions = array;
+    array = a->nodes;
+    good = good && merge_prepare(&merge_nodes, &array, a->node_count, b->nodes, b->node_count);
+    a->nodes = array;
     return good;
 }
 
@@ -187,6 +208,10 @@ static void add_region(void *mine, const void *its, struct sides ranks)
     a->entries += b->entries;
     merge_spread(&a->time, &b->time, ranks);
     merge_spread(&a->mpi, &b->mpi, ranks);
+    merge_spread(&a->useful, &b->useful, ranks);
+    a->node_count =
+        merge_arrays(&merge_nodes, a->nodes, a->node_count, b->nodes, b->node_count, ranks);
+    free(b->nodes);
     a->function_count = merge_arrays(&merge_functions, a->functions, a->function_count,
                                      b->functions, b->function_count, ranks);
     free(b->functions);

@@ -6,6 +6,7 @@
 /* In memory. */
 #include "profile/combine.h"
 #include "profile/compare.h"
+#include "profile/efficiency.h"
 #include "profile/filter.h"
 #include "profile/merge.h"
 #include "profile/merge_parts.h"

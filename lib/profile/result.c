@@ -46,6 +46,13 @@ static void free_frames(struct profile_frame *frames, int count)
     free(frames);
 }
 
+static void free_nodes(struct profile_region *region)
+{
+    for (size_t i = 0; i < region->node_count; i++)
+        free(region->nodes[i].host);
+    free(region->nodes);
+}
+
 void profile_callsite_clear(struct profile_callsite *callsite)
 {
     free_frames(callsite->frames, callsite->frame_count);
@@ -71,6 +78,7 @@ void profile_result_free(struct profile_result *result)
         free(result->files[i].name);
     for (size_t i = 0; i < result->region_count; i++) {
         free(result->regions[i].name);
+        free_nodes(&result->regions[i]);
         free_functions(result->regions[i].functions, result->regions[i].function_count);
     }
     free_functions(result->functions, result->function_count);

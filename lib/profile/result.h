@@ -102,11 +102,20 @@ struct profile_flight {
     char *since; /* ISO 8601, UTC */
 };
 
+/* What the ranks of a node spent outside MPI in a region, in total. */
+struct profile_node {
+    char *host;
+    double useful;
+};
+
 struct profile_region {
     char *name;
-    uint64_t entries;           /* over all ranks */
-    struct profile_spread time; /* between begin and end, per rank */
-    struct profile_spread mpi;  /* time in MPI */
+    uint64_t entries;             /* over all ranks */
+    struct profile_spread time;   /* between begin and end, per rank */
+    struct profile_spread mpi;    /* time in MPI */
+    struct profile_spread useful; /* see profile_process */
+    struct profile_node *nodes;   /* those of which a rank was in the region */
+    size_t node_count;
     struct profile_function *functions;
     size_t function_count;
 };
@@ -117,6 +126,8 @@ struct profile_process {
     double application; /* from MPI_Init's end to MPI_Finalize's begin, profiling switched on */
     double mpi; /* in MPI in that time, waiting (sync=yes) included, over all threads; a call from
                    within a call once */
+    double useful;   /* application time outside MPI; the mean over the threads that called MPI in
+                        that   time, as `mpi` is their sum */
     uint64_t memory; /* peak resident size, bytes */
 };
 

@@ -5,6 +5,7 @@
 
 #include "profile/atomic_file.h"
 #include "profile/columns.h"
+#include "profile/efficiency.h"
 #include "profile/text_parts.h"
 #include "profile/units.h"
 #include "util/util.h"
@@ -97,6 +98,41 @@ static bool print_head(FILE *stream, const struct profile_result *result)
     return columns_print(&columns, stream);
 }
 
+/* ---- Efficiency ------------------------------------------------------------------------------ */
+
+static void add_ratio(struct columns *columns, const char *name, double value, const char *meaning)
+{
+    columns_add(columns, "%s", name);
+    columns_add(columns, "%.3f", value);
+    columns_add(columns, "%s", meaning);
+}
+
+static bool print_efficiency(FILE *stream, const struct profile_result *result)
+{
+    struct profile_efficiency it;
+    struct columns columns;
+    char meaning[96];
+    if (!profile_efficiency_find(result, NULL, &it))
+        return true;
+    fprintf(stream, "\nEfficiency (POP model): 1 is ideal, less than 0.8 is worth a look\n");
+    columns_start(&columns, "lrl");
+    snprintf(meaning, sizeof meaning, "mean rank: %s of %s outside MPI", units_time(it.mean),
+             units_time(it.elapsed));
+    add_ratio(&columns, "parallel efficiency", it.parallel, meaning);
+    snprintf(meaning, sizeof meaning, "mean %s, most %s on rank %d", units_time(it.mean),
+             units_time(it.most), it.most_rank);
+    add_ratio(&columns, "  load balance", it.balance, meaning);
+    if (it.nodes > 1) {
+        snprintf(meaning, sizeof meaning, "%d nodes", it.nodes);
+        add_ratio(&columns, "    between nodes", it.between_nodes, meaning);
+        add_ratio(&columns, "    within nodes", it.within_nodes, "");
+    }
+    snprintf(meaning, sizeof meaning, "rank %d: %s of %s outside MPI", it.most_rank,
+             units_time(it.most), units_time(it.elapsed));
+    add_ratio(&columns, "  communication", it.communication, meaning);
+    return columns_print(&columns, stream);
+}
+
 /* ---- Functions ------------------------------------------------------------------------------- */
 
 static void add_function(struct columns *columns, const char *name,
@@ -183,7 +219,8 @@ bool profile_print_text(FILE *stream, const struct profile_result *result, unsig
                         int top)
 {
 #define WANTS(SECTION) (sections & PROFILE_##SECTION)
-    return print_head(stream, result) && (!WANTS(FLIGHTS) || text_flights(stream, result, top)) &&
+    return print_head(stream, result) && print_efficiency(stream, result) &&
+           (!WANTS(FLIGHTS) || text_flights(stream, result, top)) &&
            (!WANTS(FUNCTIONS) || print_functions(stream, result, top)) &&
            (!WANTS(CALLSITES) || text_callsites(stream, result, top)) &&
            (!WANTS(HISTOGRAMS) || text_histograms(stream, result)) &&

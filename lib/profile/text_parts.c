@@ -3,6 +3,7 @@
 #include "profile/text_parts.h"
 
 #include "profile/columns.h"
+#include "profile/efficiency.h"
 #include "profile/units.h"
 
 #include <string.h>
@@ -211,12 +212,26 @@ bool text_files(FILE *stream, const struct profile_result *result, int top)
 
 /* ---- Regions --------------------------------------------------------------------------------- */
 
+static void add_efficiency(struct columns *columns, const struct profile_result *result,
+                           const struct profile_region *region)
+{
+    struct profile_efficiency it;
+    const bool known = profile_efficiency_find(result, region, &it);
+    const double values[] = {it.parallel, it.balance, it.communication};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (known)
+            columns_add(columns, "%.3f", values[i]);
+        else
+            columns_add(columns, "-");
+    }
+}
+
 static bool print_region_times(FILE *stream, const struct profile_result *result, size_t shown)
 {
-    static const char *const headings[] = {"region", "entries", "time", "mean rank", "min",
-                                           "max",    "stddev",  "MPI",  "% MPI",     NULL};
+    static const char *const headings[] = {"region", "entries", "time", "mean rank", "min",   "max",
+                                           "stddev", "MPI",     "PE",   "LB",        "CommE", NULL};
     struct columns columns;
-    columns_start(&columns, "lrrrrrrrr");
+    columns_start(&columns, "lrrrrrrrrrr");
     columns_add_all(&columns, headings);
     for (size_t i = 0; i < shown; i++) {
         const struct profile_region *region = &result->regions[i];
@@ -228,8 +243,10 @@ static bool print_region_times(FILE *stream, const struct profile_result *result
         columns_add(&columns, "%s", units_time(region->time.max));
         columns_add(&columns, "%s", units_time(region->time.stddev));
         columns_add(&columns, "%s", units_time(region->mpi.sum));
-        columns_add(&columns, "%s", units_percent(region->mpi.sum, region->time.sum));
+        add_efficiency(&columns, result, region);
     }
+    columns_note(&columns,
+                 "PE parallel efficiency, LB load balance, CommE communication efficiency");
     return columns_print(&columns, stream);
 }
 
@@ -238,7 +255,7 @@ bool text_regions(FILE *stream, const struct profile_result *result, int top)
     const size_t shown = text_shown(result->region_count, top);
     if (!shown)
         return true;
-    fprintf(stream, "\nRegions: total time, and time in MPI\n");
+    fprintf(stream, "\nRegions: total time, time in MPI, and efficiency\n");
     bool good = print_region_times(stream, result, shown);
     text_rest(stream, result->region_count, top, "regions");
     for (size_t i = 0; i < shown && good; i++) {

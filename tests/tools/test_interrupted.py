@@ -45,6 +45,9 @@ def test_profile_loses_no_call(tmp_path, depth, steps):
     reads = run(tmp_path, f"profile,depth={depth},output=profile.json,format=json:COUNT", *steps)
     assert calls(tmp_path / "count.json") == reads + steps.count("read")
     assert calls(tmp_path / "profile.json") == reads + steps.count("read")
+    process, = json.loads((tmp_path / "profile.json").read_text())["processes"]
+    if "thread" not in steps:  # the handler's calls are those of the thread that it interrupts
+        assert process["useful"] == pytest.approx(process["application"] - process["mpi"])
 
 
 @pytest.mark.parametrize("options", ["", ",caller=yes", ",enter=yes,time=clock"])

@@ -48,7 +48,8 @@ struct profile_result *sample_full(void)
 
     result->process_count = 1;
     result->processes = qmpi_allocate(1, sizeof *result->processes);
-    *result->processes = (struct profile_process){3, qmpi_copy("n\xc3\xb6rd"), 2.5, 1.25, 1 << 20};
+    *result->processes =
+        (struct profile_process){3, qmpi_copy("n\xc3\xb6rd"), 2.5, 1.25, 1.25, 1 << 20};
 
     result->function_count = 1;
     result->functions = make_function("MPI_Send");
@@ -93,8 +94,17 @@ struct profile_result *sample_full(void)
 
     result->region_count = 1;
     result->regions = qmpi_allocate(1, sizeof *result->regions);
-    *result->regions = (struct profile_region){qmpi_copy("solve"),        12, spread(3), spread(1),
-                                               make_function("MPI_Recv"), 1};
+    *result->regions =
+        (struct profile_region){.name = qmpi_copy("solve"),
+                                .entries = 12,
+                                .time = spread(3),
+                                .mpi = spread(1),
+                                .useful = spread(2),
+                                .nodes = qmpi_allocate(1, sizeof(struct profile_node)),
+                                .node_count = 1,
+                                .functions = make_function("MPI_Recv"),
+                                .function_count = 1};
+    *result->regions->nodes = (struct profile_node){qmpi_copy("n\xc3\xb6rd"), 2};
     return result;
 }
 
@@ -112,7 +122,8 @@ struct profile_result *sample_single(int rank, int count, const char *terminatio
     result->application = (struct profile_spread){100, 100, 100, 100, 0};
     result->process_count = 1;
     result->processes = qmpi_allocate(1, sizeof *result->processes);
-    *result->processes = (struct profile_process){rank, qmpi_copy("host"), 100, count + 1, 1};
+    *result->processes =
+        (struct profile_process){rank, qmpi_copy("host"), 100, count + 1, 99 - count, 1};
     result->function_count = 2;
     result->functions = qmpi_allocate(2, sizeof *result->functions);
     for (int i = 0; i < 2; i++) {

@@ -232,7 +232,7 @@ static void without_memory_the_result_stays_as_it_was(void **state)
         free(after);
         profile_result_free(into);
     }
-    assert_int_equal(failures, 9); /* eight arrays, and the functions of region x */
+    assert_int_equal(failures, 10); /* eight arrays, and the functions and nodes of region x */
 }
 
 int main(void)

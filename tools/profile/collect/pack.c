@@ -136,12 +136,20 @@ static void put_file(struct wire *wire, struct profile_file *file)
     PUT(wire, file->calls);
 }
 
+static void put_node(struct wire *wire, struct profile_node *node)
+{
+    string(wire, &node->host);
+    PUT(wire, node->useful);
+}
+
 static void put_region(struct wire *wire, struct profile_region *region)
 {
     string(wire, &region->name);
     PUT(wire, region->entries);
     PUT(wire, region->time);
     PUT(wire, region->mpi);
+    PUT(wire, region->useful);
+    ARRAY(wire, region->nodes, region->node_count, put_node);
     ARRAY(wire, region->functions, region->function_count, put_function);
 }
 
@@ -151,6 +159,7 @@ static void put_process(struct wire *wire, struct profile_process *process)
     string(wire, &process->host);
     PUT(wire, process->application);
     PUT(wire, process->mpi);
+    PUT(wire, process->useful);
     PUT(wire, process->memory);
 }
 

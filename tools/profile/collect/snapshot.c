@@ -146,6 +146,13 @@ static double time_in_mpi(const struct layer *layer, const struct flights_seen *
     return (double)(build_share(layer, -1) + build_flight_share(layer, flights)) * tick;
 }
 
+char *build_host(void)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    return strdup(host);
+}
+
 static uint64_t peak_memory(void)
 {
     struct rusage usage;
@@ -155,8 +162,6 @@ static uint64_t peak_memory(void)
 static bool build_process(struct profile_result *result, const struct layer *layer,
                           const struct flights_seen *flights, double tick)
 {
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
     struct profile_process *process = calloc(1, sizeof *process);
     result->processes = process;
     if (!process)
@@ -164,11 +169,12 @@ static bool build_process(struct profile_result *result, const struct layer *lay
     result->process_count = 1;
     *process = (struct profile_process){
         .rank = layer->rank,
-        .host = strdup(host),
+        .host = build_host(),
         .application = (double)regions_time(&layer->regions) * tick,
         .mpi = time_in_mpi(layer, flights, tick),
         .memory = peak_memory(),
     };
+    process->useful = build_useful(layer, -1, process->application, process->mpi);
     result->application = build_spread(process->application);
     result->time = build_spread(process->mpi);
     return process->host != NULL;

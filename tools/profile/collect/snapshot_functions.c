@@ -154,11 +154,43 @@ uint64_t build_share(const struct layer *layer, int region)
     return ticks;
 }
 
+/* Also one whose first call is under way: its call site is noted when the call begins. */
+static bool has_called(const struct layer *layer, const struct thread *thread, int region)
+{
+    struct table_place place = {0};
+    for (const uint64_t *its; (its = table_next(&thread->sites, &place));) {
+        if (!(*its & CALL_APART) && is_in(&layer->regions, *its, region))
+            return true;
+    }
+    return false;
+}
+
+double build_useful(const struct layer *layer, int region, double time, double mpi)
+{
+    int threads = 0;
+    for (const struct thread *thread = threads_first(layer->tool_id); thread; thread = thread->next)
+        threads += !thread->is_deeper && has_called(layer, thread, region);
+    const double useful = time - mpi / (threads ? threads : 1);
+    return useful > 0 ? useful : 0;
+}
+
 static uint64_t region_mpi(const struct layer *layer, int region,
                            const struct flights_seen *flights)
 {
     const bool is_open = is_in(&layer->regions, atomic_load(&layer->regions.now), region);
     return build_share(layer, region) + (is_open ? build_flight_share(layer, flights) : 0);
+}
+
+static bool build_node(struct profile_region *region, const struct layer *layer, int number)
+{
+    const double useful = build_useful(layer, number, region->time.sum, region->mpi.sum);
+    region->useful = build_spread(useful);
+    region->nodes = calloc(1, sizeof *region->nodes);
+    if (!region->nodes)
+        return false;
+    region->node_count = 1;
+    *region->nodes = (struct profile_node){build_host(), useful};
+    return region->nodes->host != NULL;
 }
 
 bool build_regions(struct profile_result *result, const struct layer *layer,
@@ -177,7 +209,7 @@ bool build_regions(struct profile_result *result, const struct layer *layer,
         region->entries = its->entries;
         region->time = build_spread((double)time * tick);
         region->mpi = build_spread((double)region_mpi(layer, number, flights) * tick);
-        good = region->name &&
+        good = region->name && build_node(region, layer, number) &&
                list(layer, number, flights, tick, &region->functions, &region->function_count);
     }
     return good;

@@ -22,6 +22,13 @@ bool build_frames(struct profile_frame *frames, int *count, const uint64_t *key,
 uint64_t build_share(const struct layer *layer, int region);
 uint64_t build_flight_share(const struct layer *layer, const struct flights_seen *flights);
 
+/* Of `time` seconds in the region, those outside MPI, of which `mpi` is the sum over threads: the
+ * mean over the threads that called MPI there. */
+double build_useful(const struct layer *layer, int region, double time, double mpi);
+
+/* The name of this machine, to be freed; NULL: memory is out. */
+char *build_host(void);
+
 /* All under the layer's lock, the calls under way among the others. False: memory is out. */
 bool build_functions(struct profile_result *result, const struct layer *layer,
                      const struct flights_seen *flights, double tick);

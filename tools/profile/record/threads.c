@@ -64,6 +64,7 @@ struct thread *threads_add(int tool_id, int depth)
         threads_out_of_memory(tool_id);
         return NULL;
     }
+    thread->is_deeper = row->level.outer != NULL;
     thread->next = __atomic_load_n(&all[tool_id], __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&all[tool_id], &thread->next, thread, true,
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))

@@ -105,6 +105,7 @@ struct thread {
     uint64_t posted, arrived; /* receives that calls posted, and that were seen to complete */
     struct leaving leaving[LEAVING_MAX];
     int leaving_count;
+    bool is_deeper; /* of calls that interrupt the noting of another one: no thread of its own */
     struct thread *next; /* of the same layer */
 };
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Efficiency by the POP model, as TALP computes it, from the time that each rank spends outside
+ * MPI: `useful` in the result. It is computed from a result wherever it is needed, and therefore
+ * the same for a run, for merged files and for a file that is read.
+ */
+#ifndef QMPI_PROFILE_EFFICIENCY_H
+#define QMPI_PROFILE_EFFICIENCY_H
+
+#include "profile/result.h"
+
+struct profile_efficiency {
+    double elapsed;    /* of the rank that was profiled longest */
+    double mean, most; /* time outside MPI, over the ranks */
+    int most_rank;     /* the one that has most, the first one of several; a region: -1, unknown */
+    int nodes;         /* different hosts */
+    /* All from 0 to 1. With `elapsed` and the number of ranks the same: */
+    double parallel;      /* mean / elapsed = balance * communication */
+    double communication; /* most / elapsed */
+    double balance;       /* mean / most = within_nodes * between_nodes; 1 if no rank has any */
+    double within_nodes;  /* mean of the node that has most / most */
+    double between_nodes; /* mean / mean of the node that has most */
+};
+
+/*
+ * Computes the efficiency of a run or, if `region` is not NULL, of a region of it. A rank that was
+ * never in the region has no time outside MPI there. Returns false if it is unknown: no time was
+ * profiled, the file is of an older version that did not save it, or memory is exhausted.
+ */
+bool profile_efficiency_find(const struct profile_result *result,
+                             const struct profile_region *region,
+                             struct profile_efficiency *efficiency);
+
+/* The figures under their names in JSON and CSV. */
+struct profile_efficiency_figure {
+    const char *name;
+    double value;
+};
+enum { PROFILE_EFFICIENCY_FIGURES = 6 };
+void profile_efficiency_list(const struct profile_efficiency *efficiency,
+                             struct profile_efficiency_figure list[PROFILE_EFFICIENCY_FIGURES]);
+
+#endif
