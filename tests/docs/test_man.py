@@ -7,12 +7,13 @@ import subprocess
 import sys
 
 import pytest
-from support import BUILD, LIBQMPI, QMPI, SOURCE, clean_environment, run_command
+from support import ASAN, BUILD, LIBQMPI, QMPI, SOURCE, clean_environment, run_command
 
 sys.path.insert(0, str(SOURCE / "docs" / "man"))
 import pages  # noqa: E402  (the generator that the build uses)
 
 ALL = pages.all_pages(SOURCE)
+of_pages_alone = pytest.mark.skipif(bool(ASAN), reason="runs nothing that is sanitized")
 COMMON = {"-?, --help", "--usage", "-V, --version"}
 
 
@@ -216,6 +217,7 @@ def test_every_page_is_built_with_its_title():
         assert text.startswith(".so man3/") or f'.TH "{name.upper()}" "{number}"' in text
 
 
+@of_pages_alone
 def test_pages_are_formatted_without_a_warning():
     paths = built_pages()
     if not shutil.which("man"):
@@ -228,6 +230,7 @@ def test_pages_are_formatted_without_a_warning():
     assert not [line for line in result.stderr.splitlines() if "break" not in line and "adjust" not in line]
 
 
+@of_pages_alone
 def test_whatis_finds_what_a_page_is_about():
     paths = built_pages()
     if not shutil.which("lexgrog"):

@@ -157,7 +157,8 @@ __attribute__((destructor)) static void leave(void)
 
 /* ---- The interceptors ------------------------------------------------------------------------ */
 
-static void note(QMPI_Context context, enum QMPI_Functions_enum number)
+/* Not inlined in hundreds of functions. */
+__attribute__((noinline)) static void note(QMPI_Context context, enum QMPI_Functions_enum number)
 {
     int tool_id;
     if (QMPIX_Context_get_tool_id(context, &tool_id) == MPI_SUCCESS)
@@ -293,26 +294,37 @@ static int session_finalize(QMPI_Context context, MPI_Session *session)
 
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-#define REGISTER_NAMED(NUMBER, function)                                                           \
-    QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))function)
+#define INTERCEPT(NUMBER, FUNCTION)                                                                \
+    {                                                                                              \
+        NUMBER, (void (*)(void))FUNCTION                                                           \
+    }
+#define LIST(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) INTERCEPT(NUMBER, count_##X),
+
+/* A later row replaces an earlier one of the same function. */
+static const struct {
+    enum QMPI_Functions_enum number;
+    void (*function)(void);
+} interceptors[] = {
+    QMPIX_FOR_EACH_FUNCTION(LIST) /* and those that do more than count: */
+    INTERCEPT(MPI_PCONTROL_T, count_Pcontrol),
+    INTERCEPT(MPI_INIT_T, init_mpi),
+    INTERCEPT(MPI_INIT_THREAD_T, init_thread),
+    INTERCEPT(MPI_FINALIZE_T, finalize),
+    INTERCEPT(MPI_COMM_FREE_T, comm_free),
+    INTERCEPT(MPI_COMM_DISCONNECT_T, comm_disconnect),
+#if MPI_VERSION >= 4
+    INTERCEPT(MPI_SESSION_INIT_T, session_init),
+    INTERCEPT(MPI_SESSION_FINALIZE_T, session_finalize),
+    INTERCEPT(MPI_COMM_CREATE_FROM_GROUP_T, comm_create_from_group),
+#endif
+};
 
 static void register_functions(int tool_id)
 {
-#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) REGISTER_NAMED(NUMBER, count_##X);
-    QMPIX_FOR_EACH_FUNCTION(REGISTER)
-    REGISTER_NAMED(MPI_PCONTROL_T, count_Pcontrol);
-    REGISTER_NAMED(MPI_INIT_T, init_mpi);
-    REGISTER_NAMED(MPI_INIT_THREAD_T, init_thread);
+    for (size_t i = 0; i < sizeof interceptors / sizeof *interceptors; i++)
+        QMPI_Register_tool_function(tool_id, interceptors[i].number, interceptors[i].function);
     QMPIX_Tool_keep_function(tool_id, MPI_INIT_T);
     QMPIX_Tool_keep_function(tool_id, MPI_INIT_THREAD_T);
-    REGISTER_NAMED(MPI_FINALIZE_T, finalize);
-    REGISTER_NAMED(MPI_COMM_FREE_T, comm_free);
-    REGISTER_NAMED(MPI_COMM_DISCONNECT_T, comm_disconnect);
-#if MPI_VERSION >= 4
-    REGISTER_NAMED(MPI_SESSION_INIT_T, session_init);
-    REGISTER_NAMED(MPI_SESSION_FINALIZE_T, session_finalize);
-    REGISTER_NAMED(MPI_COMM_CREATE_FROM_GROUP_T, comm_create_from_group);
-#endif
     tool_sessions_retain(tool_id);
 }
 
