@@ -117,6 +117,11 @@ int source_int(const struct source *source, const char *key, int least)
     return 0;
 }
 
+int source_optional_int(const struct source *source, const char *key, int missing)
+{
+    return source_member(source, key) ? source_int(source, key, 0) : missing;
+}
+
 /* 64 bits as a string, decimal or with 0x. */
 uint64_t source_bits(const struct source *source, const char *key)
 {

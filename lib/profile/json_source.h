@@ -43,10 +43,12 @@ const json_t *source_member(const struct source *source, const char *key);
 char *source_string(const struct source *source, const char *key);
 char *source_optional_string(const struct source *source, const char *key);
 
-/* Numbers: any; whole and not negative; from `least` to INT_MAX; 64 bits in a string. */
+/* Numbers: any; whole and not negative; from `least` to INT_MAX; from 0, or `missing`; 64 bits in a
+ * string. */
 double source_real(const struct source *source, const char *key);
 uint64_t source_whole(const struct source *source, const char *key);
 int source_int(const struct source *source, const char *key, int least);
+int source_optional_int(const struct source *source, const char *key, int missing);
 uint64_t source_bits(const struct source *source, const char *key);
 
 /* A member that is an object. It must not outlive `source`. */
@@ -59,5 +61,9 @@ struct source source_object(const struct source *source, const char *key);
  */
 void *source_array(const struct source *source, const char *key, size_t size, size_t *count,
                    void (*read)(const struct source *source, void *element));
+
+/* json_read_result.c: reads all members of the document but `schema`, which is set. */
+struct profile_result;
+void source_result(const struct source *root, struct profile_result *result);
 
 #endif

@@ -12,21 +12,32 @@
 /* ---- Figures --------------------------------------------------------------------------------- */
 
 /* Sums of squared deviations by the formula of Chan, Golub and LeVeque: no cancellation. */
-void merge_spread(struct profile_spread *mine, const struct profile_spread *its, struct sides ranks)
+void merge_spread(struct profile_spread *mine, const struct profile_spread *its,
+                  const struct sides *sides)
 {
-    if (!ranks.its)
+    const int first = sides->its.process_count ? sides->its.processes->rank : -1;
+    const struct profile_spread none = {.min_rank = first, .max_rank = first};
+    if (sides->absent)
+        its = &none;
+    if (!sides->its.ranks)
         return;
-    if (!ranks.mine) {
+    if (!sides->mine.ranks) {
         *mine = *its;
         return;
     }
-    const double a = ranks.mine, b = ranks.its, delta = its->mean - mine->mean;
+    const double a = sides->mine.ranks, b = sides->its.ranks, delta = its->mean - mine->mean;
     const double squares = mine->stddev * mine->stddev * a + its->stddev * its->stddev * b +
                            delta * delta * (a * b / (a + b));
     mine->sum += its->sum;
     mine->mean = mine->sum / (a + b);
-    mine->min = fmin(mine->min, its->min);
-    mine->max = fmax(mine->max, its->max);
+    if (its->min < mine->min || (its->min == mine->min && its->min_rank < mine->min_rank)) {
+        mine->min = its->min;
+        mine->min_rank = its->min_rank;
+    }
+    if (its->max > mine->max || (its->max == mine->max && its->max_rank < mine->max_rank)) {
+        mine->max = its->max;
+        mine->max_rank = its->max_rank;
+    }
     mine->stddev = sqrt(squares / (a + b));
 }
 
@@ -37,7 +48,8 @@ static double combine(enum profile_combine how, double mine, double its)
     return how == PROFILE_LEAST ? fmin(mine, its) : fmax(mine, its);
 }
 
-void merge_calls(struct profile_calls *mine, const struct profile_calls *its, struct sides ranks)
+void merge_calls(struct profile_calls *mine, const struct profile_calls *its,
+                 const struct sides *sides)
 {
     for (int i = 0; i < PROFILE_FIGURE_COUNT && its->calls; i++) {
         const double value = profile_figure_get(its, i);
@@ -47,8 +59,8 @@ void merge_calls(struct profile_calls *mine, const struct profile_calls *its, st
                         : value);
     }
     mine->calls += its->calls;
-    merge_spread(&mine->time, &its->time, ranks);
-    merge_spread(&mine->wait, &its->wait, ranks);
+    merge_spread(&mine->time, &its->time, sides);
+    merge_spread(&mine->wait, &its->wait, sides);
     mine->sent += its->sent;
     mine->received += its->received;
 }
@@ -61,31 +73,40 @@ static void sort(const struct merge_kind *kind, void *array, size_t count)
         qsort(array, count, kind->size, kind->compare);
 }
 
+/* Each element with the one that it will meet. */
+static bool prepare_elements(const struct merge_kind *kind, char *mine, size_t count, char *its,
+                             size_t its_count, const struct sides *sides)
+{
+    const struct sides reversed = {sides->its, sides->mine, sides->every_rank, false};
+    bool good = true;
+    while (good && (count || its_count)) {
+        const int order = !count ? 1 : !its_count ? -1 : kind->compare(mine, its);
+        good = order <= 0 ? kind->prepare(mine, order ? NULL : its, sides)
+                          : kind->prepare(its, NULL, &reversed);
+        mine += order <= 0 ? kind->size : 0;
+        count -= order <= 0;
+        its += order >= 0 ? kind->size : 0;
+        its_count -= order >= 0;
+    }
+    return good;
+}
+
 bool merge_prepare(const struct merge_kind *kind, void **mine, size_t count, void *its,
-                   size_t its_count)
+                   size_t its_count, const struct sides *sides)
 {
     sort(kind, *mine, count);
     sort(kind, its, its_count);
     char *const room = realloc(*mine, (count + its_count + 1) * kind->size);
-    bool good = room != NULL;
-    if (good)
-        *mine = room;
-    /* Step by step as merge_arrays does: what meets here meets there. */
-    for (size_t i = 0, j = 0; good && kind->prepare && i < count && j < its_count;) {
-        char *const its_thing = (char *)its + j * kind->size;
-        const int order = kind->compare(room + i * kind->size, its_thing);
-        if (order == 0)
-            good = kind->prepare(room + i * kind->size, its_thing);
-        i += order <= 0;
-        j += order >= 0;
-    }
-    return good;
+    if (!room)
+        return false;
+    *mine = room;
+    return !kind->prepare || prepare_elements(kind, room, count, its, its_count, sides);
 }
 
 /* Mine move to the end of the room: the sum grows from its begin and never reaches what is still to
  * be looked at. */
 size_t merge_arrays(const struct merge_kind *kind, void *mine, size_t count, const void *its,
-                    size_t its_count, struct sides ranks)
+                    size_t its_count, const struct sides *sides)
 {
     static const union {
         struct profile_function function;
@@ -98,7 +119,9 @@ size_t merge_arrays(const struct merge_kind *kind, void *mine, size_t count, con
         struct profile_process process;
         struct profile_flight flight;
     } nothing;
-    const struct sides reversed = {ranks.its, ranks.mine};
+    const struct sides both = {sides->mine, sides->its, sides->every_rank, false};
+    const struct sides without_its = {sides->mine, sides->its, sides->every_rank, true};
+    const struct sides without_mine = {sides->its, sides->mine, sides->every_rank, true};
     const size_t size = kind->size;
     size_t merged = 0;
     char *next = mine;
@@ -109,12 +132,13 @@ size_t merge_arrays(const struct merge_kind *kind, void *mine, size_t count, con
         const int order = !count ? 1 : !its_count ? -1 : kind->compare(next, other);
         if (order <= 0) {
             memmove(thing, next, size);
-            kind->add(thing, order < 0 ? &nothing : (const void *)other, ranks);
+            kind->add(thing, order < 0 ? &nothing : (const void *)other,
+                      order < 0 ? &without_its : &both);
             next += size;
             count--;
         } else {
             memcpy(thing, other, size);
-            kind->add(thing, &nothing, reversed);
+            kind->add(thing, &nothing, &without_mine);
         }
         if (order >= 0) {
             other += size;
@@ -136,13 +160,15 @@ size_t merge_arrays(const struct merge_kind *kind, void *mine, size_t count, con
     X(processes, process_count)                                                                    \
     X(flights, flight_count)
 
-static bool prepare(struct profile_result *into, struct profile_result *from)
+static bool prepare(struct profile_result *into, struct profile_result *from,
+                    const struct sides *sides)
 {
     bool good = true;
     void *array;
 #define PREPARE(ARRAY, COUNT)                                                                      \
     array = into->ARRAY;                                                                           \
-    good = good && merge_prepare(&merge_##ARRAY, &array, into->COUNT, from->ARRAY, from->COUNT);   \
+    good = good &&                                                                                 \
+           merge_prepare(&merge_##ARRAY, &array, into->COUNT, from->ARRAY, from->COUNT, sides);    \
     into->ARRAY = array;
     FOR_EACH_ARRAY(PREPARE)
 #undef PREPARE
@@ -151,17 +177,22 @@ static bool prepare(struct profile_result *into, struct profile_result *from)
 
 bool profile_merge(struct profile_result *into, struct profile_result *from)
 {
-    const struct sides ranks = {into->ranks, from->ranks};
-    const bool good = prepare(into, from);
+    struct sides sides = {.mine = {.ranks = into->ranks},
+                          .its = {.ranks = from->ranks},
+                          .every_rank = (into->every_rank || !into->ranks) && from->every_rank};
+    const bool good = prepare(into, from, &sides);
     if (good) {
+        sides.mine = (struct merge_side){into->ranks, into->processes, into->process_count};
+        sides.its = (struct merge_side){from->ranks, from->processes, from->process_count};
 #define MERGE(ARRAY, COUNT)                                                                        \
     into->COUNT =                                                                                  \
-        merge_arrays(&merge_##ARRAY, into->ARRAY, into->COUNT, from->ARRAY, from->COUNT, ranks);   \
+        merge_arrays(&merge_##ARRAY, into->ARRAY, into->COUNT, from->ARRAY, from->COUNT, &sides);  \
     from->COUNT = 0; /* what it owned is `into`'s or gone */
         FOR_EACH_ARRAY(MERGE)
 #undef MERGE
-        merge_spread(&into->application, &from->application, ranks);
-        merge_spread(&into->time, &from->time, ranks);
+        merge_spread(&into->application, &from->application, &sides);
+        merge_spread(&into->time, &from->time, &sides);
+        into->every_rank = sides.every_rank;
         into->ranks += from->ranks;
         if (from->schema)
             into->schema =

@@ -32,11 +32,12 @@ static int compare_functions(const void *mine, const void *its)
     return strcmp(a->name, b->name);
 }
 
-static void add_function(void *mine, const void *its, struct sides ranks)
+static void add_region_function(void *mine, const void *its, const struct sides *sides)
 {
     struct profile_function *a = mine;
     struct profile_function gone = *(const struct profile_function *)its;
-    merge_calls(&a->calls, &gone.calls, ranks);
+    merge_calls(&a->calls, &gone.calls, sides);
+    a->ranks += gone.ranks;
     a->no_bytes += gone.no_bytes;
     for (int i = 0; i < PROFILE_SIZE_BINS; i++)
         a->sizes[i] += gone.sizes[i];
@@ -45,8 +46,25 @@ static void add_function(void *mine, const void *its, struct sides ranks)
     profile_function_clear(&gone);
 }
 
-const struct merge_kind merge_functions = {sizeof(struct profile_function), compare_functions, NULL,
-                                           add_function};
+static const struct merge_kind merge_region_functions = {
+    sizeof(struct profile_function), compare_functions, NULL, add_region_function};
+
+static bool prepare_function(void *mine, void *its, const struct sides *sides)
+{
+    struct profile_function *a = mine, *b = its;
+    return merge_prepare_ranks(&a->by_rank, b ? &b->by_rank : NULL, sides);
+}
+
+static void add_function(void *mine, const void *its, const struct sides *sides)
+{
+    struct profile_function *a = mine, gone = *(const struct profile_function *)its;
+    merge_ranks((struct merge_listed){&a->by_rank, &a->calls},
+                (struct merge_listed){&gone.by_rank, &gone.calls}, sides);
+    add_region_function(mine, its, sides);
+}
+
+const struct merge_kind merge_functions = {sizeof(struct profile_function), compare_functions,
+                                           prepare_function, add_function};
 
 /* ---- Call sites ------------------------------------------------------------------------------ */
 
@@ -82,18 +100,26 @@ static void take_places(struct profile_callsite *mine, struct profile_callsite *
     }
 }
 
-static void add_callsite(void *mine, const void *its, struct sides ranks)
+static bool prepare_callsite(void *mine, void *its, const struct sides *sides)
+{
+    struct profile_callsite *a = mine, *b = its;
+    return merge_prepare_ranks(&a->by_rank, b ? &b->by_rank : NULL, sides);
+}
+
+static void add_callsite(void *mine, const void *its, const struct sides *sides)
 {
     struct profile_callsite *a = mine;
     struct profile_callsite gone = *(const struct profile_callsite *)its;
-    merge_calls(&a->calls, &gone.calls, ranks);
+    merge_ranks((struct merge_listed){&a->by_rank, &a->calls},
+                (struct merge_listed){&gone.by_rank, &gone.calls}, sides);
+    merge_calls(&a->calls, &gone.calls, sides);
     a->ranks += gone.ranks;
     take_places(a, &gone);
     profile_callsite_clear(&gone);
 }
 
-const struct merge_kind merge_callsites = {sizeof(struct profile_callsite), compare_callsites, NULL,
-                                           add_callsite};
+const struct merge_kind merge_callsites = {sizeof(struct profile_callsite), compare_callsites,
+                                           prepare_callsite, add_callsite};
 
 /* ---- The matrix ------------------------------------------------------------------------------ */
 
@@ -105,11 +131,11 @@ static int compare_matrix_entries(const void *mine, const void *its)
 }
 
 /* A rank's own sends and another one's reads from its window meet in one cell. */
-static void add_matrix_entry(void *mine, const void *its, struct sides ranks)
+static void add_matrix_entry(void *mine, const void *its, const struct sides *sides)
 {
     struct profile_matrix_entry *a = mine;
     const struct profile_matrix_entry *b = its;
-    (void)ranks;
+    (void)sides;
     a->messages += b->messages;
     a->bytes += b->bytes;
 }
@@ -130,11 +156,11 @@ static int compare_communicators(const void *mine, const void *its)
     return order ? order : compare_numbers(a->members, b->members);
 }
 
-static void add_communicator(void *mine, const void *its, struct sides ranks)
+static void add_communicator(void *mine, const void *its, const struct sides *sides)
 {
     struct profile_communicator *a = mine;
     const struct profile_communicator *b = its;
-    merge_calls(&a->calls, &b->calls, ranks);
+    merge_calls(&a->calls, &b->calls, sides);
     if (b->instances > a->instances)
         a->instances = b->instances;
     free(b->name);
@@ -149,11 +175,11 @@ static int compare_files(const void *mine, const void *its)
     return strcmp(a->name, b->name);
 }
 
-static void add_file(void *mine, const void *its, struct sides ranks)
+static void add_file(void *mine, const void *its, const struct sides *sides)
 {
     struct profile_file *a = mine;
     const struct profile_file *b = its;
-    merge_calls(&a->calls, &b->calls, ranks);
+    merge_calls(&a->calls, &b->calls, sides);
     a->opens += b->opens;
     a->read += b->read;
     a->written += b->written;
@@ -176,11 +202,11 @@ static int compare_nodes(const void *mine, const void *its)
     return strcmp(a->host, b->host);
 }
 
-static void add_node(void *mine, const void *its, struct sides ranks)
+static void add_node(void *mine, const void *its, const struct sides *sides)
 {
     struct profile_node *a = mine;
     const struct profile_node *b = its;
-    (void)ranks;
+    (void)sides;
     a->useful += b->useful;
     free(b->host);
 }
@@ -188,32 +214,35 @@ static void add_node(void *mine, const void *its, struct sides ranks)
 static const struct merge_kind merge_nodes = {sizeof(struct profile_node), compare_nodes, NULL,
                                               add_node};
 
-static bool prepare_region(void *mine, void *its)
+static bool prepare_region(void *mine, void *its, const struct sides *sides)
 {
     struct profile_region *a = mine, *b = its;
+    if (!b)
+        return true;
     void *array = a->functions;
-    bool good =
-        merge_prepare(&merge_functions, &array, a->function_count, b->functions, b->function_count);
+    bool good = merge_prepare(&merge_region_functions, &array, a->function_count, b->functions,
+                              b->function_count, sides);
     a->functions = array;
     array = a->nodes;
-    good = good && merge_prepare(&merge_nodes, &array, a->node_count, b->nodes, b->node_count);
+    good =
+        good && merge_prepare(&merge_nodes, &array, a->node_count, b->nodes, b->node_count, sides);
     a->nodes = array;
     return good;
 }
 
-static void add_region(void *mine, const void *its, struct sides ranks)
+static void add_region(void *mine, const void *its, const struct sides *sides)
 {
     struct profile_region *a = mine;
     const struct profile_region *b = its;
     a->entries += b->entries;
-    merge_spread(&a->time, &b->time, ranks);
-    merge_spread(&a->mpi, &b->mpi, ranks);
-    merge_spread(&a->useful, &b->useful, ranks);
+    merge_spread(&a->time, &b->time, sides);
+    merge_spread(&a->mpi, &b->mpi, sides);
+    merge_spread(&a->useful, &b->useful, sides);
     a->node_count =
-        merge_arrays(&merge_nodes, a->nodes, a->node_count, b->nodes, b->node_count, ranks);
+        merge_arrays(&merge_nodes, a->nodes, a->node_count, b->nodes, b->node_count, sides);
     free(b->nodes);
-    a->function_count = merge_arrays(&merge_functions, a->functions, a->function_count,
-                                     b->functions, b->function_count, ranks);
+    a->function_count = merge_arrays(&merge_region_functions, a->functions, a->function_count,
+                                     b->functions, b->function_count, sides);
     free(b->functions);
     free(b->name);
 }
@@ -230,10 +259,10 @@ static int compare_processes(const void *mine, const void *its)
 }
 
 /* No process is in both, but for files that somebody wrote by hand: then mine holds. */
-static void add_process(void *mine, const void *its, struct sides ranks)
+static void add_process(void *mine, const void *its, const struct sides *sides)
 {
     (void)mine;
-    (void)ranks;
+    (void)sides;
     free(((const struct profile_process *)its)->host);
 }
 
@@ -253,11 +282,11 @@ static int compare_flights(const void *mine, const void *its)
 }
 
 /* No rank is in both, but for files that somebody wrote by hand: then mine holds. */
-static void add_flight(void *mine, const void *its, struct sides ranks)
+static void add_flight(void *mine, const void *its, const struct sides *sides)
 {
     struct profile_flight gone = *(const struct profile_flight *)its;
     (void)mine;
-    (void)ranks;
+    (void)sides;
     profile_flight_clear(&gone);
 }
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "profile/result.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ void profile_function_clear(struct profile_function *function)
 {
     free(function->name);
     free(function->group);
+    free(function->by_rank.all);
 }
 
 static void free_functions(struct profile_function *functions, size_t count)
@@ -57,6 +59,7 @@ void profile_callsite_clear(struct profile_callsite *callsite)
 {
     free_frames(callsite->frames, callsite->frame_count);
     free(callsite->name);
+    free(callsite->by_rank.all);
 }
 
 void profile_flight_clear(struct profile_flight *flight)
@@ -118,6 +121,14 @@ struct profile_frame **profile_result_frames(const struct profile_result *result
             frames[(*count)++] = &result->flights[i].frames[k];
     }
     return frames;
+}
+
+bool profile_rank_is_listed(const struct profile_result *result, const struct profile_calls *calls,
+                            const struct profile_rank_calls *rank)
+{
+    const double mean = calls->time.mean + calls->wait.mean;
+    return result->every_rank || result->termination ||
+           fabs(rank->time + rank->wait - mean) > PROFILE_DEVIATION * result->application.mean;
 }
 
 /* ---- Order ----------------------------------------------------------------------------------- */

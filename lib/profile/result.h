@@ -18,6 +18,7 @@ enum { PROFILE_SIZE_BINS = 64, PROFILE_TIME_BINS = 48 };
 /* A quantity with one value per rank; a rank without calls has 0. */
 struct profile_spread {
     double sum, mean, min, max, stddev; /* over ranks; stddev of the population */
+    int min_rank, max_rank;             /* the lowest rank that has the value; -1: not known */
 };
 
 /* Calls of one kind. `time` is per rank; the figures of figures.h are over all ranks. */
@@ -36,10 +37,29 @@ extern const struct profile_figure profile_figures[PROFILE_FIGURE_COUNT];
 double profile_figure_get(const struct profile_calls *calls, int figure);
 void profile_figure_set(struct profile_calls *calls, int figure, double value);
 
+/* The calls of one rank. */
+struct profile_rank_calls {
+    int rank;
+    uint64_t calls;
+    double time, wait;
+    uint64_t sent, received;
+};
+
+/* The calls of several ranks, in the order of the ranks. In a result of several ranks: of every
+ * rank that made any, or of at most PROFILE_OUTLIERS ranks, half of them those with the least time,
+ * and half with the most, where 0 counts, too. Otherwise, and in files of older versions: NULL. */
+enum { PROFILE_OUTLIERS = 32 };
+struct profile_by_rank {
+    struct profile_rank_calls *all;
+    size_t count;
+};
+
 struct profile_function {
     char *name;  /* "MPI_Send" */
     char *group; /* "point-to-point" */
+    int ranks;   /* how many processes called it; 0: not known */
     struct profile_calls calls;
+    struct profile_by_rank by_rank; /* functions of regions: NULL */
     /* Calls that moved bytes by their size (sent + received): bin 0: 1 byte, bin b: 2^b … 2^(b+1)
      * - 1. */
     uint64_t sizes[PROFILE_SIZE_BINS];
@@ -64,6 +84,7 @@ struct profile_callsite {
     int frame_count;
     int ranks; /* how many processes called from here */
     struct profile_calls calls;
+    struct profile_by_rank by_rank;
 };
 
 /* Messages and one-sided accesses between two ranks of MPI_COMM_WORLD. */
@@ -147,6 +168,7 @@ struct profile_result {
     int rank;          /* that process's; -1: it is of all ranks */
     char *termination; /* "exit", "MPI_Abort", "signal SIGTERM", "checkpoint", "MPI_Pcontrol",
                      PROFILE_SESSIONS_ENDED; NULL: MPI_Finalize */
+    bool every_rank;   /* what is said by rank is said of every rank */
     struct profile_spread application, time; /* per rank; `time` is in MPI */
     /* Receives that were posted (MPI_Irecv, MPI_Start) and not seen to complete: freed, or pending.
      * Their bytes are nowhere. */
@@ -176,6 +198,15 @@ void profile_result_free(struct profile_result *result);
 void profile_function_clear(struct profile_function *function);
 void profile_callsite_clear(struct profile_callsite *callsite);
 void profile_flight_clear(struct profile_flight *flight);
+
+/*
+ * Whether files list a rank of profile_by_rank: those of which the time, with waiting, differs from
+ * the mean over the ranks by more than PROFILE_DEVIATION of the mean application time; in results
+ * that can still be merged, and with every_rank, all.
+ */
+#define PROFILE_DEVIATION 0.001
+bool profile_rank_is_listed(const struct profile_result *result, const struct profile_calls *calls,
+                            const struct profile_rank_calls *rank);
 
 /* Returns the frames of all call sites and calls in progress, for profile_symbols_resolve. The
  * caller frees the array. NULL: out of memory. */

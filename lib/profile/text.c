@@ -58,6 +58,19 @@ static bool print_subject(FILE *stream, const struct profile_result *result)
     return columns_print(&lines, stream);
 }
 
+void text_add_extremes(struct columns *columns, const struct profile_spread *spread)
+{
+    const double values[] = {spread->min, spread->max};
+    const int ranks[] = {spread->min_rank, spread->max_rank};
+    for (int i = 0; i < 2; i++) {
+        columns_add(columns, "%s", units_time(values[i]));
+        if (ranks[i] >= 0)
+            columns_add(columns, "%d", ranks[i]);
+        else
+            columns_add(columns, "%s", "");
+    }
+}
+
 static void add_spread(struct columns *columns, const char *name,
                        const struct profile_spread *spread, const char *share)
 {
@@ -65,8 +78,7 @@ static void add_spread(struct columns *columns, const char *name,
     columns_add(columns, "%s", units_time(spread->sum));
     columns_add(columns, "%s", share);
     columns_add(columns, "%s", units_time(spread->mean));
-    columns_add(columns, "%s", units_time(spread->min));
-    columns_add(columns, "%s", units_time(spread->max));
+    text_add_extremes(columns, spread);
     columns_add(columns, "%s", units_time(spread->stddev));
 }
 
@@ -82,13 +94,13 @@ static double most_memory(const struct profile_result *result)
 
 static bool print_head(FILE *stream, const struct profile_result *result)
 {
-    static const char *const headings[] = {"",    "all ranks", "%",      "mean rank",
-                                           "min", "max",       "stddev", NULL};
+    static const char *const headings[] = {"",   "all ranks", "%",  "mean rank", "min",
+                                           "on", "max",       "on", "stddev",    NULL};
     struct columns columns;
     if (!print_subject(stream, result))
         return false;
     fputc('\n', stream);
-    columns_start(&columns, "lrrrrrr");
+    columns_start(&columns, "lrrrrrrrr");
     columns_add_all(&columns, headings);
     add_spread(&columns, "application time", &result->application, "100.0");
     add_spread(&columns, "time in MPI", &result->time,
@@ -143,8 +155,10 @@ static void add_function(struct columns *columns, const char *name,
     columns_add(columns, "%s", units_time(calls->time.sum));
     columns_add(columns, "%s", units_percent(calls->time.sum, time));
     columns_add(columns, "%s", units_time(calls->time.mean));
-    columns_add(columns, "%s", spread ? units_time(calls->time.min) : "");
-    columns_add(columns, "%s", spread ? units_time(calls->time.max) : "");
+    if (spread)
+        text_add_extremes(columns, &calls->time);
+    else
+        columns_add_all(columns, (const char *const[]){"", "", "", "", NULL});
     columns_add(columns, "%s", spread ? units_time(calls->time.stddev) : "");
     columns_add(columns, "%s", units_bytes((double)calls->sent));
     columns_add(columns, "%s", units_bytes((double)calls->received));
@@ -170,14 +184,14 @@ double text_time(const struct profile_function *functions, size_t count)
 
 bool text_functions(FILE *stream, const struct profile_function *functions, size_t count, int top)
 {
-    static const char *const headings[] = {"function",  "calls",    "time", "%",
-                                           "mean rank", "min",      "max",  "stddev",
-                                           "sent",      "received", NULL};
+    static const char *const headings[] = {"function", "calls",    "time", "%",  "mean rank",
+                                           "min",      "on",       "max",  "on", "stddev",
+                                           "sent",     "received", NULL};
     const size_t shown = text_shown(count, top);
     const double time = text_time(functions, count);
     struct profile_calls rest = {0}, all = {0};
     struct columns columns;
-    columns_start(&columns, "lrrrrrrrrr");
+    columns_start(&columns, "lrrrrrrrrrrr");
     columns_add_all(&columns, headings);
     for (size_t i = 0; i < count; i++) {
         if (i < shown)
@@ -198,7 +212,7 @@ bool text_functions(FILE *stream, const struct profile_function *functions, size
 
 static bool print_functions(FILE *stream, const struct profile_result *result, int top)
 {
-    fprintf(stream, "\nFunctions: time over all ranks, and by rank\n");
+    fprintf(stream, "\nFunctions: time of all ranks, and the least and most of a rank\n");
     if (!result->function_count)
         fprintf(stream, "(no calls)\n");
     if (result->function_count &&

@@ -118,11 +118,12 @@ bool text_flights(FILE *stream, const struct profile_result *result, int top)
 
 bool text_waits(FILE *stream, const struct profile_result *result, int top)
 {
-    static const char *const headings[] = {"function", "waiting", "mean rank", "min", "max",
-                                           "stddev",   "working", "% waiting", NULL};
+    static const char *const headings[] = {"function", "waiting",   "mean rank", "min",
+                                           "on",       "max",       "on",        "stddev",
+                                           "working",  "% waiting", NULL};
     struct columns columns;
     size_t count = 0;
-    columns_start(&columns, "lrrrrrrr");
+    columns_start(&columns, "lrrrrrrrrr");
     columns_add_all(&columns, headings);
     for (size_t i = 0; i < result->function_count; i++) {
         const struct profile_calls *calls = &result->functions[i].calls;
@@ -131,8 +132,7 @@ bool text_waits(FILE *stream, const struct profile_result *result, int top)
         columns_add(&columns, "%s", result->functions[i].name);
         columns_add(&columns, "%s", units_time(calls->wait.sum));
         columns_add(&columns, "%s", units_time(calls->wait.mean));
-        columns_add(&columns, "%s", units_time(calls->wait.min));
-        columns_add(&columns, "%s", units_time(calls->wait.max));
+        text_add_extremes(&columns, &calls->wait);
         columns_add(&columns, "%s", units_time(calls->wait.stddev));
         columns_add(&columns, "%s", units_time(calls->time.sum));
         columns_add(&columns, "%s",
@@ -228,10 +228,11 @@ static void add_efficiency(struct columns *columns, const struct profile_result 
 
 static bool print_region_times(FILE *stream, const struct profile_result *result, size_t shown)
 {
-    static const char *const headings[] = {"region", "entries", "time", "mean rank", "min",   "max",
-                                           "stddev", "MPI",     "PE",   "LB",        "CommE", NULL};
+    static const char *const headings[] = {"region", "entries", "time",  "mean rank", "min",
+                                           "on",     "max",     "on",    "stddev",    "MPI",
+                                           "PE",     "LB",      "CommE", NULL};
     struct columns columns;
-    columns_start(&columns, "lrrrrrrrrrr");
+    columns_start(&columns, "lrrrrrrrrrrrr");
     columns_add_all(&columns, headings);
     for (size_t i = 0; i < shown; i++) {
         const struct profile_region *region = &result->regions[i];
@@ -239,8 +240,7 @@ static bool print_region_times(FILE *stream, const struct profile_result *result
         columns_add(&columns, "%llu", (unsigned long long)region->entries);
         columns_add(&columns, "%s", units_time(region->time.sum));
         columns_add(&columns, "%s", units_time(region->time.mean));
-        columns_add(&columns, "%s", units_time(region->time.min));
-        columns_add(&columns, "%s", units_time(region->time.max));
+        text_add_extremes(&columns, &region->time);
         columns_add(&columns, "%s", units_time(region->time.stddev));
         columns_add(&columns, "%s", units_time(region->mpi.sum));
         add_efficiency(&columns, result, region);

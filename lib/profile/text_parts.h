@@ -9,6 +9,11 @@
 #include <stdio.h>
 
 /* text.c */
+
+/* Adds minimum and maximum, each followed by its rank. */
+struct columns;
+void text_add_extremes(struct columns *columns, const struct profile_spread *spread);
+
 bool text_functions(FILE *stream, const struct profile_function *functions, size_t count, int top);
 
 /* Returns the total time of all functions, of which tables print shares. It is more than the time

@@ -63,7 +63,8 @@ def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
                            list(enumerate(value))[:1] if isinstance(value, list) else ()):
             yield from objects(part, (*path, key))
 
-    optional = {"wait", "function", "file", "line", "useful", "nodes", "efficiency"}
+    optional = {"wait", "function", "file", "line", "useful", "nodes", "efficiency", "min_rank", "max_rank",
+                "by_rank"}
     seen = 0
     for path in objects(whole):
         for member in list(_at(whole, path)):
@@ -73,7 +74,9 @@ def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
             status = subprocess.run([QMPI, "report", tmp_path / "file.json"], capture_output=True,
                                     env=clean_environment(), timeout=60).returncode
             may_lack = member in optional and path[-2:-1] != ("nodes",) or "efficiency" in path or (
-                path == () and member in ("rank", "ending"))
+                path == () and member in ("rank", "ending")) or (
+                member == "ranks" and path[-2:-1] == ("functions",)) or (
+                path[-1:] == ("by_rank",) and member in ("sent", "received"))
             assert validator.is_valid(document) == (status == 0) == may_lack, (path, member)
             seen += 1
     assert seen > 60
@@ -138,10 +141,18 @@ def test_csv_has_the_same_columns_in_every_row_and_every_figure():
     matrix = [(int(row["from"]), int(row["to"]), int(row["bytes"])) for row in rows
               if row["table"] == "matrix"]
     assert matrix == [(cell["from"], cell["to"], cell["bytes"]) for cell in whole["matrix"]]
+    for table, members in (("function_rank", whole["functions"]), ("callsite_rank", whole["callsites"])):
+        listed = [(row["name"], int(row["rank"]), int(row["calls"]), float(row["time_sum"]))
+                  for row in rows if row["table"] == table]
+        assert listed == [(member["name"], *figures) for member in members if "by_rank" in member
+                          for figures in zip(*(member["by_rank"][key] for key in ("rank", "calls", "time")))]
+        assert len(listed) > 8
+    assert (functions["MPI_Allreduce"]["time_max_rank"], functions["MPI_Allreduce"]["wait_max_rank"],
+            functions["MPI_Allreduce"]["ranks"]) == ("3", "0", "4")
     sites = [row for row in rows if row["table"] == "callsite"]
     assert sites[0]["text"] == "exchange (/opt/heat/src/halo.c:43) < main (/opt/heat/src/heat.c:58)"
     assert {row["table"] for row in rows} == {
-        "run", "total", "efficiency", "process", "function", "size", "time", "callsite", "matrix", "communicator",
+        "run", "total", "efficiency", "process", "function", "function_rank", "callsite_rank", "size", "time", "callsite", "matrix", "communicator",
         "file", "region", "region_mpi", "region_useful"}
 
 
@@ -229,7 +240,13 @@ def test_files_of_single_processes_of_one_run_become_one():
     assert abort["name"] == "MPI_Abort" and abort["time"]["min"] == 0
     assert abort["time"]["mean"] == pytest.approx(1e-5 / 3)
     assert len(whole["callsites"]) == len(whole["communicators"]) == 1
+    assert allreduce["time"]["min_rank"] == 0 and allreduce["time"]["max_rank"] == 2
+    assert (allreduce["ranks"], abort["ranks"]) == (3, 1)
     assert whole["callsites"][0]["ranks"] == 3
+    wanted = {"rank": [0, 1, 2], "calls": [100, 200, 300], "time": [0.1, 0.2, 0.3],
+              "sent": [800, 1600, 2400], "received": [800, 1600, 2400]}
+    assert allreduce["by_rank"] == whole["callsites"][0]["by_rank"] == wanted
+    assert abort["by_rank"]["calls"] == [0, 1, 0]
     assert [process["rank"] for process in whole["processes"]] == [0, 1, 2]
     assert [cell["from"] for cell in whole["matrix"]] == [0, 1, 2]
     jsonschema.Draft202012Validator(SCHEMA).validate(whole)

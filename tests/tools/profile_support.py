@@ -2,6 +2,7 @@
 """Runs programs under profile, and reads what it wrote."""
 import collections
 import json
+import re
 import subprocess
 
 from support import BUILD, BUNDLED_TOOLS, LIBQMPI, QMPI, clean_environment, run_mpi
@@ -55,6 +56,15 @@ def profile_between(tmp_path, *steps, ms, of, **more):
     return load(tmp_path / "out.json"), lower, upper
 
 
+def logged(path):
+    """Each call of a rank that `log` wrote to a file: function, begin and end."""
+    units = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
+    line = re.compile(r"\[\d+\] ([\d.]+) (MPI_\w+)\(.*<([\d.]+) (ns|us|ms|s)>$")
+    matches = filter(None, map(line.search, path.read_text().splitlines()))
+    return [(match[2], float(match[1]), float(match[1]) + float(match[3]) * units[match[4]])
+            for match in matches]
+
+
 def clocks(result):
     """name -> when the step clock=NAME was taken."""
     notes = [line.split() for line in result.stdout.splitlines()]
@@ -85,5 +95,5 @@ def report(*files):
     return done.stdout
 
 
-__all__ = ["JSON", "LIBQMPI", "QMPI", "SLOWER", "STEPS", "calls", "clocks", "functions", "load", "named", "names",
+__all__ = ["JSON", "LIBQMPI", "QMPI", "SLOWER", "STEPS", "calls", "clocks", "functions", "load", "logged", "named", "names",
            "profile", "profile_between", "report", "run_steps", "watched"]

@@ -74,6 +74,7 @@ def test_files_stay_where_the_program_was_started(tmp_path):
     ("depth=0", "from 1 to 32"),
     ("depth=33", "from 1 to 32"),
     ("depth=1x", "from 1 to 32"),
+    ("ranks=some", "outliers or all"),
     ("sync=maybe", "yes or no"),
     ("checkpoint=0", "whole number"),
     ("checkpoint=99999999999999999999", "whole number"),

@@ -7,11 +7,10 @@ import subprocess
 from collections import defaultdict
 
 import pytest
-from profile_support import JSON, load, names, profile, run_steps
+from profile_support import JSON, load, logged, names, profile, run_steps
 from support import BUILD, LIBQMPI, QMPI, clean_environment
 
 HOSTS = BUILD / "tests" / "tools" / "tools" / "hosts.so"
-UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 
 
 def ratios(elapsed, useful, hosts=None):
@@ -35,14 +34,6 @@ def of_processes(result):
 
 
 # ---- what log says -------------------------------------------------------------------------------
-
-
-def logged(path):
-    """Each call of a rank: function, begin and end."""
-    line = re.compile(r"\[\d+\] ([\d.]+) (MPI_\w+)\(.*<([\d.]+) (ns|us|ms|s)>$")
-    matches = filter(None, map(line.search, path.read_text().splitlines()))
-    return [(match[2], float(match[1]), float(match[1]) + float(match[3]) * UNITS[match[4]])
-            for match in matches]
 
 
 def outside(calls, begin, end):

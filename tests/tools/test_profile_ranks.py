@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""profile: many ranks, whose results go up a tree of several levels to rank 0."""
+"""profile: many ranks, whose results go up a tree of several levels to rank 0; and which rank it was."""
+import json
+import re
+import subprocess
+
 import pytest
-from profile_support import JSON, calls, functions, load, named, names, run_steps
-from support import ASAN
+from profile_support import JSON, calls, functions, load, logged, named, names, profile, run_steps
+from support import ASAN, QMPI, clean_environment
 
 STEPS = ["init", "shift=100", "bcast", "finalize"]
 
@@ -24,7 +28,9 @@ def check(result, ranks):
     assert sorted((cell["from"], cell["to"]) for cell in result["matrix"]) == [
         (rank, (rank + 1) % ranks) for rank in range(ranks)]
     assert {(cell["messages"], cell["bytes"]) for cell in result["matrix"]} == {(1, 100)}
-    assert all(site["ranks"] == ranks for site in result["callsites"])
+    assert all(entry["ranks"] == ranks for entry in result["callsites"] + result["functions"])
+    assert all(len(entry["by_rank"]["rank"]) <= 32 for entry in result["callsites"] + result["functions"]
+               if "by_rank" in entry)
 
 
 def test_64_ranks_are_one_exact_result(tmp_path):
@@ -41,3 +47,67 @@ def test_a_number_of_ranks_that_is_no_power_of_two_loses_nobody(tmp_path, ranks)
 def test_the_communicator_of_all_is_one_row_however_many_ranks_saw_it(tmp_path):
     world = named(profile_many(tmp_path, 7)["communicators"])["MPI_COMM_WORLD"]
     assert (world["size"], world["instances"], world["calls"]) == (7, 1, 7 * 4)
+
+
+# ---- which rank ----------------------------------------------------------------------------------
+
+LATE = ["init", "barrier", "only=2", "sleep=300", "only=1", "sleep=100", "only=-1", "barrier", "rank", "finalize"]
+
+
+def sites(result, name):
+    return [site for site in result["callsites"] if site["name"] == name]
+
+
+def test_the_minimum_and_the_maximum_name_their_rank(tmp_path):
+    """The last one to come waits least."""
+    result = profile(tmp_path, *LATE, ranks=3)
+    for entry in (functions(result)["MPI_Barrier"], *sites(result, "MPI_Barrier")):
+        assert (entry["time"]["min_rank"], entry["time"]["max_rank"]) == (2, 0)
+    assert result["time"]["min_rank"] == 2
+    for name in ("min", "max"):
+        process = result["processes"][result["application"][f"{name}_rank"]]
+        assert process["application"] == result["application"][name]
+    text = run_steps(*LATE, cwd=tmp_path, ranks=3).messages
+    assert any(re.match(r"MPI_Barrier +6 .* 2 +[\d.]+ ms +0 ", line) for line in text), text
+
+
+def test_ranks_that_differ_are_listed_with_their_calls(tmp_path):
+    result = profile(tmp_path, *LATE, ranks=3)
+    for entry in (functions(result)["MPI_Barrier"], *sites(result, "MPI_Barrier")):
+        by_rank = entry["by_rank"]
+        assert by_rank["rank"] == [0, 1, 2] and by_rank["calls"] == [2, 2, 2]
+        assert by_rank["time"][0] == entry["time"]["max"] and by_rank["time"][2] == entry["time"]["min"]
+        assert sum(by_rank["time"]) == pytest.approx(entry["time"]["sum"])
+    assert "by_rank" not in functions(result)["MPI_Comm_rank"]
+
+
+def test_on_request_every_rank_is_listed_with_what_log_says_of_it(tmp_path):
+    steps = ["init", "late=200", "bcast", "send=1000", "only=1", "rank", "only=-1", "finalize"]
+    result = run_steps(*steps, cwd=tmp_path, tools=f"log,output=%r.log:{JSON},ranks=all")
+    assert result.returncode == 0 and result.messages == []
+    result = load(tmp_path / "out.json")
+    calls_of = [logged(tmp_path / f"{rank}.log") for rank in (0, 1)]
+    for function in result["functions"]:
+        name, by_rank = function["name"], function["by_rank"]
+        if name == "MPI_Finalize":  # not ended when the result is made
+            continue
+        times = {rank: [end - begin for its_name, begin, end in calls if its_name == name]
+                 for rank, calls in enumerate(calls_of)}
+        assert by_rank["rank"] == [rank for rank in times if times[rank]], name
+        assert by_rank["calls"] == [len(times[rank]) for rank in by_rank["rank"]]
+        for rank, time in zip(by_rank["rank"], by_rank["time"]):
+            assert time == pytest.approx(sum(times[rank]), rel=0.01, abs=1e-4), name
+    assert functions(result)["MPI_Send"]["by_rank"]["sent"] == [1000]
+    assert functions(result)["MPI_Recv"]["by_rank"]["received"] == [1000]
+
+
+@pytest.mark.parametrize("option, listed", [("", [0, 1, 2]), (",ranks=all", [0])])
+def test_merged_files_of_single_processes_list_them(tmp_path, option, listed):
+    run_steps("init", "send=100", "barrier", "exit=0", cwd=tmp_path, ranks=3, tools=JSON + option)
+    files = sorted(tmp_path.glob("out.json.*"))
+    assert len(files) == 3
+    done = subprocess.run([QMPI, "report", "--format=json", *files], env=clean_environment(), timeout=60,
+                          check=True, capture_output=True, text=True)
+    entry = functions(json.loads(done.stdout))["MPI_Send"]
+    assert entry["ranks"] == 1 and entry["by_rank"]["rank"] == listed
+    assert entry["by_rank"]["sent"] == [100, 0, 0][:len(listed)]

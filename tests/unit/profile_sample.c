@@ -6,7 +6,7 @@
 
 static struct profile_spread spread(double sum)
 {
-    return (struct profile_spread){sum, sum / 4, sum / 8, sum / 2, 0.125};
+    return (struct profile_spread){sum, sum / 4, sum / 8, sum / 2, 0.125, 3, 0};
 }
 
 static struct profile_calls calls(uint64_t count, double time)
@@ -20,11 +20,22 @@ static struct profile_calls calls(uint64_t count, double time)
                                   .received = INT64_MAX};
 }
 
+static struct profile_by_rank by_rank(void)
+{
+    static const struct profile_rank_calls two[] = {{0, 7, 0.125, 0.5, 56, 0},
+                                                    {3, 70, 1.0 / 12, 0, 560, INT64_MAX}};
+    struct profile_rank_calls *all = qmpi_allocate(2, sizeof *all);
+    for (int i = 0; i < 2; i++)
+        all[i] = two[i];
+    return (struct profile_by_rank){all, 2};
+}
+
 static struct profile_function *make_function(const char *name)
 {
     struct profile_function *function = qmpi_allocate(1, sizeof *function);
     function->name = qmpi_copy(name);
     function->group = qmpi_copy("point-to-point");
+    function->ranks = 2;
     function->calls = calls(77, 1.0 / 3);
     function->sizes[0] = 1;
     function->sizes[PROFILE_SIZE_BINS - 1] = 2;
@@ -43,6 +54,7 @@ struct profile_result *sample_full(void)
     result->tool_id = 3;
     result->ranks = 4;
     result->rank = -1;
+    result->every_rank = true;
     result->application = spread(10);
     result->time = spread(4);
 
@@ -53,12 +65,14 @@ struct profile_result *sample_full(void)
 
     result->function_count = 1;
     result->functions = make_function("MPI_Send");
+    result->functions->by_rank = by_rank();
 
     result->callsite_count = 1;
     result->callsites = qmpi_allocate(1, sizeof *result->callsites);
     result->callsites->name = qmpi_copy("MPI_Send");
     result->callsites->ranks = 4;
     result->callsites->calls = calls(77, 1.0 / 3);
+    result->callsites->by_rank = by_rank();
     result->callsites->frame_count = 2;
     result->callsites->frames = qmpi_allocate(2, sizeof *result->callsites->frames);
     result->callsites->frames[0] = (struct profile_frame){
@@ -119,7 +133,7 @@ struct profile_result *sample_single(int rank, int count, const char *terminatio
     result->ranks = 1;
     result->rank = rank;
     result->termination = termination ? qmpi_copy(termination) : NULL;
-    result->application = (struct profile_spread){100, 100, 100, 100, 0};
+    result->application = (struct profile_spread){100, 100, 100, 100, 0, rank, rank};
     result->process_count = 1;
     result->processes = qmpi_allocate(1, sizeof *result->processes);
     *result->processes =
@@ -131,21 +145,24 @@ struct profile_result *sample_single(int rank, int count, const char *terminatio
         struct profile_function *function = &result->functions[i];
         function->name = qmpi_copy(names[i]);
         function->group = qmpi_copy("point-to-point");
+        function->ranks = 1;
         function->calls.calls = (uint64_t)times;
-        function->calls.time = (struct profile_spread){times, times, times, times, 0};
+        function->calls.time = (struct profile_spread){times, times, times, times, 0, rank, rank};
         function->calls.shortest = function->calls.longest = 1;
         function->calls.sent = i ? 0 : (uint64_t)(8 * times);
         function->sizes[3] = i ? 0 : (uint64_t)times;
         function->times[30] = (uint64_t)times;
     }
-    result->time = (struct profile_spread){count + 1, count + 1, count + 1, count + 1, 0};
+    result->time =
+        (struct profile_spread){count + 1, count + 1, count + 1, count + 1, 0, rank, rank};
     result->matrix_entry_count = 1;
     result->matrix = qmpi_allocate(1, sizeof *result->matrix);
     *result->matrix =
         (struct profile_matrix_entry){rank, 0, (uint64_t)count, (uint64_t)(8 * count)};
     result->region_count = 1;
     result->regions = qmpi_allocate(1, sizeof *result->regions);
-    *result->regions = (struct profile_region){
-        .name = qmpi_copy(rank ? "odd" : "even"), .entries = 1, .time = {6, 6, 6, 6, 0}};
+    *result->regions = (struct profile_region){.name = qmpi_copy(rank ? "odd" : "even"),
+                                               .entries = 1,
+                                               .time = {6, 6, 6, 6, 0, rank, rank}};
     return result;
 }

@@ -31,7 +31,7 @@ static struct profile_result *make(int rank, const char *host, double useful, co
     struct profile_region *its = result->regions;
     free(its->name);
     its->name = qmpi_copy(name);
-    its->useful = (struct profile_spread){region, region, region, region, 0};
+    its->useful = (struct profile_spread){region, region, region, region, 0, rank, rank};
     its->nodes = qmpi_allocate(1, sizeof *its->nodes);
     its->node_count = 1;
     *its->nodes = (struct profile_node){qmpi_copy(host), region};

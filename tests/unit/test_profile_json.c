@@ -89,6 +89,20 @@ static void every_member_is_written_and_read_back(void **state)
     assert_string_equal(second->callsites->frames[0].function, "f(int, char)");
     assert_int_equal(second->callsites->frames[0].line, 17);
     assert_null(second->callsites->frames[1].function);
+    assert_true(second->every_rank);
+    assert_int_equal(second->functions->ranks, 2);
+    assert_int_equal(second->functions->calls.time.min_rank, 3);
+    assert_int_equal(second->functions->calls.time.max_rank, 0);
+    const struct profile_by_rank *lists[] = {&second->functions->by_rank,
+                                             &second->callsites->by_rank};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(lists[i]->count, 2);
+        assert_int_equal(lists[i]->all[1].rank, 3);
+        assert_int_equal(lists[i]->all[1].calls, 70);
+        assert_true(lists[i]->all[0].time == 0.125 && lists[i]->all[0].wait == 0.5);
+        assert_int_equal(lists[i]->all[0].sent, 56);
+        assert_int_equal(lists[i]->all[1].received, INT64_MAX);
+    }
     assert_true(second->callsites->frames[1].offset == 0x7fffffffffff);
     assert_true(second->communicators->members == UINT64_MAX - 1);
     assert_int_equal(second->communicators->first, -1);
@@ -216,6 +230,11 @@ static void what_is_missing_or_wrong_is_named_with_its_place(void **state)
         {"callsites/0/frames/0", "line", "0", ": callsites[0].frames[0].line: expected"},
         {"matrix/0", "to", "-1", ": matrix[0].to: expected a whole number from 0"},
         {"matrix/0", "from", "4294967296", ": matrix[0].from: expected"},
+        {"functions/0/time", "min_rank", "-1", ": functions[0].time.min_rank: expected"},
+        {"functions/0", "by_rank", "[]", ": functions[0].by_rank: expected an object"},
+        {"functions/0/by_rank", "time", NULL, ": functions[0].by_rank.time: expected a number for"},
+        {"functions/0/by_rank", "sent", "[1]", ": functions[0].by_rank.sent: expected a whole"},
+        {"callsites/0/by_rank", "rank", "[1,-1]", ": callsites[0].by_rank.rank: expected a whole"},
         {"communicators/0", "members", "\"0x1g\"",
          ": communicators[0].members: expected a 64-bit number"},
         {"communicators/0", "members", "\"-1\"",

@@ -43,7 +43,8 @@ static void add_region(struct profile_result *result, const char *name, double s
     struct profile_region *region = &regions[number];
     region->name = qmpi_copy(name);
     region->entries = 1;
-    region->time = region->mpi = (struct profile_spread){seconds, seconds, seconds, seconds, 0};
+    region->time = region->mpi =
+        (struct profile_spread){seconds, seconds, seconds, seconds, 0, result->rank, result->rank};
     region->functions = qmpi_allocate(4, sizeof *region->functions);
     for (; functions[region->function_count]; region->function_count++) {
         struct profile_function *function = &region->functions[region->function_count];
@@ -132,6 +133,146 @@ static void the_way_up_the_tree_makes_no_difference(void **state)
     free(other);
     profile_result_free(tree[0]);
     profile_result_free(line);
+}
+
+/* ---- Who ------------------------------------------------------------------------------------- */
+
+/* Adds calls of MPI_Test that take that many seconds; 0: none. */
+static struct profile_result *make_caller(int rank, double seconds)
+{
+    struct profile_result *result = sample_single(rank, 1, NULL);
+    struct profile_function *function = &result->functions[0];
+    const struct profile_spread spread = {seconds, seconds, seconds, seconds, 0, rank, rank};
+    if (seconds > 0) {
+        free(function->name);
+        function->name = qmpi_copy("MPI_Test");
+        function->ranks = 1;
+        function->calls.calls = (uint64_t)seconds;
+        function->calls.time = spread;
+    }
+    return result;
+}
+
+/* One that knows what rank it is of, of those in `seconds`, merged as a tree. */
+static struct profile_result *merge_tree(const double *seconds, int first, int count)
+{
+    if (count == 1)
+        return make_caller(first, seconds[first]);
+    struct profile_result *result = merge_tree(seconds, first, count / 2);
+    assert_true(profile_merge(result, merge_tree(seconds, first + count / 2, count - count / 2)));
+    return result;
+}
+
+static const struct profile_function *find_test(const struct profile_result *result)
+{
+    return find(result->functions, result->function_count, "MPI_Test");
+}
+
+static void the_lowest_rank_with_the_least_and_the_most_is_named(void **state)
+{
+    (void)state;
+    const double cases[][5] = {
+        {3, 1, 2, 1, 3}, {0, 2, 0, 5, 5}, {4, 4, 0, 4, 4}, {0, 0, 0, 0, 1}, {1, 0, 0, 0, 0}};
+    const int wanted[][2] = {{1, 0}, {0, 3}, {2, 0}, {0, 4}, {1, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile_result *tree = merge_tree(cases[i], 0, 5),
+                              *line = make_caller(4, cases[i][4]);
+        for (int rank = 3; rank >= 0; rank--)
+            assert_true(profile_merge(line, make_caller(rank, cases[i][rank])));
+        assert_int_equal(find_test(tree)->calls.time.min_rank, wanted[i][0]);
+        assert_int_equal(find_test(tree)->calls.time.max_rank, wanted[i][1]);
+        assert_int_equal(find_test(line)->calls.time.min_rank, wanted[i][0]);
+        assert_int_equal(find_test(line)->calls.time.max_rank, wanted[i][1]);
+        profile_result_free(tree);
+        profile_result_free(line);
+    }
+}
+
+static void assert_listed(const struct profile_by_rank *by_rank, const double *seconds,
+                          const bool *listed, int count)
+{
+    size_t at = 0;
+    for (int rank = 0; rank < count; rank++) {
+        if (!listed[rank])
+            continue;
+        assert_true(at < by_rank->count);
+        assert_int_equal(by_rank->all[at].rank, rank);
+        assert_int_equal(by_rank->all[at].calls, (uint64_t)seconds[rank]);
+        assert_true(by_rank->all[at++].time == seconds[rank]);
+    }
+    assert_int_equal(at, by_rank->count);
+}
+
+static void those_with_the_least_and_the_most_are_listed(void **state)
+{
+    (void)state;
+    enum { RANKS = 77, HALF = PROFILE_OUTLIERS / 2 };
+    double seconds[RANKS];
+    bool listed[RANKS];
+    for (int rank = 0; rank < RANKS; rank++) {
+        const int place = rank * 31 % RANKS; /* in the order of their times */
+        seconds[rank] = place + 5;
+        listed[rank] = place < HALF || place >= RANKS - HALF;
+    }
+    struct profile_result *tree = merge_tree(seconds, 0, RANKS), *line = make_caller(0, seconds[0]);
+    for (int rank = 1; rank < RANKS; rank++)
+        assert_true(profile_merge(line, make_caller(rank, seconds[rank])));
+    assert_listed(&find_test(tree)->by_rank, seconds, listed, RANKS);
+    assert_listed(&find_test(line)->by_rank, seconds, listed, RANKS);
+    assert_int_equal(find_test(tree)->ranks, RANKS);
+    profile_result_free(tree);
+    profile_result_free(line);
+}
+
+static void ranks_that_did_not_call_are_listed_with_nothing(void **state)
+{
+    (void)state;
+    const double seconds[] = {0, 0, 7, 0, 3};
+    const bool all[] = {true, true, true, true, true};
+    struct profile_result *result = merge_tree(seconds, 0, 5);
+    assert_listed(&find_test(result)->by_rank, seconds, all, 5);
+    assert_int_equal(find_test(result)->ranks, 2);
+    /* Those who all others called are listed with theirs. */
+    assert_int_equal(find(result->functions, result->function_count, "MPI_Recv")->by_rank.count, 5);
+    profile_result_free(result);
+}
+
+static void every_rank_that_called_is_listed_on_request(void **state)
+{
+    (void)state;
+    enum { RANKS = 50 };
+    double seconds[RANKS];
+    bool listed[RANKS];
+    struct profile_result *result = NULL;
+    for (int rank = 0; rank < RANKS; rank++) {
+        seconds[rank] = rank % 3 ? rank + 1 : 0;
+        listed[rank] = rank % 3;
+        struct profile_result *more = make_caller(rank, seconds[rank]);
+        more->every_rank = true;
+        if (result)
+            assert_true(profile_merge(result, more));
+        else
+            result = more;
+    }
+    assert_true(result->every_rank);
+    assert_listed(&find_test(result)->by_rank, seconds, listed, RANKS);
+    profile_result_free(result);
+}
+
+static void what_differs_little_is_not_in_files(void **state)
+{
+    (void)state;
+    struct profile_result result = {.application = {.mean = 1000}};
+    const struct profile_calls calls = {.time = {.mean = 10}, .wait = {.mean = 2}};
+    struct profile_rank_calls rank = {.time = 10, .wait = 2.9};
+    assert_false(profile_rank_is_listed(&result, &calls, &rank));
+    rank.wait = 3.1;
+    assert_true(profile_rank_is_listed(&result, &calls, &rank));
+    rank = (struct profile_rank_calls){.time = 10.9};
+    assert_false(profile_rank_is_listed(&result, &calls, &(struct profile_rank_calls){.time = 12}));
+    assert_true(profile_rank_is_listed(&result, &calls, &rank));
+    result.every_rank = true;
+    assert_true(profile_rank_is_listed(&result, &calls, &(struct profile_rank_calls){.time = 12}));
 }
 
 static void functions_of_a_region_are_merged_as_those_of_the_run(void **state)
@@ -232,13 +373,20 @@ static void without_memory_the_result_stays_as_it_was(void **state)
         free(after);
         profile_result_free(into);
     }
-    assert_int_equal(failures, 10); /* eight arrays, and the functions and nodes of region x */
+    /* Eight arrays, the calls by rank of three functions and a call site, and the functions and
+     * nodes of region x. */
+    assert_int_equal(failures, 14);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_way_up_the_tree_makes_no_difference),
+        cmocka_unit_test(the_lowest_rank_with_the_least_and_the_most_is_named),
+        cmocka_unit_test(those_with_the_least_and_the_most_are_listed),
+        cmocka_unit_test(ranks_that_did_not_call_are_listed_with_nothing),
+        cmocka_unit_test(every_rank_that_called_is_listed_on_request),
+        cmocka_unit_test(what_differs_little_is_not_in_files),
         cmocka_unit_test(functions_of_a_region_are_merged_as_those_of_the_run),
         cmocka_unit_test(call_sites_are_the_same_by_all_their_frames),
         cmocka_unit_test(nothing_and_everything_is_everything),

@@ -15,6 +15,7 @@ const QMPIX_Tool_option profile_options[] = {
     {"format", "text", "format of the output file: text, json or csv"},
     {"top", "20", "maximum number of rows in each table; 0: all"},
     {"depth", "1", "number of stack frames per call site, 1 to 32"},
+    {"ranks", "outliers", "ranks listed with each function in JSON and CSV: outliers or all"},
     {"sync", "no", "yes: add a barrier before each collective to separate waiting from working"},
     {"checkpoint", NULL, "interval in seconds at which each process saves its data"},
     {NULL, NULL, NULL},
@@ -55,9 +56,11 @@ bool profile_options_read(int tool_id, struct options *options)
 {
     static const char *const formats[] = {"text", "json", "csv", NULL};
     static const char *const answers[] = {"no", "yes", NULL};
-    int format = 0, sync = 0;
+    static const char *const ranks[] = {"outliers", "all", NULL};
+    int format = 0, sync = 0, all = 0;
     *options = (struct options){.top = 20, .depth = 1};
     if (!tool_option_word(tool_id, "format", formats, "give text, json or csv", &format) ||
+        !tool_option_word(tool_id, "ranks", ranks, "give outliers or all", &all) ||
         !tool_option_word(tool_id, "sync", answers, "give yes or no", &sync) ||
         !read_number(tool_id, "top", 0, 1000000, &options->top) ||
         !read_number(tool_id, "depth", 1, PROFILE_DEPTH_MAX, &options->depth) ||
@@ -65,5 +68,6 @@ bool profile_options_read(int tool_id, struct options *options)
         return false;
     options->format = (enum profile_format)format;
     options->sync = sync == 1;
+    options->every_rank = all == 1;
     return read_output(tool_id, options);
 }

@@ -13,10 +13,11 @@ enum { PROFILE_DEPTH_MAX = 32 };
 struct options {
     const char *output; /* pattern of the file's name; NULL: the table goes to stderr */
     enum profile_format format;
-    int top;        /* at most so many rows in each table; 0: all */
-    int depth;      /* frames of a call site, at most */
-    bool sync;      /* a barrier before collectives */
-    int checkpoint; /* seconds; 0: none */
+    int top;         /* at most so many rows in each table; 0: all */
+    int depth;       /* frames of a call site, at most */
+    bool sync;       /* a barrier before collectives */
+    bool every_rank; /* what is listed by rank is listed for every rank */
+    int checkpoint;  /* seconds; 0: none */
 };
 
 /* All that profile knows, for QMPIX_Tool_info. */

@@ -71,11 +71,28 @@ static bool array(struct wire *wire, void *array_pointer, uint64_t *count, size_
         }                                                                                          \
     } while (0)
 
+static void put_rank_calls(struct wire *wire, struct profile_rank_calls *calls)
+{
+    PUT(wire, calls->rank);
+    PUT(wire, calls->calls);
+    PUT(wire, calls->time);
+    PUT(wire, calls->wait);
+    PUT(wire, calls->sent);
+    PUT(wire, calls->received);
+}
+
+static void put_by_rank(struct wire *wire, struct profile_by_rank *by_rank)
+{
+    ARRAY(wire, by_rank->all, by_rank->count, put_rank_calls);
+}
+
 static void put_function(struct wire *wire, struct profile_function *function)
 {
     string(wire, &function->name);
     string(wire, &function->group);
+    PUT(wire, function->ranks);
     PUT(wire, function->calls);
+    put_by_rank(wire, &function->by_rank);
     PUT(wire, function->sizes);
     PUT(wire, function->no_bytes);
     PUT(wire, function->times);
@@ -98,6 +115,7 @@ static void put_callsite(struct wire *wire, struct profile_callsite *callsite)
     callsite->frame_count = callsite->frames ? (int)count : 0;
     PUT(wire, callsite->ranks);
     PUT(wire, callsite->calls);
+    put_by_rank(wire, &callsite->by_rank);
 }
 
 static void put_flight(struct wire *wire, struct profile_flight *flight)
@@ -172,6 +190,7 @@ static void put_result(struct wire *wire, struct profile_result *result)
     PUT(wire, result->tool_id);
     PUT(wire, result->ranks);
     PUT(wire, result->rank);
+    PUT(wire, result->every_rank);
     PUT(wire, result->application);
     PUT(wire, result->time);
     PUT(wire, result->unfinished_receives);

@@ -16,21 +16,21 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-struct profile_spread build_spread(double value)
+struct profile_spread build_spread(double value, int rank)
 {
-    return (struct profile_spread){value, value, value, value, 0};
+    return (struct profile_spread){value, value, value, value, 0, rank, rank};
 }
 
 #define IN_TIME(TICKS) ((double)(TICKS)*tick)
 #define IN_COUNT(COUNT) ((double)(COUNT))
 #define BUILD_FIGURE(NAME, UNIT, COMBINE, HEADING, SINCE) .NAME = IN_##UNIT(stats->NAME),
 
-void build_calls(struct profile_calls *calls, const struct stats *stats, double tick)
+void build_calls(struct profile_calls *calls, const struct stats *stats, double tick, int rank)
 {
     *calls = (struct profile_calls){
         .calls = stats->calls,
-        .time = build_spread((double)stats->time * tick),
-        PROFILE_FIGURES(BUILD_FIGURE).wait = build_spread((double)stats->wait * tick),
+        .time = build_spread((double)stats->time * tick, rank),
+        PROFILE_FIGURES(BUILD_FIGURE).wait = build_spread((double)stats->wait * tick, rank),
         .sent = stats->sent,
         .received = stats->received,
     };
@@ -96,7 +96,7 @@ static bool build_communicators(struct profile_result *result, struct layer *lay
                                               .members = its->comm.members,
                                               .instances = its->instances,
                                               .name = strdup(its->comm.name)};
-        build_calls(&comm->calls, &its->stats, tick);
+        build_calls(&comm->calls, &its->stats, tick, layer->rank);
         good = comm->name != NULL;
     }
     table_free(&sum);
@@ -131,7 +131,7 @@ static bool build_files(struct profile_result *result, const struct layer *layer
                                       .opens = files->all[number].opens,
                                       .read = stats.received,
                                       .written = stats.sent};
-        build_calls(&file->calls, &stats, tick);
+        build_calls(&file->calls, &stats, tick, layer->rank);
         if (!file->name)
             return false;
     }
@@ -175,8 +175,8 @@ static bool build_process(struct profile_result *result, const struct layer *lay
         .memory = peak_memory(),
     };
     process->useful = build_useful(layer, -1, process->application, process->mpi);
-    result->application = build_spread(process->application);
-    result->time = build_spread(process->mpi);
+    result->application = build_spread(process->application, layer->rank);
+    result->time = build_spread(process->mpi, layer->rank);
     return process->host != NULL;
 }
 
@@ -186,6 +186,7 @@ static bool build_head(struct profile_result *result, const struct layer *layer,
     result->tool_id = layer->tool_id;
     result->ranks = 1;
     result->rank = layer->rank;
+    result->every_rank = layer->options.every_rank;
     result->program = strdup(layer->program ? layer->program : "");
     result->mpi = strdup(layer->mpi ? layer->mpi : "");
     result->begin = strdup(layer->begin);

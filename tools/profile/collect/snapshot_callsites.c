@@ -59,13 +59,14 @@ bool build_frames(struct profile_frame *frames, int *count, const uint64_t *key,
     return true;
 }
 
-static bool fill(struct profile_callsite *callsite, uint64_t *site, size_t depth, double tick)
+static bool fill(struct profile_callsite *callsite, uint64_t *site, size_t depth, double tick,
+                 int rank)
 {
     const char *name = QMPIX_Function_name((enum QMPI_Functions_enum)site[0]);
     callsite->name = strdup(name ? name : "");
     callsite->frames = calloc(depth, sizeof *callsite->frames);
     callsite->ranks = 1;
-    build_calls(&callsite->calls, &site_of(site, depth)->stats, tick);
+    build_calls(&callsite->calls, &site_of(site, depth)->stats, tick, rank);
     return callsite->name && callsite->frames &&
            build_frames(callsite->frames, &callsite->frame_count, site, depth);
 }
@@ -75,9 +76,11 @@ static bool fill(struct profile_callsite *callsite, uint64_t *site, size_t depth
 /* Both are of this rank: what is merged as of two is of one. */
 static void add_same(struct profile_callsite *into, struct profile_callsite *from)
 {
-    merge_calls(&into->calls, &from->calls, (struct sides){1, 1});
-    into->calls.time = build_spread(into->calls.time.sum);
-    into->calls.wait = build_spread(into->calls.wait.sum);
+    const struct sides sides = {.mine = {.ranks = 1}, .its = {.ranks = 1}};
+    const int rank = into->calls.time.min_rank;
+    merge_calls(&into->calls, &from->calls, &sides);
+    into->calls.time = build_spread(into->calls.time.sum, rank);
+    into->calls.wait = build_spread(into->calls.wait.sum, rank);
     profile_callsite_clear(from);
 }
 
@@ -111,7 +114,7 @@ bool build_callsites(struct profile_result *result, const struct layer *layer,
     good = result->callsites != NULL;
     for (uint64_t *site; good && (site = table_next(&sum, &place));)
         good = !site_of(site, depth)->stats.calls ||
-               fill(&result->callsites[result->callsite_count++], site, depth, tick);
+               fill(&result->callsites[result->callsite_count++], site, depth, tick, layer->rank);
     if (good)
         combine_same(result);
     table_free(&sum);

@@ -98,7 +98,8 @@ static uint64_t count_without_bytes(const struct function_sum *sum)
     return (int64_t)rest < 0 ? 0 : rest;
 }
 
-static bool fill(struct profile_function *function, const struct function_sum *sum, double tick)
+static bool fill(struct profile_function *function, const struct function_sum *sum, double tick,
+                 int rank)
 {
     const enum QMPI_Functions_enum number = (enum QMPI_Functions_enum)sum->row.key;
     const QMPIX_Function *described;
@@ -106,7 +107,8 @@ static bool fill(struct profile_function *function, const struct function_sum *s
         return false;
     function->name = strdup(described->name);
     function->group = strdup(group_name(described->group));
-    build_calls(&function->calls, &sum->stats, tick);
+    function->ranks = 1;
+    build_calls(&function->calls, &sum->stats, tick, rank);
     function->no_bytes = count_without_bytes(sum);
     memcpy(function->sizes, sum->row.sizes, sizeof function->sizes);
     memcpy(function->times, sum->row.times, sizeof function->times);
@@ -126,7 +128,7 @@ static bool list(const struct layer *layer, int region, const struct flights_see
     *functions = good ? calloc(sum.count + 1, sizeof **functions) : NULL;
     good = *functions != NULL;
     for (const struct function_sum *its; good && (its = table_next(&sum, &place));)
-        good = !its->stats.calls || fill(&(*functions)[(*count)++], its, tick);
+        good = !its->stats.calls || fill(&(*functions)[(*count)++], its, tick, layer->rank);
     table_free(&sum);
     return good;
 }
@@ -184,7 +186,7 @@ static uint64_t region_mpi(const struct layer *layer, int region,
 static bool build_node(struct profile_region *region, const struct layer *layer, int number)
 {
     const double useful = build_useful(layer, number, region->time.sum, region->mpi.sum);
-    region->useful = build_spread(useful);
+    region->useful = build_spread(useful, layer->rank);
     region->nodes = calloc(1, sizeof *region->nodes);
     if (!region->nodes)
         return false;
@@ -207,8 +209,8 @@ bool build_regions(struct profile_result *result, const struct layer *layer,
             time += regions_time(regions) - its->since;
         region->name = strdup(its->name);
         region->entries = its->entries;
-        region->time = build_spread((double)time * tick);
-        region->mpi = build_spread((double)region_mpi(layer, number, flights) * tick);
+        region->time = build_spread((double)time * tick, layer->rank);
+        region->mpi = build_spread((double)region_mpi(layer, number, flights) * tick, layer->rank);
         good = region->name && build_node(region, layer, number) &&
                list(layer, number, flights, tick, &region->functions, &region->function_count);
     }

@@ -8,11 +8,11 @@
 #include "profile/profile.h"
 #include "record/flights_seen.h"
 
-/* The spread of what one rank has. */
-struct profile_spread build_spread(double value);
+/* The spread of what this rank has. */
+struct profile_spread build_spread(double value, int rank);
 
 /* What was noted, in seconds; `tick` is how long a tick is. */
-void build_calls(struct profile_calls *calls, const struct stats *stats, double tick);
+void build_calls(struct profile_calls *calls, const struct stats *stats, double tick, int rank);
 
 /* The frames of a call site's key; there is room for `depth`. False: memory is out. */
 bool build_frames(struct profile_frame *frames, int *count, const uint64_t *key, size_t depth);

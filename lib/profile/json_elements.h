@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a result consists of as JSON values, which the caller owns. NULL: memory is exhausted, or an
+ * argument is NULL for this reason; the containers of jansson refuse it.
+ */
+#ifndef QMPI_PROFILE_JSON_ELEMENTS_H
+#define QMPI_PROFILE_JSON_ELEMENTS_H
+
+#include "profile/efficiency.h"
+#include "profile/result.h"
+
+#include <jansson.h>
+
+/* Invalid bytes become U+FFFD; NULL is an empty text. */
+json_t *element_string(const char *text);
+
+/* JSON has no infinity (0), and jansson no integer above INT64_MAX. */
+json_t *element_real(double value);
+json_t *element_whole(uint64_t value);
+
+json_t *element_spread(const struct profile_spread *spread);
+json_t *element_efficiency(const struct profile_efficiency *efficiency);
+
+/* Elements of the arrays of `result`. */
+json_t *element_function(const struct profile_result *result, const void *element);
+json_t *element_callsite(const struct profile_result *result, const void *element);
+json_t *element_flight(const struct profile_result *result, const void *element);
+json_t *element_cell(const struct profile_result *result, const void *element);
+json_t *element_communicator(const struct profile_result *result, const void *element);
+json_t *element_file(const struct profile_result *result, const void *element);
+json_t *element_region(const struct profile_result *result, const void *element);
+json_t *element_process(const struct profile_result *result, const void *element);
+
+#endif
