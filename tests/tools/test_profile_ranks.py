@@ -51,7 +51,7 @@ def test_the_communicator_of_all_is_one_row_however_many_ranks_saw_it(tmp_path):
 
 # ---- which rank ----------------------------------------------------------------------------------
 
-LATE = ["init", "barrier", "only=2", "sleep=300", "only=1", "sleep=100", "only=-1", "barrier", "rank", "finalize"]
+DELAYED = ["init", "barrier", "only=2", "sleep=300", "only=1", "sleep=100", "only=-1", "barrier", "rank", "finalize"]
 
 
 def sites(result, name):
@@ -60,19 +60,19 @@ def sites(result, name):
 
 def test_the_minimum_and_the_maximum_name_their_rank(tmp_path):
     """The last one to come waits least."""
-    result = profile(tmp_path, *LATE, ranks=3)
+    result = profile(tmp_path, *DELAYED, ranks=3)
     for entry in (functions(result)["MPI_Barrier"], *sites(result, "MPI_Barrier")):
         assert (entry["time"]["min_rank"], entry["time"]["max_rank"]) == (2, 0)
     assert result["time"]["min_rank"] == 2
     for name in ("min", "max"):
         process = result["processes"][result["application"][f"{name}_rank"]]
         assert process["application"] == result["application"][name]
-    text = run_steps(*LATE, cwd=tmp_path, ranks=3).messages
+    text = run_steps(*DELAYED, cwd=tmp_path, ranks=3).messages
     assert any(re.match(r"MPI_Barrier +6 .* 2 +[\d.]+ ms +0 ", line) for line in text), text
 
 
 def test_ranks_that_differ_are_listed_with_their_calls(tmp_path):
-    result = profile(tmp_path, *LATE, ranks=3)
+    result = profile(tmp_path, *DELAYED, ranks=3)
     for entry in (functions(result)["MPI_Barrier"], *sites(result, "MPI_Barrier")):
         by_rank = entry["by_rank"]
         assert by_rank["rank"] == [0, 1, 2] and by_rank["calls"] == [2, 2, 2]
