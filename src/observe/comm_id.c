@@ -2,6 +2,7 @@
 /* See comm_id.h. */
 #include "observe/comm_id.h"
 
+#include "observe/attributes.h"
 #include "observe/occurrences.h"
 #include "observe/record.h"
 #include "observe/world.h"
@@ -21,7 +22,6 @@ struct identity {
 };
 
 QMPI_LOCK(lock);
-static int shared_keyval = MPI_KEYVAL_INVALID;
 
 /* Without memory of their own, as their numbers of creations must never be lost. `none` has those
  * without a parent. */
@@ -102,37 +102,14 @@ static bool find_members(MPI_Comm comm, struct identity *identity)
 
 /* ---- Stored with the communicator ------------------------------------------------------------ */
 
-static int copy_none(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *flag)
+static void drop(void *value)
 {
-    (void)comm;
-    (void)keyval;
-    (void)state;
-    (void)value;
-    (void)copy;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
-
-static int delete (MPI_Comm comm, int keyval, void *value, void *state)
-{
-    (void)comm;
-    (void)keyval;
-    (void)state;
     struct identity *identity = value;
     qmpi_occurrences_drop(&identity->by_groups);
     free(identity);
-    return MPI_SUCCESS;
 }
 
-static int find_keyval(void)
-{
-    pthread_mutex_lock(&lock);
-    if (shared_keyval == MPI_KEYVAL_INVALID)
-        QMPI_PMPI(Comm_create_keyval, COMM_CREATE_KEYVAL)(copy_none, delete, &shared_keyval, NULL);
-    const int keyval = shared_keyval;
-    pthread_mutex_unlock(&lock);
-    return keyval;
-}
+static struct qmpi_attribute attribute = QMPI_ATTRIBUTE(drop);
 
 /* `name`: what it has in place of a parent and a number. */
 static struct identity *find_predefined(struct identity *identity, MPI_Comm comm, uint64_t name)
@@ -152,29 +129,21 @@ static struct identity *find_predefined(struct identity *identity, MPI_Comm comm
 
 static struct identity *find(MPI_Comm comm)
 {
-    struct identity *identity = NULL;
-    int flag = 0;
     if (comm == MPI_COMM_WORLD)
         return find_predefined(&world, comm, 1);
     if (comm == MPI_COMM_SELF)
         return find_predefined(&self, comm, 2);
-    const int keyval = find_keyval();
-    if (keyval != MPI_KEYVAL_INVALID)
-        QMPI_PMPI(Comm_get_attr, COMM_GET_ATTR)(comm, keyval, &identity, &flag);
-    return flag ? identity : NULL;
+    return qmpi_attribute_of_comm(&attribute, comm);
 }
 
 static void set(MPI_Comm comm, const struct identity *found)
 {
     struct identity *identity = malloc(sizeof *identity);
-    const int keyval = find_keyval();
     if (!identity)
         return;
     *identity = *found;
     identity->id += !identity->id;
-    if (keyval == MPI_KEYVAL_INVALID ||
-        QMPI_PMPI(Comm_set_attr, COMM_SET_ATTR)(comm, keyval, identity) != MPI_SUCCESS)
-        free(identity);
+    qmpi_attribute_set_comm(&attribute, comm, identity);
 }
 
 /* ---- Creations ------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 /* See comm_info.h. */
 #include "observe/comm_info.h"
 
+#include "observe/attributes.h"
 #include "observe/record.h"
 #include "observe/world.h"
 #include "util/util.h"
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 
 QMPI_LOCK(lock);
-static int comm_keyval = MPI_KEYVAL_INVALID, window_keyval = MPI_KEYVAL_INVALID;
 
 /* Counts the records that were freed: what a thread remembers from before may be one of them. */
 static unsigned generation = 1;
@@ -25,59 +25,17 @@ static _Thread_local struct {
     const struct qmpi_processes *processes;
 } last;
 
-static void drop(struct qmpi_processes *processes)
+static void drop(void *value)
 {
-    if (!processes)
-        return;
+    struct qmpi_processes *processes = value;
+    __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
     free(processes->world);
     free(processes->sources);
     free(processes->destinations);
     free(processes);
 }
 
-static int delete_comm(MPI_Comm comm, int keyval, void *value, void *state)
-{
-    (void)comm;
-    (void)keyval;
-    (void)state;
-    __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
-    drop(value);
-    return MPI_SUCCESS;
-}
-
-static int delete_window(MPI_Win window, int keyval, void *value, void *state)
-{
-    (void)window;
-    (void)keyval;
-    (void)state;
-    drop(value);
-    return MPI_SUCCESS;
-}
-
-/* A copy of a communicator has other processes to ask about, or none. */
-static int copy_none_comm(MPI_Comm comm, int keyval, void *state, void *value, void *copy,
-                          int *flag)
-{
-    (void)comm;
-    (void)keyval;
-    (void)state;
-    (void)value;
-    (void)copy;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
-
-static int copy_none_window(MPI_Win window, int keyval, void *state, void *value, void *copy,
-                            int *flag)
-{
-    (void)window;
-    (void)keyval;
-    (void)state;
-    (void)value;
-    (void)copy;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
+static struct qmpi_attribute of_comm = QMPI_ATTRIBUTE(drop), of_window = QMPI_ATTRIBUTE(drop);
 
 /* ---- Ranks in the world ---------------------------------------------------------------------- */
 
@@ -203,39 +161,18 @@ static struct qmpi_processes *find_window(MPI_Win window)
     return processes;
 }
 
-/* ---- Kept with the handle -------------------------------------------------------------------- */
-
-static bool keyvals_are_there(void)
-{
-    if (comm_keyval == MPI_KEYVAL_INVALID)
-        QMPI_PMPI(Comm_create_keyval, COMM_CREATE_KEYVAL)
-    (copy_none_comm, delete_comm, &comm_keyval, NULL);
-    if (window_keyval == MPI_KEYVAL_INVALID)
-        QMPI_PMPI(Win_create_keyval, WIN_CREATE_KEYVAL)
-    (copy_none_window, delete_window, &window_keyval, NULL);
-    return comm_keyval != MPI_KEYVAL_INVALID && window_keyval != MPI_KEYVAL_INVALID;
-}
-
-static struct qmpi_processes *look_up(MPI_Comm comm)
-{
-    struct qmpi_processes *processes = NULL;
-    int flag = 0;
-    QMPI_PMPI(Comm_get_attr, COMM_GET_ATTR)(comm, comm_keyval, &processes, &flag);
-    return flag ? processes : NULL;
-}
+/* ---- Stored with the handle ------------------------------------------------------------------ */
 
 static const struct qmpi_processes *comm_processes(MPI_Comm comm)
 {
+    struct qmpi_processes *processes = qmpi_attribute_of_comm(&of_comm, comm);
+    if (processes)
+        return processes;
     pthread_mutex_lock(&lock);
-    struct qmpi_processes *processes = keyvals_are_there() ? look_up(comm) : NULL;
-    if (!processes && comm_keyval != MPI_KEYVAL_INVALID) {
-        processes = find_comm(comm);
-        if (processes &&
-            QMPI_PMPI(Comm_set_attr, COMM_SET_ATTR)(comm, comm_keyval, processes) != MPI_SUCCESS) {
-            drop(processes);
-            processes = NULL;
-        }
-    }
+    processes = qmpi_attribute_of_comm(&of_comm, comm);
+    if (!processes && (processes = find_comm(comm)) &&
+        !qmpi_attribute_set_comm(&of_comm, comm, processes))
+        processes = NULL;
     pthread_mutex_unlock(&lock);
     return processes;
 }
@@ -261,21 +198,16 @@ const struct qmpi_processes *qmpi_processes_of_comm(MPI_Comm comm)
 
 const struct qmpi_processes *qmpi_processes_of_window(MPI_Win window)
 {
-    struct qmpi_processes *processes = NULL;
-    int flag = 0;
     if (window == MPI_WIN_NULL)
         return NULL;
+    struct qmpi_processes *processes = qmpi_attribute_of_window(&of_window, window);
+    if (processes)
+        return processes;
     pthread_mutex_lock(&lock);
-    if (keyvals_are_there())
-        QMPI_PMPI(Win_get_attr, WIN_GET_ATTR)(window, window_keyval, &processes, &flag);
-    if (!flag) {
-        processes = find_window(window);
-        if (processes && QMPI_PMPI(Win_set_attr, WIN_SET_ATTR)(window, window_keyval, processes) !=
-                             MPI_SUCCESS) {
-            drop(processes);
-            processes = NULL;
-        }
-    }
+    processes = qmpi_attribute_of_window(&of_window, window);
+    if (!processes && (processes = find_window(window)) &&
+        !qmpi_attribute_set_window(&of_window, window, processes))
+        processes = NULL;
     pthread_mutex_unlock(&lock);
     return processes;
 }

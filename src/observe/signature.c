@@ -5,6 +5,7 @@
  * structures repeat the signature of another type, so many times as it fits into their size. The
  * signature of a derived type is cached with it, as an attribute.
  */
+#include "observe/attributes.h"
 #include "observe/record.h"
 #include "observe/type_contents.h"
 #include "util/util.h"
@@ -190,66 +191,18 @@ static int find_derived(MPI_Datatype type, struct qmpi_type_contents *contents,
 
 /* ---- Stored with the type -------------------------------------------------------------------- */
 
+static struct qmpi_attribute attribute = QMPI_ATTRIBUTE(free);
 QMPI_LOCK(lock);
-static int shared_keyval = MPI_KEYVAL_INVALID;
-
-static int copy_none(MPI_Datatype type, int keyval, void *state, void *value, void *copy, int *flag)
-{
-    (void)type;
-    (void)keyval;
-    (void)state;
-    (void)value;
-    (void)copy;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
-
-static int delete (MPI_Datatype type, int keyval, void *value, void *state)
-{
-    (void)type;
-    (void)keyval;
-    (void)state;
-    free(value);
-    return MPI_SUCCESS;
-}
-
-static int find_keyval(void)
-{
-    if (shared_keyval == MPI_KEYVAL_INVALID)
-        QMPI_PMPI(Type_create_keyval, TYPE_CREATE_KEYVAL)(copy_none, delete, &shared_keyval, NULL);
-    return shared_keyval;
-}
-
-static QMPIX_Signature *look_up(MPI_Datatype type)
-{
-    QMPIX_Signature *signature = NULL;
-    int flag = 0;
-    const int keyval = find_keyval();
-    if (keyval != MPI_KEYVAL_INVALID)
-        QMPI_PMPI(Type_get_attr, TYPE_GET_ATTR)(type, keyval, &signature, &flag);
-    return flag ? signature : NULL;
-}
-
-static bool find_stored(MPI_Datatype type, QMPIX_Signature *signature)
-{
-    pthread_mutex_lock(&lock);
-    const QMPIX_Signature *stored = look_up(type);
-    if (stored)
-        *signature = *stored;
-    pthread_mutex_unlock(&lock);
-    return stored;
-}
 
 /* Another thread may have been faster. */
 static void store(MPI_Datatype type, const QMPIX_Signature *signature)
 {
     pthread_mutex_lock(&lock);
-    QMPIX_Signature *stored = look_up(type) ? NULL : malloc(sizeof *stored);
+    QMPIX_Signature *stored =
+        qmpi_attribute_of_type(&attribute, type) ? NULL : malloc(sizeof *stored);
     if (stored) {
         *stored = *signature;
-        if (shared_keyval == MPI_KEYVAL_INVALID ||
-            QMPI_PMPI(Type_set_attr, TYPE_SET_ATTR)(type, shared_keyval, stored) != MPI_SUCCESS)
-            free(stored);
+        qmpi_attribute_set_type(&attribute, type, stored);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -261,8 +214,11 @@ static int find_signature(MPI_Datatype type, QMPIX_Signature *signature)
         return MPI_ERR_OTHER;
     if (contents.combiner == MPI_COMBINER_NAMED)
         return find_named(type, signature);
-    if (find_stored(type, signature))
+    const QMPIX_Signature *stored = qmpi_attribute_of_type(&attribute, type);
+    if (stored) {
+        *signature = *stored;
         return MPI_SUCCESS;
+    }
     const int result = find_derived(type, &contents, signature);
     if (result == MPI_SUCCESS && !qmpi_type_is_f90(contents.combiner))
         store(type, signature);
