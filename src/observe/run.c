@@ -139,12 +139,14 @@ static const QMPIX_Observer *choose_observer(QMPI_Context node, bool combines)
         return observer;
     struct qmpi_run *run = qmpi_permanent_alloc(1, sizeof *run);
     const struct qmpi_run *lower = combines ? run_of_node(node->next) : NULL;
-    if (lower)
+    if (lower) {
         *run = *lower;
-    else if (combines)
+    } else if (combines) {
         add_layer(run, node->next);
-    else
-        run->observer.data = observer->data;
+    } else {
+        run->observer = *observer; /* the only layer's callbacks receive this one */
+        run->observer.flags = 0;
+    }
     add_layer(run, node);
     qmpi_run_choose_callbacks(run, node->function_id);
     return &run->observer;

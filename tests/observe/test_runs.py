@@ -26,7 +26,7 @@ CALLS = [
 ]
 # With the flag, an observer gives these a status that the program ignores.
 STATUS_GIVEN = ("MPI_Recv", "MPI_Mprobe", "MPI_Mrecv", "MPI_Wait", "MPI_Waitall")
-OPTIONS = ["acts", "statuses", "requests", "intercept", "nested", "few", "only=before", "only=after"]
+OPTIONS = ["acts", "statuses", "requests", "intercept", "nested", "few", "only=before", "only=after", "time", "entry"]
 # What `few` observes, and what it is called for without callbacks: MPI_Start and MPI_Mrecv need it.
 FEW = ("MPI_Barrier", "MPI_Start", "MPI_Mrecv")
 TRACKED = ("MPI_Mprobe", "MPI_Send_init", "MPI_Request_free")

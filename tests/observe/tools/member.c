@@ -3,11 +3,11 @@
  * One of the observers of a run. Notes each callback: the word that it finds, the requests of the
  * record, and whether the call has a status or statuses. `before` leaves its tool_id in the word.
  *
- * Options: only=before or only=after; acts, statuses, requests: the flags of the observer;
- * intercept: intercepts MPI_Barrier too; few: observes MPI_Barrier, MPI_Start and MPI_Mrecv alone;
- * nested: in `before` of MPI_Barrier, calls the layers below once more; quiet: notes nothing but,
- * at MPI_Finalize, how many callbacks there were and how many of them were given the wrong context,
- * observer or word.
+ * Options: only=before or only=after; acts, statuses, requests, time, entry: the flags of the
+ * observer; intercept: intercepts MPI_Barrier too; few: observes MPI_Barrier, MPI_Start and
+ * MPI_Mrecv alone; nested: in `before` of MPI_Barrier, calls the layers below once more; quiet:
+ * notes nothing but, at MPI_Finalize, how many callbacks there were and how many of them were given
+ * the wrong context, observer or word.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -51,6 +51,8 @@ static const char *status_text(const QMPIX_Call *call)
 
 static void note(const QMPIX_Call *call, const char *when, unsigned long long word)
 {
+    if (call->observer->size != sizeof *call->observer)
+        trace("member %d finds another observer", call->context->tool_id);
     trace("member %d %s %s word %llu requests %d%s status %s", call->context->tool_id, when,
           call->function->name, word, call->request_count, call->requests ? "" : " none",
           status_text(call));
@@ -125,7 +127,9 @@ static void init(int tool_id)
                                      .flags =
                                          (has(tool_id, "acts") ? QMPIX_OBSERVE_ACTS : 0U) |
                                          (has(tool_id, "statuses") ? QMPIX_OBSERVE_STATUSES : 0U) |
-                                         (has(tool_id, "requests") ? QMPIX_OBSERVE_REQUESTS : 0U)};
+                                         (has(tool_id, "requests") ? QMPIX_OBSERVE_REQUESTS : 0U) |
+                                         (has(tool_id, "entry") ? QMPIX_OBSERVE_ENTRY_TIME : 0U) |
+                                         (has(tool_id, "time") ? QMPIX_OBSERVE_TIME : 0U)};
     QMPI_Register_tool_storage(tool_id, member);
     if (has(tool_id, "intercept"))
         QMPI_Register_tool_function(tool_id, MPI_BARRIER_T, (void (*)(void))my_Barrier);
