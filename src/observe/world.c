@@ -4,12 +4,13 @@
 
 #include "dispatch/dispatch.h"
 
-/* The group of all processes. In a program with sessions alone, a session is opened for it. */
+/* The group of all processes. Where there are sessions alone, a session is opened for it. */
 static bool world_group(MPI_Group *group)
 {
-    int initialized = 0;
+    int initialized = 0, finalized = 0;
     QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
-    if (initialized)
+    QMPI_PMPI(Finalized, FINALIZED)(&finalized);
+    if (initialized && !finalized)
         return QMPI_PMPI(Comm_group, COMM_GROUP)(MPI_COMM_WORLD, group) == MPI_SUCCESS;
 #if MPI_VERSION >= 4
     MPI_Session session;
