@@ -18,8 +18,9 @@ bool qmpi_clock_is_counter;
 QMPI_LOCK(lock);
 static bool started;
 static struct qmpi_clock_moment beginning;
-static uint64_t scale = UINT64_C(1) << 32; /* nanoseconds per tick, times 2^32 */
-static uint64_t calibrated = UINT64_MAX;   /* ticks: the time from which it was determined */
+enum { SCALE_BITS = 48 }; /* of days, they leave an error of less than a nanosecond */
+static uint64_t scale = UINT64_C(1) << SCALE_BITS; /* nanoseconds per tick */
+static uint64_t calibrated = UINT64_MAX; /* ticks: the time from which it was determined */
 
 /* ---- Readings -------------------------------------------------------------------------------- */
 
@@ -61,7 +62,8 @@ static struct qmpi_clock_tick measure_tick(uint64_t nanoseconds)
     const struct qmpi_clock_tick tick = {
         .nanoseconds = (double)(now.nanoseconds - beginning.nanoseconds) / ticks,
         .error = (double)(now.width + beginning.width) / ticks};
-    __atomic_store_n(&scale, (uint64_t)(tick.nanoseconds * 4294967296.0), __ATOMIC_RELAXED);
+    __atomic_store_n(&scale, (uint64_t)(tick.nanoseconds * (double)(UINT64_C(1) << SCALE_BITS)),
+                     __ATOMIC_RELAXED);
     __atomic_store_n(&calibrated, now.ticks - beginning.ticks, __ATOMIC_RELAXED);
     return tick;
 }
@@ -139,5 +141,5 @@ uint64_t qmpi_clock_nanoseconds(uint64_t ticks)
     __extension__ typedef unsigned __int128 wide;
     if (ticks / 2 > __atomic_load_n(&calibrated, __ATOMIC_RELAXED))
         measure_tick(0);
-    return (uint64_t)((wide)ticks * __atomic_load_n(&scale, __ATOMIC_RELAXED) >> 32);
+    return (uint64_t)((wide)ticks * __atomic_load_n(&scale, __ATOMIC_RELAXED) >> SCALE_BITS);
 }

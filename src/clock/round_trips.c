@@ -106,7 +106,7 @@ static struct qmpi_clock_relation relate(const struct measurement *measurement,
     result.bound += half;
     if (reply->is_counter == qmpi_clock_is_counter && offset <= half) {
         result.bound += offset;
-        if (result.here == result.there)
+        if (was_reference) /* any other relation holds for the moment of which it is */
             result.here = result.there = middle;
         return result;
     }

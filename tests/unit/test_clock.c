@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* What the clock makes of readings that nobody waits for: of a run of days, and of slow messages.
+ */
+#include "clock/reading.c"
+#include "clock/round_trips.c"
+
+#include "unit.h"
+
+qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT]; /* no call of MPI is made */
+
+/* As if the clock had been started so many nanoseconds ago. */
+static void begin_earlier(uint64_t nanoseconds, uint64_t ticks)
+{
+    beginning.nanoseconds = qmpi_clock_monotonic() - nanoseconds;
+    beginning.ticks = qmpi_clock_now() - ticks;
+}
+
+static void long_times_are_as_accurate_as_short_ones(void **state)
+{
+    const uint64_t day = UINT64_C(86400000000000);
+    (void)state;
+    qmpi_clock_start();
+    if (!qmpi_clock_is_counter)
+        return;
+    for (uint64_t days = 1; days < 100; days *= 3) {
+        const uint64_t nanoseconds = days * day, ticks = nanoseconds / 1000 * 2899;
+        begin_earlier(nanoseconds, ticks);
+        const uint64_t found = qmpi_clock_nanoseconds(ticks);
+        assert_in_range(found, nanoseconds - 1000, nanoseconds + 1000);
+    }
+}
+
+/* A process whose clock seems to be that of another one takes over its relation to rank 0's clock.
+ * If this was found a second ago, the clocks may have moved apart since. */
+static void a_relation_holds_for_the_moment_at_which_it_was_found(void **state)
+{
+    enum { SECOND = 1000000000, HALF = 500 };
+    const struct measurement measurement = {.tick = {.nanoseconds = 1}};
+    const uint64_t found = 10 * (uint64_t)SECOND, now = found + SECOND;
+    struct trip trip = {.begin = now - HALF, .length = 2 * HALF};
+    trip.reply = (struct reply){.now = now, .is_counter = qmpi_clock_is_counter, .valid = true};
+    trip.reply.reference = (struct qmpi_reference){.tick = 1};
+    trip.reply.relation =
+        (struct qmpi_clock_relation){.here = found, .there = found, .bound = HALF, .rate = 1};
+    const struct qmpi_clock_relation relation = relate(&measurement, &trip);
+    const double bound_now = relation.bound + distance(now, relation.here) * QMPI_RATES_DIFFER;
+    (void)state;
+    assert_true(relation.here == relation.there && !relation.is_reference);
+    assert_true(bound_now >= SECOND * QMPI_RATES_DIFFER);
+    trip.reply.relation.is_reference = true;
+    assert_true(relate(&measurement, &trip).here == now);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_times_are_as_accurate_as_short_ones),
+        cmocka_unit_test(a_relation_holds_for_the_moment_at_which_it_was_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
