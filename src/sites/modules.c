@@ -3,17 +3,15 @@
 #define _GNU_SOURCE
 #include "sites/modules.h"
 
+#include "elf/elf.h"
 #include "sites/closing.h"
 #include "util/util.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The last one recorded first. Only added to. */
 static _Atomic(struct qmpi_module *) modules;
@@ -66,23 +64,13 @@ static const char *intern(const char *text)
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-/* The C library's realpath uses malloc. */
-static const char *find_path(const char *name)
+/* The name may be relative to a directory that the program has left. */
+static const char *find_path(const struct qmpi_module *module)
 {
-    char link[32], *path = qmpi_arena_take(PATH_MAX); /* too large for a thread's smallest stack */
-    const int descriptor = open(*name ? name : "/proc/self/exe", O_PATH | O_CLOEXEC);
-    if (descriptor < 0)
-        return name;
-    char *digit = link + sizeof link - 1;
-    *digit = '\0';
-    for (int number = descriptor; number || !*digit; number /= 10)
-        *--digit = (char)('0' + number % 10);
-    static const char folder[] = "/proc/self/fd/";
-    digit -= sizeof folder - 1;
-    memcpy(digit, folder, sizeof folder - 1);
-    const bool found = path && readlink(digit, path, PATH_MAX - 1) > 0;
-    close(descriptor);
-    return found ? path : name;
+    char *path = qmpi_arena_take(PATH_MAX); /* too large for a thread's smallest stack */
+    if (path && qmpi_mapped_file(module->begin, path, PATH_MAX))
+        return path;
+    return *module->name ? module->name : "/proc/self/exe";
 }
 
 static const struct qmpi_module *add(struct qmpi_module found)
@@ -90,7 +78,7 @@ static const struct qmpi_module *add(struct qmpi_module found)
     struct qmpi_module *module = qmpi_arena_take(sizeof *module);
     const int error = errno;
     found.name = intern(found.name);
-    found.path = found.name ? find_path(found.name) : NULL;
+    found.path = found.name ? find_path(&found) : NULL;
     errno = error;
     if (!module || !found.path)
         return NULL;
@@ -110,18 +98,31 @@ const struct qmpi_module *qmpi_module_find(uintptr_t address)
     struct qmpi_module found = {.begin = 0}, *known = find_recorded(address);
     return !look_up(address, &found) || (known && is_same(known, &found)) ? known : add(found);
 }
+
 bool qmpi_module_is_open(const struct qmpi_module *module)
 {
     return !atomic_load_explicit(&module->is_closed, memory_order_acquire) &&
            (!*module->name || qmpi_closing_is_seen());
 }
 
-void qmpi_modules_close(void)
+/* The loader's list stands still meanwhile: another thread that is closing a library frees what
+ * look_up finds of it. */
+static int close_all(struct dl_phdr_info *info, size_t size, void *data)
 {
+    (void)info;
+    (void)size;
+    (void)data;
     for (struct qmpi_module *module = atomic_load(&modules); module; module = module->next) {
         struct qmpi_module now = {.begin = 0};
         if (!atomic_load(&module->is_closed) &&
             (!look_up(module->begin, &now) || !is_same(module, &now)))
             atomic_store(&module->is_closed, true);
     }
+    return 1;
+}
+
+void qmpi_modules_close(void)
+{
+    if (atomic_load(&modules))
+        qmpi_elf_walk(close_all, NULL);
 }

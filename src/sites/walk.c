@@ -34,11 +34,14 @@ static const struct range *find_range(uintptr_t address)
     struct range *range = atomic_load(&ranges);
     while (range && !holds(range, address))
         range = range->next;
-    if (range || !(range = qmpi_arena_take(sizeof *range)))
+    if (range)
         return range;
-    range->stack = qmpi_stack_find(address - 1);
+    const struct qmpi_stack stack = qmpi_stack_find(address - 1);
+    if (!stack.end || !(range = qmpi_arena_take(sizeof *range)))
+        return NULL;
+    range->stack = stack;
     range->next = atomic_load(&ranges);
-    while (range->stack.end && !atomic_compare_exchange_weak(&ranges, &range->next, range))
+    while (!atomic_compare_exchange_weak(&ranges, &range->next, range))
         continue;
     return range;
 }

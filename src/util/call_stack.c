@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -65,14 +66,43 @@ static struct qmpi_stack find(struct reader *reader, uintptr_t address)
     return (struct qmpi_stack){0, 0};
 }
 
-struct qmpi_stack qmpi_stack_find(uintptr_t address)
+/* Of the line that was found: none of the other columns has a slash. */
+static size_t read_path(struct reader *reader, char *path, size_t size)
+{
+    static const char deleted[] = " (deleted)";
+    const size_t behind = sizeof deleted - 1;
+    size_t length = 0;
+    for (int c = next_char(reader); c >= 0 && c != '\n'; c = next_char(reader)) {
+        if ((length || c == '/') && length + 1 < size)
+            path[length++] = (char)c;
+    }
+    if (length > behind && !memcmp(path + length - behind, deleted, behind))
+        length -= behind;
+    path[length] = '\0';
+    return length;
+}
+
+/* And the file, if there is room for its path. */
+static struct qmpi_stack look_up(uintptr_t address, char *path, size_t size)
 {
     struct reader reader = {.descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
     if (reader.descriptor < 0)
         return (struct qmpi_stack){0, 0};
-    const struct qmpi_stack stack = find(&reader, address);
+    struct qmpi_stack stack = find(&reader, address);
+    if (size && !(stack.end && read_path(&reader, path, size)))
+        stack.end = 0;
     close(reader.descriptor);
     return stack;
+}
+
+struct qmpi_stack qmpi_stack_find(uintptr_t address)
+{
+    return look_up(address, NULL, 0);
+}
+
+bool qmpi_mapped_file(uintptr_t address, char *path, size_t size)
+{
+    return look_up(address, path, size).end != 0;
 }
 
 struct qmpi_stack qmpi_stack_of_thread(void)

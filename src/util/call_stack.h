@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of call stacks, read from /proc/self/maps, which takes some ten microseconds. The C
+ * The memory of call stacks and of files, read from /proc/self/maps, which takes some ten
+ * microseconds. The C
  * library's query of it uses malloc, so it is not used here. Any thread, also in a signal handler.
  */
 #ifndef QMPI_UTIL_CALL_STACK_H
 #define QMPI_UTIL_CALL_STACK_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct qmpi_stack {
@@ -18,5 +21,9 @@ struct qmpi_stack qmpi_stack_find(uintptr_t address);
 
 /* Returns the stack with which this thread started. */
 struct qmpi_stack qmpi_stack_of_thread(void);
+
+/* Stores the absolute path, without symbolic links, of the file that is mapped at an address; cut
+ * to the size. False: there is none, or it is not known. */
+bool qmpi_mapped_file(uintptr_t address, char *path, size_t size);
 
 #endif

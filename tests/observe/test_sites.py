@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The callers of a call, and what is at their addresses, on stacks of many kinds. The tool `sites`
 compares each walk with the C library's unwinder."""
+import os
 import re
 import shutil
 
@@ -96,6 +97,33 @@ def test_a_library_that_was_closed_is_still_known():
     last = [line for line in result.trace if line.startswith("at the end: ")]
     assert [re.sub(r":\d+", "", line) for line in last] == [
         "at the end: plugin_second | call_back | plugins | main"]
+
+
+def test_a_library_that_was_opened_by_a_relative_name():
+    """Its file is known also where the program has gone to another directory since."""
+    assert walks("observe_sites_O0", f"relative={OBSERVE_PROGRAMS}") == [
+        ["plugin_first", "call_back", "relative", "main"]]
+
+
+def test_libraries_that_two_threads_close():
+    """Neither looks at what the loader frees of the other one's."""
+    result = run_observed("observe_sites_O0", f"closing={OBSERVE_PROGRAMS}", ranks=1, tools="sites,describe=no")
+    assert result.returncode == 0 and "some walks, 0 wrong" in result.trace
+
+
+def test_a_program_that_the_loader_was_told_to_run():
+    loader = "/lib64/ld-linux-x86-64.so.2"
+    if not os.path.exists(loader):
+        pytest.skip("no such loader")
+    assert walks("observe_sites_O2", "barrier", "thread", wrapper=[loader])[-1][0] == LEAF
+
+
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer's own memory grows")
+def test_a_program_without_file_descriptors():
+    """The bounds of the stack cannot be read then."""
+    result = run_observed("observe_sites_O2", "descriptors", ranks=1, tools="sites,describe=no")
+    assert "some walks, 0 wrong" in result.trace
+    assert int(result.stdout.split()[-1]) < 100, "pages"
 
 
 @pytest.mark.parametrize("how", COMPILED)

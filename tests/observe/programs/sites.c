@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #define FUNCTION static __attribute__((noinline, noclone))
 /* What comes after a call keeps it from becoming a jump. */
@@ -274,28 +276,95 @@ static void jumps(void)
 
 /* ---- Libraries ------------------------------------------------------------------------------- */
 
+typedef void callback(void (*function)(void));
+
+static void *open_plugin(const char *folder, int number, callback **call)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/observe_plugin_%s.so", folder, number % 2 ? "second" : "first");
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    *call = library ? (callback *)(uintptr_t)dlsym(library, "call_back") : NULL;
+    if (!*call) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(1);
+    }
+    return library;
+}
+
 /* One after the other in the same place. */
 static void plugins(const char *folder)
 {
-    void *place = NULL;
+    callback *place = NULL, *call;
     int same = 0;
     for (int i = 0; i < 6; i++) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/observe_plugin_%s.so", folder, i % 2 ? "second" : "first");
-        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        void *found = library ? dlsym(library, "call_back") : NULL;
-        if (!found) {
-            fprintf(stderr, "%s\n", dlerror());
-            exit(1);
-        }
-        same += found == place;
-        place = found;
-        void (*call)(void (*)(void)) = (void (*)(void (*)(void)))(uintptr_t)found;
+        void *library = open_plugin(folder, i, &call);
+        same += call == place;
+        place = call;
         call(leaf);
         call(NULL);
         dlclose(library);
     }
     printf("%d in the same place\n", same);
+}
+
+/* Opened by a name that is relative to a directory which the program then leaves. */
+static void relative(const char *folder)
+{
+    callback *call;
+    if (chdir(folder))
+        exit(1);
+    open_plugin(".", 0, &call);
+    if (chdir("/"))
+        exit(1);
+    call(NULL);
+}
+
+static const char *plugin_folder;
+
+static void *open_and_close(void *number)
+{
+    callback *call;
+    for (int i = 0; i < 500; i++) {
+        void *library = open_plugin(plugin_folder, number != NULL, &call);
+        call(NULL);
+        dlclose(library);
+    }
+    return NULL;
+}
+
+/* Two threads, of which each opens and closes a library of its own. */
+static void close_at_once(const char *folder)
+{
+    pthread_t threads[2];
+    plugin_folder = folder;
+    for (size_t i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, open_and_close, i ? &threads : NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* ---- Without files --------------------------------------------------------------------------- */
+
+static long pages_in_use(int statm)
+{
+    char text[128] = "";
+    long all, used = 0;
+    if (pread(statm, text, sizeof text - 1, 0) > 0)
+        sscanf(text, "%ld %ld", &all, &used);
+    return used;
+}
+
+/* The program has used up its file descriptors; prints by how many pages it grows. */
+static void without_descriptors(void)
+{
+    const int statm = open("/proc/self/statm", O_RDONLY);
+    while (dup(0) >= 0)
+        continue;
+    leaf();
+    const long pages = pages_in_use(statm);
+    for (int i = 0; i < 20000; i++)
+        leaf();
+    printf("growth %ld\n", pages_in_use(statm) - pages);
 }
 
 static void barrier(void)
@@ -307,7 +376,8 @@ static void barrier(void)
 int main(int argc, char **argv)
 {
     int provided;
-    const int threads = argc > 1 && !strcmp(argv[1], "thread");
+    const int threads =
+        argc > 1 && (!strcmp(argv[1], "thread") || !strncmp(argv[1], "closing=", 8));
     MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "frames"))
@@ -324,6 +394,12 @@ int main(int argc, char **argv)
             jumps();
         else if (!strcmp(argv[i], "barrier"))
             barrier();
+        else if (!strcmp(argv[i], "descriptors"))
+            without_descriptors();
+        else if (!strncmp(argv[i], "relative=", 9))
+            relative(argv[i] + 9);
+        else if (!strncmp(argv[i], "closing=", 8))
+            close_at_once(argv[i] + 8);
         else
             plugins(argv[i]);
     }
