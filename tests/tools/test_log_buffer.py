@@ -147,6 +147,23 @@ def test_lines_in_a_pipe_do_not_wait(tmp_path):
     assert writers_of(fifo) == [] and text[0].count("MPI_Iprobe(") == COUNT
 
 
+def test_a_child_that_is_forked_while_a_thread_opens_the_file(tmp_path):
+    """Opening a FIFO takes until somebody reads it."""
+    fifo, text = tmp_path / "fifo", []
+    os.mkfifo(fifo)
+
+    def read_all():
+        wait_for((tmp_path / "forked").exists)
+        text.append(fifo.read_text())
+
+    reader = threading.Thread(target=read_all)
+    reader.start()
+    result = run_log(TERMINATIONS, "opening", "finalize", options=f",output={fifo},functions=MPI_Iprobe", cwd=tmp_path)
+    reader.join(20)
+    assert result.stdout == "child 0\n"
+    assert sorted(re.findall(r"MPI_Iprobe\(.*?tag=(\d)", text[0])) == ["1", "2"]
+
+
 def test_lines_on_a_terminal_do_not_wait(tmp_path):
     master, slave = os.openpty()
     path, text = os.ttyname(slave), bytearray()

@@ -36,7 +36,7 @@ struct frame {
     atomic_uint turn;       /* odd: under way */
     atomic_bool registered; /* its line begins with three dots: it was there before */
     atomic_bool hang;       /* that it does not return was said */
-    uint64_t begin;         /* CLOCK_MONOTONIC, nanoseconds */
+    uint64_t begin;         /* nanoseconds since the log began */
     int thread, depth;
     bool has_no_result; /* MPI_Abort */
     const char *caller; /* NULL: not asked for */

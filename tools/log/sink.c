@@ -19,7 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CLOSED, OPENING, OPEN };
+/* Of `state`; any other is the process in which a thread is opening it. */
+enum { CLOSED = 0, OPEN = -1 };
 
 /* Two ranks must not write one file; the program may go to another directory before the first call.
  */
@@ -92,21 +93,22 @@ static void open_file(struct sink *sink, bool may_print)
 }
 
 /* False: in the handler of a fault in a thread that is opening it. Other signals wait meanwhile:
- * their handlers may call MPI. */
+ * their handlers may call MPI. A thread of the parent is not in a forked child. */
 static bool is_open(struct sink *sink, bool may_print)
 {
     int state = atomic_load_explicit(&sink->state, memory_order_acquire);
     if (state == OPEN)
         return true;
+    const int process = getpid();
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (state == CLOSED && atomic_compare_exchange_strong(&sink->state, &state, OPENING)) {
+    if (state != process && atomic_compare_exchange_strong(&sink->state, &state, process)) {
         open_file(sink, may_print);
         atomic_store(&sink->state, state = OPEN);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    while (state == OPENING && may_print) {
+    while (state != OPEN && may_print) {
         sched_yield();
         state = atomic_load(&sink->state);
     }

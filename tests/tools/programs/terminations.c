@@ -85,6 +85,31 @@ static void fork_child(int count)
     waitpid(child, NULL, 0);
 }
 
+static void *call_once(void *data)
+{
+    call(1);
+    return data;
+}
+
+/* While a thread opens the file for its first line, the process is forked. */
+static void fork_while_opening(void)
+{
+    pthread_t thread;
+    int status = -1;
+    pthread_create(&thread, NULL, call_once, NULL);
+    wait_ms(300);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20); /* who hangs is killed */
+        call(2);
+        _exit(0);
+    }
+    fclose(fopen("forked", "w"));
+    waitpid(child, &status, 0);
+    pthread_join(thread, NULL);
+    report("child", status);
+}
+
 /* A line that is longer than a buffer. */
 static void make_long_call(int count)
 {
@@ -122,6 +147,8 @@ static int take(const char *step, int value)
         make_long_call(value);
     else if (!strcmp(step, "fork"))
         fork_child(value);
+    else if (!strcmp(step, "opening"))
+        fork_while_opening();
     else if (!strcmp(step, "wait"))
         wait_ms(value);
     else if (!strcmp(step, "raise"))
