@@ -83,8 +83,13 @@ QMPI_API int QMPIX_Clock_request_offsets(int tool_id);
 
 /*
  * Converts a reading to the time on the clock of rank 0 of MPI_COMM_WORLD, in nanoseconds since an
- * arbitrary moment that is the same in all processes. `bound` is set to the number of nanoseconds
- * by which the time may be wrong; it may be NULL. May be called in a signal handler.
+ * arbitrary moment that is the same in all processes of this MPI_COMM_WORLD. `bound` is set to the
+ * number of nanoseconds by which the time may be wrong; it may be NULL. May be called in a signal
+ * handler.
+ *
+ * Processes that were spawned (MPI_Comm_spawn) have another MPI_COMM_WORLD, with a rank 0 of its
+ * own, and measure among themselves in their MPI_Init. Times of different worlds cannot be
+ * compared.
  *
  * An offset of two clocks that is smaller than its bound counts as 0: processes that have the same
  * clock, such as those of a node, get exactly the same time for the same moment. Therefore, no

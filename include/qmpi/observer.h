@@ -317,10 +317,10 @@ typedef struct QMPIX_Comm_identity {
 /*
  * Returns the identity of a communicator. Handles differ from process to process and are used
  * again; the id of a communicator is the same on all members, does not change while it exists, and
- * differs from that of each other communicator, including those that were freed before. Ids are
- * hashes of 64 bits, so that this holds with a probability of failure of about n * n / 4e19 for n
- * communicators. They are the same in each run of a program that creates the same communicators in
- * the same order on the same number of processes.
+ * differs from that of each other communicator of the same MPI_COMM_WORLD, including those that
+ * were freed before. Ids are hashes of 64 bits, so that this holds with a probability of failure of
+ * about n * n / 4e19 for n communicators. They are the same in each run of a program that creates
+ * the same communicators in the same order on the same number of processes.
  *
  * Needs QMPIX_OBSERVE_COMMS: if an observer of the stack has this flag, libqmpi notes each creation
  * of a communicator, whatever layers are switched on. It computes the id without communication, in
@@ -329,15 +329,19 @@ typedef struct QMPIX_Comm_identity {
  * thread that may call MPI. The identity is stored with the communicator, as by
  * QMPIX_Comm_world_rank.
  *
+ * Processes that were spawned (MPI_Comm_spawn) have another MPI_COMM_WORLD, and in it the ids of a
+ * job of their own: the id of MPI_COMM_WORLD depends only on the number of its processes. Ids of
+ * different worlds may therefore be equal, and must not be compared. What has processes of several
+ * worlds has no id that could be mistaken for another one's: its identity is unknown on all sides.
+ *
  * MPI_ERR_ARG also: `comm` is MPI_COMM_NULL, or the size is too small. MPI_ERR_OTHER: no observer
- * has the flag, or the identity is unknown. It is unknown for communicators with processes that are
- * not in MPI_COMM_WORLD (in mpi://WORLD if the program uses only sessions: from MPI_Comm_spawn,
- * MPI_Comm_accept, MPI_Comm_connect, MPI_Comm_join, MPI_Comm_get_parent); for those that a layer
- * has created by PMPI_X, or with a function that is not in the standard; if memory is exhausted;
- * and for all that were created from these. The id of MPI_COMM_WORLD depends only on the number of
- * its processes: processes that were spawned have another MPI_COMM_WORLD with the same id. If a
- * call that creates a communicator fails on some of the members only, later ids may differ between
- * them.
+ * has the flag, or the identity is unknown. It is unknown for communicators from MPI_Comm_spawn,
+ * MPI_Comm_accept, MPI_Comm_connect, MPI_Comm_join and MPI_Comm_get_parent, and all others with
+ * processes that are not in MPI_COMM_WORLD (in mpi://WORLD if the program uses only sessions); for
+ * those that a layer has created by PMPI_X, or with a function that is not in the standard; if
+ * memory is exhausted; and for all that were created from these, even if their processes are all of
+ * one world. If a call that creates a communicator fails on some of the members only, later ids may
+ * differ between them.
  */
 QMPI_API int QMPIX_Comm_get_identity(MPI_Comm comm, QMPIX_Comm_identity *identity);
 

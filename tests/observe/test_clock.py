@@ -5,11 +5,12 @@ tools/skew.c gives each rank a clock, tools/times.c notes what libqmpi tells of 
 """
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
 from observe_support import OBSERVE_TOOLS, run_observed
-from support import LIBQMPI, needs_sessions
+from support import LIBQMPI, OPEN_MPI, needs_sessions
 
 SKEW = OBSERVE_TOOLS / "skew.so"
 HAS_COUNTER = ("tsc" in open("/sys/devices/system/clocksource/clocksource0/available_clocksource",
@@ -25,25 +26,30 @@ def run_times(*steps, ranks=1, options="", program="calls", tools="times{}", **e
     return result
 
 
-def run_skewed(clocks, nodes=None, **kwargs):
-    """Runs with clocks [(nanoseconds, ppm)] of the ranks; returns {(phase, rank): [moments]}: what the
-    clock of rank 0 showed at first and at last, the time that libqmpi tells, and its bound."""
+def run_skewed(clocks, nodes=None, program="calls", steps=("init", "comm_rank", "finalize"), **kwargs):
+    """Runs with clocks [(nanoseconds, ppm)] of the ranks; returns the result and a function that reads the
+    moments from a trace: {(phase, rank): [moments]}, what the clock of rank 0 showed at first and at last,
+    the time that libqmpi tells, and its bound."""
     since = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     env = {"QMPI_CLOCK": "monotonic", "SKEW_SINCE": since,
            "SKEW_CLOCKS": ",".join(f"{shift}/{ppm}" for shift, ppm in clocks)}
     if nodes:
         env["SKEW_NODES"] = ",".join(map(str, nodes))
-    result = run_times("init", "comm_rank", "finalize", ranks=len(clocks), **env, **kwargs)
+    result = run_times(*steps, program=program, ranks=len(clocks), **env, **kwargs)
     shift, ppm = clocks[0]
-    moments = {}
-    for line in result.trace:
-        if found := re.match(r"(\w+) (\d+) moment (\d+) (\d+) (\d+) (\d+)$", line):
-            phase, (rank, *true, world, bound) = found[1], map(int, found.groups()[1:])
-            shown = [moment + shift + (moment - since) * ppm * 1e-6 for moment in true]
-            moments.setdefault((phase, rank), []).append((*shown, world, bound))
-    assert len(moments) == 2 * len(clocks)
-    assert all(len(of_rank) == 50 for of_rank in moments.values())
-    return result, moments
+
+    def read(trace):
+        moments = {}
+        for line in trace:
+            if found := re.match(r"(\w+) (\d+) moment (\d+) (\d+) (\d+) (\d+)$", line):
+                phase, (rank, *true, world, bound) = found[1], map(int, found.groups()[1:])
+                shown = [moment + shift + (moment - since) * ppm * 1e-6 for moment in true]
+                moments.setdefault((phase, rank), []).append((*shown, world, bound))
+        assert len(moments) == 2 * len(clocks)
+        assert all(len(of_rank) == 50 for of_rank in moments.values())
+        return moments
+
+    return result, read
 
 
 def examples_of(result, phase):
@@ -71,25 +77,39 @@ CLOCKS = {
 
 @pytest.mark.parametrize("clocks", CLOCKS.values(), ids=CLOCKS)
 def test_known_clocks_are_found_within_the_bound(clocks):
-    result, moments = run_skewed(clocks)
+    result, read = run_skewed(clocks)
     assert result.messages == []
+    check_world(read(result.trace))
+
+
+@pytest.mark.skipif(not OPEN_MPI, reason="MPICH as packaged cannot spawn processes")
+def test_spawned_processes_have_the_time_of_their_own_rank_0():
+    """They have the clocks of the same ranks of the parents' world here."""
+    result, read = run_skewed(CLOCKS["both"], program="observe_identities", steps=["spawn"])
+    check_world(read(result.trace))
+    check_world(read(replace(result, stderr=result.launcher).trace))
+
+
+def check_world(moments):
     check_bounds(moments)
     assert {bound for (_, rank), found in moments.items() if rank == 0 for *_, bound in found} == {0}
 
 
 @pytest.mark.parametrize("options", [",observe=no", ",off=1"])
 def test_a_layer_without_an_observer_and_one_that_is_off_get_them(options):
-    check_bounds(run_skewed(CLOCKS["both"], options=options)[1])
+    result, read = run_skewed(CLOCKS["both"], options=options)
+    check_bounds(read(result.trace))
 
 
 def test_several_layers_share_the_measurement():
-    assert check_bounds(run_skewed(CLOCKS["both"], tools="count:times:empty:chosen")[1]) is None
+    result, read = run_skewed(CLOCKS["both"], tools="count:times:empty:chosen")
+    check_bounds(read(result.trace))
 
 
 def test_ranks_of_a_node_get_equal_times():
     one, other = (7_000_000, 100), (80_000_000_000, -200)
-    result, moments = run_skewed([one, other, other, one], nodes="abba")
-    check_bounds(moments)
+    result, read = run_skewed([one, other, other, one], nodes="abba")
+    check_bounds(read(result.trace))
     for phase in ("first", "both"):
         examples = examples_of(result, phase)
         assert examples[0] == examples[3] != examples[1] == examples[2]

@@ -4,6 +4,7 @@
 programs/identities.c names its communicators, tools/identity.c notes what it learns of each.
 """
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 
@@ -21,7 +22,7 @@ def noted(result):
         if kind == "identity":
             rank, name, *values = values
             found[name].append((int(rank), *values))
-    return found
+    return {name: sorted(values) for name, values in found.items()}
 
 
 def run_identities(*parts, ranks=2, tools="identity", name="observe_identities", **kwargs):
@@ -106,11 +107,20 @@ def test_memory_does_not_grow():
     assert len(growth) == 2 and max(growth) < 8, "bytes for each communicator"
 
 
-@pytest.mark.skipif(not OPEN_MPI, reason="MPICH as packaged cannot spawn processes")
-def test_spawned_processes():
-    notes = noted(run_identities("spawn", ranks=2))
-    for name in ("spawned<-=?", "merged_with_spawned<spawned=?"):
-        assert [values[1:] for values in notes[name]] == 2 * [("-", "-", "-")]
+def test_spawned_processes_have_the_identities_of_a_job_of_their_own():
+    """Those of the parents are counted on as if nothing had been spawned, also where that fails."""
+    alone = run_identities("copies", "parts")
+    parents = run_identities("copies", "spawn", "parts")
+    if not OPEN_MPI:  # MPICH as packaged cannot
+        assert parents.stdout == "cannot spawn\n"
+        assert noted(parents) == noted(alone)
+        return
+    worlds = noted(parents), noted(replace(parents, stderr=parents.launcher))
+    for world in worlds:
+        for name in ("spawned<-=?", "merged_with_spawned<spawned=?", "one_world<merged_with_spawned=?"):
+            assert [values[1:] for values in world.pop(name)] == 2 * [("-", "-", "-")]
+    assert worlds[0] == noted(alone)
+    assert worlds[1] == noted(run_identities("copies"))
 
 
 @needs_sessions

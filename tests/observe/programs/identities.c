@@ -358,27 +358,38 @@ static void create_in_threads(void)
 
 /* ---- Beyond the world ------------------------------------------------------------------------ */
 
-static void spawn(const char *program)
+/* Also what has processes of one world alone has come from what has not. */
+static void meet_other_world(MPI_Comm inter, int is_child)
 {
-    MPI_Comm inter, merged;
-    MPI_Comm_spawn(program, (char *[]){"child", NULL}, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
-                   MPI_ERRCODES_IGNORE);
+    MPI_Comm merged, mine;
     name_it(inter, "spawned", "-", 0);
-    MPI_Intercomm_merge(inter, 0, &merged);
+    MPI_Intercomm_merge(inter, is_child, &merged);
     name_it(merged, "merged_with_spawned", "spawned", 0);
+    MPI_Comm_split(merged, is_child, 0, &mine);
+    name_it(mine, "one_world", "merged_with_spawned", 0);
+    drop(mine);
     drop(merged);
     MPI_Comm_disconnect(&inter);
 }
 
+/* The children are a world of their own, and create in it what a job of theirs would. */
+static void spawn(char **argv)
+{
+    MPI_Comm inter = MPI_COMM_NULL;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_spawn(argv[0], (char *[]){"copies", "child", NULL}, size, MPI_INFO_NULL, 0,
+                   MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+    if (inter != MPI_COMM_NULL)
+        meet_other_world(inter, 0);
+    else if (rank == 0)
+        printf("cannot spawn\n");
+}
+
 static void be_spawned(void)
 {
-    MPI_Comm parent, merged;
+    MPI_Comm parent;
     MPI_Comm_get_parent(&parent);
-    name_it(parent, "spawned", "-", 0);
-    MPI_Intercomm_merge(parent, 1, &merged);
-    name_it(merged, "merged_with_spawned", "spawned", 0);
-    drop(merged);
-    MPI_Comm_disconnect(&parent);
+    meet_other_world(parent, 1);
 }
 
 static const struct {
@@ -409,7 +420,7 @@ int main(int argc, char **argv)
                 parts[k].function();
         }
         if (!strcmp(argv[i], "spawn"))
-            spawn(argv[0]);
+            spawn(argv);
     }
     MPI_Finalize();
     return 0;

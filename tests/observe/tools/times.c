@@ -107,7 +107,7 @@ static void end(void)
 static void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     (void)word;
-    if (call->function->number == MPI_INIT_T)
+    if (call->function->number != MPI_FINALIZE_T)
         begin();
 }
 
@@ -164,12 +164,13 @@ static void note_errors(int tool_id)
 
 static void observe(int tool_id)
 {
-    static const enum QMPI_Functions_enum functions[] = {MPI_INIT_T, MPI_FINALIZE_T};
+    static const enum QMPI_Functions_enum functions[] = {MPI_INIT_T, MPI_INIT_THREAD_T,
+                                                         MPI_FINALIZE_T};
     static const QMPIX_Observer observer = {.size = sizeof observer,
                                             .before = observe_before,
                                             .after = observe_after,
                                             .functions = functions,
-                                            .function_count = 2};
+                                            .function_count = 3};
     QMPIX_Register_tool_observer(tool_id, &observer);
 }
 
