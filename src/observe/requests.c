@@ -60,6 +60,21 @@ static void add(struct list *list, MPI_Request request)
     list->count++;
 }
 
+/* Every observer of a run may ask for them: in registers, as little as copying them from the record
+ * would take. */
+static void add_all(struct list *list, const MPI_Request *requests, int request_count)
+{
+    MPI_Request *const to = list->requests;
+    const int capacity = list->capacity;
+    int count = list->count;
+    for (int i = 0; i < request_count; i++) {
+        const MPI_Request request = requests[i];
+        if (request != MPI_REQUEST_NULL && count++ < capacity)
+            to[count - 1] = request;
+    }
+    list->count = count;
+}
+
 static bool is_valid(const QMPIX_Call *call, const struct list *list, const int *count)
 {
     return call && count && list->capacity >= 0 && (list->requests || !list->capacity);
@@ -76,23 +91,20 @@ int QMPIX_Call_get_started(const QMPIX_Call *call, int capacity, MPI_Request *re
     const bool starts = meaning->immediate || meaning->shape == QMPI_SHAPE_START;
     if (starts && qmpi_meaning_succeeded(call)) {
         const MPI_Request *given = QMPI_ARGUMENT(call, meaning->request, MPI_Request *);
-        const int given_count =
-            meaning->requests ? (int)qmpi_meaning_count(call, meaning->requests, 0) : 1;
-        for (int i = 0; i < given_count; i++)
-            add(&list, given[i]);
+        add_all(&list, given,
+                meaning->requests ? (int)qmpi_meaning_count(call, meaning->requests, 0) : 1);
     }
     *count = list.count;
     return MPI_SUCCESS;
 }
 
 /* With MPI_ERR_IN_STATUS those are not complete whose status says that they are pending. */
-static bool is_pending(const QMPIX_Call *call, int i)
+static void list_not_pending(const QMPIX_Call *call, const MPI_Status *statuses, struct list *list)
 {
-    const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
-    if (qmpi_meaning_succeeded(call) || !meaning->statuses)
-        return false;
-    const MPI_Status *statuses = QMPI_ARGUMENT(call, meaning->statuses, MPI_Status *);
-    return statuses != MPI_STATUSES_IGNORE && statuses[i].MPI_ERROR == MPI_ERR_PENDING;
+    for (int i = 0; i < call->request_count; i++) {
+        if (statuses[i].MPI_ERROR != MPI_ERR_PENDING)
+            add(list, call->requests[i]);
+    }
 }
 
 /* A completion of one request fails with the operation's own error, and has freed the request. */
@@ -138,10 +150,13 @@ static void list_completed(const QMPIX_Call *call, struct list *list)
             add(list, call->requests[indices[i]]);
         return;
     }
-    for (int i = 0; i < call->request_count; i++) {
-        if (!is_pending(call, i))
-            add(list, call->requests[i]);
-    }
+    const MPI_Status *statuses = MPI_STATUSES_IGNORE;
+    if (meaning->statuses && !qmpi_meaning_succeeded(call))
+        statuses = QMPI_ARGUMENT(call, meaning->statuses, MPI_Status *);
+    if (statuses != MPI_STATUSES_IGNORE)
+        list_not_pending(call, statuses, list);
+    else
+        add_all(list, call->requests, call->request_count);
 }
 
 int QMPIX_Call_get_completed(const QMPIX_Call *call, int capacity, MPI_Request *requests,

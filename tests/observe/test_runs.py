@@ -159,7 +159,8 @@ def test_which_observers_form_a_run(stack, joined):
 
 
 def test_ten_witnesses_of_a_run_agree(tmp_path):
-    """Every figure that the helpers tell is right for each of them."""
+    """Every figure that the helpers tell is right for each of them, and so are the requests, whose handles
+    MPI has overwritten by then."""
     folders = [tmp_path / str(number) for number in range(10)]
     for folder in folders:
         folder.mkdir()
