@@ -95,38 +95,41 @@ def test_without_qmpi_in_sight_its_build_gives_a_hint(tmp_path):
     assert "hint: meson setup build --pkg-config-path=" in result.stdout
 
 
-@outside
-def test_its_test_finds_a_tool_that_is_wrong(prefix, tmp_path):
-    qmpi("new", "mine", cwd=tmp_path)
-    source = tmp_path / "mine/mine.c"
-    source.write_text(source.read_text().replace("layer->messages++;", "layer->messages += 2;"))
-    build(tmp_path / "mine", prefix)
-    result = run_command(["meson", "test", "-C", "build"],
-                         {**clean_environment(), "PATH": os.environ["PATH"]}, cwd=tmp_path / "mine")
-    assert result.returncode == 1
+@pytest.fixture(scope="module")
+def project(prefix, tmp_path_factory):
+    """A tool that is built against a copy of the installation, which others do not see."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copytree(prefix, folder / "prefix", symlinks=True)
+    qmpi("new", "mine", cwd=folder)
+    build(folder / "mine", folder / "prefix")
+    return folder / "mine"
 
 
 @outside
-def test_an_option_that_is_no_number_is_refused(prefix, tmp_path):
-    qmpi("new", "mine", cwd=tmp_path)
-    build(tmp_path / "mine", prefix)
+def test_an_option_that_is_no_number_is_refused(project):
     for value in ("many", "", "-1", "1k"):
-        result = qmpi("check", "-t", f"./mine/build/mine.so,min-bytes={value}", cwd=tmp_path)
+        result = qmpi("check", "-t", f"./build/mine.so,min-bytes={value}", cwd=project)
         assert result.returncode == 2
         assert "min-bytes is not a valid number" in result.stderr
 
 
 @outside
-def test_it_is_installed_among_the_tools(prefix, tmp_path):
-    """In a copy of the installation, so that the others do not see it."""
-    copy = tmp_path / "prefix"
-    shutil.copytree(prefix, copy, symlinks=True)
-    qmpi("new", "mine", cwd=tmp_path)
-    build(tmp_path / "mine", copy)
-    meson(tmp_path / "mine", "install", "-C", "build")
-    listed = run_command([copy / "bin" / PACKAGE, "list"], clean_environment()).stdout
+def test_it_is_installed_among_the_tools(project):
+    meson(project, "install", "-C", "build")
+    listed = run_command([project.parent / "prefix/bin" / PACKAGE, "list"], clean_environment()).stdout
     assert "mine         counts the messages sent by MPI_Send and MPI_Isend" in listed
     assert "min-bytes=0" in listed
+
+
+@outside
+def test_its_test_finds_a_tool_that_is_wrong(project):
+    source = project / "mine.c"
+    right = source.read_text()
+    source.write_text(right.replace("layer->messages++;", "layer->messages += 2;"))
+    result = run_command(["meson", "test", "-C", "build"],
+                         {**clean_environment(), "PATH": os.environ["PATH"]}, cwd=project)
+    source.write_text(right)
+    assert result.returncode == 1
 
 
 @outside
