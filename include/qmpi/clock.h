@@ -13,8 +13,8 @@
  * CLOCK_MONOTONIC; QMPI_CLOCK chooses (see qmpi(1)). All layers of a process have the same clock.
  * It is started when it is first used, which takes some 20 microseconds.
  *
- * Times of different processes can be compared after QMPIX_Clock_get_world_time, which converts
- * readings to the clock of rank 0 of MPI_COMM_WORLD. The relation of the clocks is measured only if
+ * To compare times of different processes, convert them by QMPIX_Clock_get_world_time, which gives
+ * the time on the clock of rank 0 of MPI_COMM_WORLD. The relation of the clocks is measured only if
  * a layer calls QMPIX_Clock_request_offsets.
  *
  * All calls return an error class, do not invoke error handlers, and set outputs only on success.
@@ -35,15 +35,16 @@ extern "C" {
 
 /*
  * Returns the current time in ticks. May be called in a signal handler, from `init` of the first
- * layer on. MPI_ERR_ARG: NULL.
+ * layer on. MPI_ERR_ARG: `ticks` is NULL.
  */
 QMPI_API int QMPIX_Clock_get_time(uint64_t *ticks);
 
 /*
- * Converts a difference of two readings to nanoseconds. The error is at most about that of a few
- * readings: for a time more than twice as long as any before, the call first determines the length
- * of a tick from the time since the clock was started, which takes half a microsecond. May be
- * called in a signal handler, as QMPIX_Clock_get_time. MPI_ERR_ARG: NULL.
+ * Converts a difference of two readings to nanoseconds. The error is at most about the time that a
+ * few readings take. Therefore, if the time is more than twice as long as any converted before, the
+ * call first determines the length of a tick from the time since the clock was started, which takes
+ * half a microsecond. May be called in a signal handler, like QMPIX_Clock_get_time. MPI_ERR_ARG:
+ * `nanoseconds` is NULL.
  */
 QMPI_API int QMPIX_Clock_to_nanoseconds(uint64_t ticks, uint64_t *nanoseconds);
 
@@ -52,32 +53,33 @@ typedef struct QMPIX_Clock_info {
     size_t size;       /* sizeof(QMPIX_Clock_info); set by the caller */
     const char *name;  /* "tsc" or "monotonic", as in QMPI_CLOCK */
     double tick;       /* the length of a tick, in nanoseconds */
-    double resolution; /* the smallest difference of two times, in nanoseconds */
-    double cost;       /* what a reading of the clock takes in libqmpi, in nanoseconds */
+    double resolution; /* the smallest difference between two times, in nanoseconds */
+    double cost;       /* the time that a reading takes in libqmpi, in nanoseconds */
 } QMPIX_Clock_info;
 
 /*
  * Returns the properties of the clock. The length of a tick is determined from the time since the
- * clock was started, so it is the more accurate the later the call is made: about 0.01 % after 1
- * millisecond, for which the call waits, and 0.1 ppm after a second. The call takes some 20
- * microseconds. May be called in a signal handler, as QMPIX_Clock_get_time. MPI_ERR_ARG: NULL, or
- * `size` is not set.
+ * clock was started, so the later the call is made, the more accurate it is: to about 0.01 % after
+ * 1 millisecond, until which the call waits, and to 0.1 ppm after a second. The call takes some 20
+ * microseconds. May be called in a signal handler, like QMPIX_Clock_get_time. MPI_ERR_ARG: `info`
+ * is NULL, or its `size` is not set.
  */
 QMPI_API int QMPIX_Clock_get_info(QMPIX_Clock_info *info);
 
 /*
- * Requests, from `init`, that the relation of this process's clock to rank 0's is measured: at the
- * end of MPI_Init or MPI_Init_thread, before any layer's code after that call, and at the beginning
- * of MPI_Finalize, before the observers' `before` of the topmost layer that requested it. It is
- * measured once in a process, however many layers request it. This takes less than a millisecond
- * with 2 processes and some milliseconds with 1,000, by messages of a private communicator that no
- * layer sees.
+ * Requests, from `init`, that the relation of this process's clock to rank 0's be measured. This is
+ * done twice: at the end of MPI_Init or MPI_Init_thread, before any layer's code that follows this
+ * call, and at the beginning of MPI_Finalize, before the callback `before` of the topmost layer
+ * that requested it. However many layers request it, there are only these two measurements in a
+ * process. Each takes less than a millisecond with 2 processes and some milliseconds with 1,000, by
+ * messages on a private communicator, which no layer sees.
  *
- * The measurement is collective over MPI_COMM_WORLD. The layer must be in the stack of all its
- * processes, above the same layers, otherwise, MPI_Init does not return. It gets MPI_Finalize even
- * while it is switched off (see QMPIX_Tool_keep_function), so single processes may switch it.
- * Call it when nothing more can fail in `init`. MPI_ERR_ARG: no such layer. MPI_ERR_OTHER: not
- * called from `init` for the layer that is being initialized.
+ * The measurement is collective over MPI_COMM_WORLD. The layer must be in the stacks of all its
+ * processes, above the same layers; otherwise, MPI_Init does not return. The layer gets
+ * MPI_Finalize even while it is switched off (see QMPIX_Tool_keep_function), so it may be switched
+ * off and on in single processes. Call this function when nothing more can fail in `init`.
+ * MPI_ERR_ARG: no such layer. MPI_ERR_OTHER: not called from `init` for the layer that is being
+ * initialized.
  */
 QMPI_API int QMPIX_Clock_request_offsets(int tool_id);
 
@@ -88,23 +90,24 @@ QMPI_API int QMPIX_Clock_request_offsets(int tool_id);
  * handler.
  *
  * Processes that were spawned (MPI_Comm_spawn) have another MPI_COMM_WORLD, with a rank 0 of its
- * own, and measure among themselves in their MPI_Init. Times of different worlds cannot be
- * compared.
+ * own, and compare their clocks among themselves in their MPI_Init. Times of different worlds
+ * cannot be compared.
  *
- * An offset of two clocks that is smaller than its bound counts as 0: processes that have the same
- * clock, such as those of a node, get exactly the same time for the same moment. Therefore, no
+ * An offset between two clocks that is smaller than its bound counts as 0: processes that have the
+ * same clock, such as those of a node, get exactly the same time for the same moment. Therefore, no
  * message between them is received before it was sent.
  *
- * The bound is half of the shortest of several round trips, added up over the processes through
- * which the clock was compared with rank 0's: one for each doubling of the number of nodes, and of
- * processes in a node. Until MPI_Finalize, there is one measurement, and the bound grows by 500 ns
- * per millisecond since then, because the rates of two clocks may differ as much. From MPI_Finalize
- * on, times between the two measurements are interpolated linearly, so that a constant difference
- * of rates has no effect; the bound allows for a rate that changes by 1 ppm. The same reading
- * converted before and after this second measurement may give different times.
+ * The bound is half the time of the shortest of several round trips, added up over the processes
+ * through which the clock was compared with rank 0's: one process for each doubling of the number
+ * of nodes, and one for each doubling of the number of processes in a node. Until MPI_Finalize,
+ * there is only the first measurement, and the bound grows by 500 ns per millisecond after it,
+ * because the rates of two clocks may differ by that much. From MPI_Finalize on, times between the
+ * two measurements are interpolated linearly, so that a constant difference of rates has no effect;
+ * the bound allows for a rate that changes by 1 ppm. A reading that is converted both before and
+ * after the second measurement may give two different times.
  *
  * MPI_ERR_ARG: `nanoseconds` is NULL. MPI_ERR_OTHER: nothing has been measured: no layer requested
- * it, MPI_Init has not ended yet, the program uses only sessions, or a call of MPI failed.
+ * it, MPI_Init has not ended yet, the program uses only sessions, or an MPI call failed.
  */
 QMPI_API int QMPIX_Clock_get_world_time(uint64_t ticks, uint64_t *nanoseconds, uint64_t *bound);
 

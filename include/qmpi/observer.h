@@ -25,7 +25,7 @@
  * it. Like all calls of <qmpi/qmpi.h>, they return an error class, do not invoke error handlers,
  * and set outputs only on success. In `before`, the arguments of the program have not been checked
  * yet: for a null handle where an object is required, the result is MPI_ERR_ARG; any other handle
- * must be valid, otherwise, querying MPI about it is erroneous.
+ * must be valid; otherwise, querying MPI about it is erroneous.
  *
  * Observers are an extension: neither the MPI standard nor the draft of the Tools Working Group
  * defines them. The groups below are chapters of the standard (MPI 4.0), and the helper functions
@@ -191,7 +191,7 @@ QMPI_API int QMPIX_Call_get_caller(const QMPIX_Call *call, void **caller);
 
 /*
  * Returns the readings of the clock around a call, in ticks (<qmpi/clock.h>): `begin` was read
- * below all callbacks `before` of adjacent observers, `end` above all their callbacks `after`. The
+ * after all callbacks `before` of adjacent observers, `end` before all their callbacks `after`. The
  * difference therefore contains the call and the interceptors below these observers, and none of
  * the observers' own work. Adjacent observers share the two readings. Needs QMPIX_OBSERVE_TIME.
  * Either output may be NULL. MPI_ERR_OTHER: called in `before`, or the observer lacks the flag.
@@ -199,20 +199,20 @@ QMPI_API int QMPIX_Call_get_caller(const QMPIX_Call *call, void **caller);
 QMPI_API int QMPIX_Call_get_time(const QMPIX_Call *call, uint64_t *begin, uint64_t *end);
 
 /*
- * Returns, in `before` and in `after`, the reading of the clock before all callbacks `before` of
- * adjacent observers, which share it. Needs QMPIX_OBSERVE_ENTRY_TIME. MPI_ERR_OTHER: the observer
- * lacks the flag.
+ * Returns, in `before` and in `after`, a reading of the clock that was made before all callbacks
+ * `before` of adjacent observers, which share it. Needs QMPIX_OBSERVE_ENTRY_TIME. MPI_ERR_OTHER:
+ * the observer lacks the flag.
  */
 QMPI_API int QMPIX_Call_get_entry_time(const QMPIX_Call *call, uint64_t *time);
 
 /*
- * Returns the place at which `begin` of QMPIX_Call_get_time is stored, and `end` behind it: for
- * tools that tell from another thread or from a signal handler how long a call has been running,
- * without a further reading. `begin` is 0 until the call begins; `end` is valid in `after`. The
- * place is on the stack of the thread and is valid until the call has returned, or has been left by
- * longjmp or an exception; its distance from `call` is the same in all calls, so that a tool can
- * find it without a function call. Needs QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the observer lacks the
- * flag.
+ * Returns the address at which `begin` of QMPIX_Call_get_time is stored, with `end` directly after
+ * it: for tools that tell from another thread or from a signal handler how long a call has been
+ * running. The call needs no further reading of the clock for this. `begin` is 0 until the call
+ * begins; `end` is valid in `after`. The address is on the stack of the thread and is valid until
+ * the call has returned, or has been left by longjmp or an exception; its distance from `call` is
+ * the same in all calls, so that a tool can find it without a function call. Needs
+ * QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the observer lacks the flag.
  */
 QMPI_API int QMPIX_Call_get_begin_address(const QMPIX_Call *call, const uint64_t **begin);
 
@@ -291,8 +291,8 @@ QMPI_API int QMPIX_Call_get_peer(const QMPIX_Call *call, int *peer, int *world, 
  * that failed has completed the requests that it freed; a failed MPI_Waitall or similar call has
  * completed those whose status says so.
  *
- * All observers of a call get the same answer. It is read from the record at each question, which
- * takes some 14 instructions for each request.
+ * All observers of a call get the same answer. It is read from the record each time that an
+ * observer asks, which takes some 14 instructions for each request.
  */
 QMPI_API int QMPIX_Call_get_started(const QMPIX_Call *call, int capacity, MPI_Request *requests,
                                     int *count);
@@ -318,24 +318,25 @@ typedef struct QMPIX_Comm_identity {
 } QMPIX_Comm_identity;
 
 /*
- * Returns the identity of a communicator. Handles differ from process to process and are used
- * again; the id of a communicator is the same on all members, does not change while it exists, and
- * differs from that of each other communicator of the same MPI_COMM_WORLD, including those that
- * were freed before. Ids are hashes of 64 bits, so that this holds with a probability of failure of
- * about n * n / 4e19 for n communicators. They are the same in each run of a program that creates
+ * Returns the identity of a communicator. Handles differ from process to process and are reused;
+ * the id of a communicator is the same on all members, does not change while it exists, and differs
+ * from that of each other communicator of the same MPI_COMM_WORLD, including those that were freed
+ * before. Ids are hashes of 64 bits, so two of n communicators may have the same id with a
+ * probability of about n * n / 4e19. Ids are the same in each run of a program that creates
  * the same communicators in the same order on the same number of processes.
  *
  * Needs QMPIX_OBSERVE_COMMS: if an observer of the stack has this flag, libqmpi notes each creation
  * of a communicator, whatever layers are switched on. It computes the id without communication, in
  * a time proportional to the number of processes. May be called for a communicator in `after` of
- * the call that created it (of MPI_Comm_idup: when the request has completed) and later, by any
- * thread that may call MPI. The identity is stored with the communicator, as by
+ * the call that created it (for MPI_Comm_idup: once the request has completed) and later, by any
+ * thread that may call MPI. The identity is stored with the communicator, like the result of
  * QMPIX_Comm_world_rank.
  *
- * Processes that were spawned (MPI_Comm_spawn) have another MPI_COMM_WORLD, and in it the ids of a
- * job of their own: the id of MPI_COMM_WORLD depends only on the number of its processes. Ids of
- * different worlds may therefore be equal, and must not be compared. What has processes of several
- * worlds has no id that could be mistaken for another one's: its identity is unknown on all sides.
+ * Processes that were spawned (MPI_Comm_spawn) have another MPI_COMM_WORLD, with ids as in a
+ * separate job: the id of MPI_COMM_WORLD depends only on the number of its processes. Ids of
+ * different worlds may therefore be equal, and must not be compared. A communicator with processes
+ * of several worlds has no id that could be mistaken for that of another one: its identity is
+ * unknown in all of its processes.
  *
  * MPI_ERR_ARG also: `comm` is MPI_COMM_NULL, or the size is too small. MPI_ERR_OTHER: no observer
  * has the flag, or the identity is unknown. It is unknown for communicators from MPI_Comm_spawn,
@@ -355,7 +356,7 @@ QMPI_API int QMPIX_Comm_get_identity(MPI_Comm comm, QMPIX_Comm_identity *identit
 typedef struct QMPIX_Signature {
     uint64_t hash;   /* of the sequence */
     MPI_Count count; /* number of basic elements */
-    int packed;      /* 1: MPI_PACKED is in it, which matches all types */
+    int packed;      /* 1: it contains MPI_PACKED, which matches all types */
 } QMPIX_Signature;
 
 /*
@@ -364,26 +365,26 @@ typedef struct QMPIX_Signature {
  * were used; different ones have different hashes, except with a probability of about count / 2e18.
  * Hashes can be compared between processes of one job.
  *
- * As in the rules for type matching, MPI_BYTE differs from all other types, and each basic type
- * from each other with another handle, also if the representation is the same: MPI_INT from
- * MPI_INTEGER and MPI_LONG, MPI_REAL from MPI_REAL4. Types from MPI_Type_create_f90_real and
- * similar calls are equal if their arguments were. MPI_DOUBLE_INT and similar types are two
- * elements each. MPI_LB and MPI_UB are none. MPI_PACKED is an element; see `packed`.
+ * As in the rules for type matching, MPI_BYTE differs from all other types. Basic types with
+ * different handles differ even if their representation is the same: MPI_INT differs from
+ * MPI_INTEGER and MPI_LONG, and MPI_REAL from MPI_REAL4. Types from MPI_Type_create_f90_real and
+ * similar calls are equal if their arguments were. MPI_DOUBLE_INT and similar types count as two
+ * elements each, MPI_LB and MPI_UB as none. MPI_PACKED is an element; see `packed`.
  *
  * May be called between MPI_Init and MPI_Finalize, by any thread that may call MPI. The first call
  * for a derived datatype takes time proportional to the arguments of its constructors; the result
  * is cached with the datatype, as an attribute with a key that the program does not see and that
  * MPI_Type_free deletes. MPI_ERR_ARG also: `type` is MPI_DATATYPE_NULL. MPI_ERR_OTHER: a query of
- * MPI failed, the type has more elements than an MPI_Count can tell, memory is exhausted, or the
+ * MPI failed, the type has more elements than an MPI_Count can hold, memory is exhausted, or the
  * program uses only sessions.
  */
 QMPI_API int QMPIX_Datatype_get_signature(MPI_Datatype type, QMPIX_Signature *signature);
 
 /*
- * Appends `count` copies of the data of `other` to that of `signature`: from the signature of a
- * datatype, makes that of a buffer. Takes time proportional to the logarithm of the numbers; makes
- * no MPI calls. `other` may be `signature`. MPI_ERR_ARG also: a negative count, or a total that is
- * too large for an MPI_Count; nothing is appended then.
+ * Appends `count` copies of the data of `other` to that of `signature`. This makes the signature of
+ * a buffer from that of its datatype. Takes time proportional to the logarithms of `count` and of
+ * the number of elements of `other`; makes no MPI calls. `other` may be `signature`. MPI_ERR_ARG
+ * also: a negative count, or a total that is too large for an MPI_Count; nothing is appended then.
  */
 QMPI_API int QMPIX_Signature_append(QMPIX_Signature *signature, const QMPIX_Signature *other,
                                     MPI_Count count);
@@ -397,27 +398,29 @@ QMPI_API int QMPIX_Signature_append(QMPIX_Signature *signature, const QMPIX_Sign
  * of layers and of language bindings of the MPI library are left out. Stores at most `capacity`
  * addresses, and sets `count` to the number stored.
  *
- * Takes no lock and uses no malloc; also in signal handlers and on stacks of any kind. The first
- * call from a place takes microseconds for each frame, further ones nanoseconds. In the handler of
- * a signal, the callers of the interrupted code may be incomplete: between two instructions, the
- * unwind information of compilers is not always right. Where a function has unwind information of a
- * rare kind, the whole stack is unwound as for an exception, which takes microseconds each time; at
- * most 256 frames are then looked at.
+ * Takes no lock and uses no malloc; may also be called in signal handlers and on stacks of any
+ * kind. The first call from a place takes microseconds for each frame, further ones nanoseconds. In
+ * the handler of a signal, the callers of the interrupted code may be incomplete: at an interrupted
+ * instruction, the unwind information of compilers is not always right. Where a function has unwind
+ * information of a rare kind, the whole stack is unwound as for an exception, which takes
+ * microseconds each time; at most 256 frames are then looked at.
  */
 QMPI_API int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void **callers,
                                     int *count);
 
 /*
- * Returns the library that contains an address, or the program, and the offset from the lowest
- * address at which it is mapped. Unlike addresses, these are the same in all processes of a job.
- * The path is absolute, and has no symbolic links. It exists until the process ends.
+ * Returns the path of the library or program that contains an address, and the offset of the
+ * address from the lowest one at which the library is mapped. Unlike addresses, these are the same
+ * in all processes of a job. The path is absolute, and has no symbolic links. The string exists
+ * until the process ends.
  *
- * If no library is mapped at the address, the result is the last one for which such an address was
- * passed to this call or returned by QMPIX_Call_get_callers: addresses of a library that was closed
- * (dlclose) are found if it was seen before. MPI_ERR_ARG also: there is none.
+ * If no library is mapped at the address, the result is the last library that was seen there: a
+ * library is seen when an address in it is passed to this call or returned by
+ * QMPIX_Call_get_callers. Addresses of a library that was closed (dlclose) are thus found if it was
+ * seen before. MPI_ERR_ARG also: none was seen there.
  *
- * Any thread, also in a signal handler. Takes some ten nanoseconds, and microseconds for the first
- * address of each library.
+ * May be called by any thread, also in a signal handler. Takes some ten nanoseconds, and
+ * microseconds for the first address of each library.
  */
 QMPI_API int QMPIX_Address_find(const void *address, const char **library, size_t *offset);
 
@@ -440,26 +443,26 @@ typedef struct QMPIX_Address {
 /*
  * Describes the call that returns to an address: function, source file and line, from the debug
  * information of the library or its separate debug file (by build-id or .gnu_debuglink); without
- * it, the function of the symbol table. The address is one of QMPIX_Call_get_caller or
- * QMPIX_Call_get_callers; the line is that of the call, although it returns to the instruction
- * behind it. Only local files are read; debuginfod servers are not queried. If qmpi is installed
- * without libdw, only exported functions are known.
+ * debug information, only the function, from the symbol table. The address is one that
+ * QMPIX_Call_get_caller or QMPIX_Call_get_callers returned; the line is that of the call, although
+ * the address is that of the instruction after it. Only local files are read; debuginfod servers
+ * are not queried. If qmpi is installed without libdw, only exported functions are known.
  *
  * The description and its strings exist until the process ends, and must not be changed. A second
- * look-up of an address returns the same description, takes some nanoseconds, and no lock. If the
- * library was closed (dlclose) and another one is mapped at the address, the description is that of
- * the new one. Libraries that were closed: see QMPIX_Address_find.
+ * look-up of an address returns the same description; it takes some nanoseconds and uses no lock.
+ * If the library was closed (dlclose) and another one is mapped at the address, the description is
+ * that of the new one. Libraries that were closed: see QMPIX_Address_find.
  *
  * The first look-up of an address reads the debug information, which may take milliseconds, or
- * seconds if there is much of it. It may wait for locks, uses malloc, and needs up to
- * a megabyte of stack: not in a signal handler, nor in a thread with a small stack. The very first
- * one loads a library. MPI_ERR_ARG also: no library is known.
+ * seconds if there is much of it. It may wait for locks, uses malloc, and needs up to a megabyte of
+ * stack: do not make it in a signal handler, or in a thread with a small stack. The very first one
+ * loads a library. MPI_ERR_ARG also: no library is known.
  */
 QMPI_API int QMPIX_Address_describe(const void *address, const QMPIX_Address **description);
 
 /*
- * The same for a library and an offset that QMPIX_Address_find returned, perhaps in another process
- * of the job. The second look-up takes a lock, too.
+ * Does the same as QMPIX_Address_describe for a library and an offset that QMPIX_Address_find
+ * returned, perhaps in another process of the job. Here, a second look-up uses a lock, too.
  */
 QMPI_API int QMPIX_Library_describe(const char *library, size_t offset,
                                     const QMPIX_Address **description);
