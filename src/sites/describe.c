@@ -83,12 +83,13 @@ static int read_exported(uintptr_t address, QMPIX_Frame **frames)
     return 1;
 }
 
-/* `address`: where that is mapped; 0: unknown. With the lock. */
+/* `address`: where that is mapped, which may tell more; 0: unknown. With the lock. */
 static const QMPIX_Address *describe(const char *library, size_t offset, uintptr_t address)
 {
     struct described **bucket = &described[offset % BUCKETS], *new;
     for (struct described *old = *bucket; old; old = old->next) {
-        if (old->description.offset == offset && !strcmp(old->description.library, library))
+        if (old->description.offset == offset && !strcmp(old->description.library, library) &&
+            (old->description.frame_count || !address))
             return &old->description;
     }
     QMPIX_Frame *frames = NULL;

@@ -9,9 +9,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The last one recorded first. Only added to. */
 static _Atomic(struct qmpi_module *) modules;
@@ -64,13 +66,35 @@ static const char *intern(const char *text)
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-/* The name may be relative to a directory that the program has left. */
+/* The C library's realpath uses malloc. */
+static bool resolve(const char *name, char *path, size_t size)
+{
+    char link[32], *digit = link + sizeof link - 1;
+    const int descriptor = open(name, O_PATH | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    *digit = '\0';
+    for (int number = descriptor; number || !*digit; number /= 10)
+        *--digit = (char)('0' + number % 10);
+    static const char folder[] = "/proc/self/fd/";
+    digit -= sizeof folder - 1;
+    memcpy(digit, folder, sizeof folder - 1);
+    const bool found = readlink(digit, path, size - 1) > 0;
+    close(descriptor);
+    return found;
+}
+
+/* A relative name is of a directory that the program may have left. The program has no name, and
+ * /proc/self/exe is the loader if that was told to run it. The list of all mappings tells, which
+ * begins with the program and is long. */
 static const char *find_path(const struct qmpi_module *module)
 {
     char *path = qmpi_arena_take(PATH_MAX); /* too large for a thread's smallest stack */
-    if (path && qmpi_mapped_file(module->begin, path, PATH_MAX))
-        return path;
-    return *module->name ? module->name : "/proc/self/exe";
+    const char *name = *module->name ? module->name : "/proc/self/exe";
+    const bool found =
+        path && (*module->name == '/' ? resolve(name, path, PATH_MAX)
+                                      : qmpi_mapped_file(module->begin, path, PATH_MAX));
+    return found ? path : name;
 }
 
 static const struct qmpi_module *add(struct qmpi_module found)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of call stacks and of files, read from /proc/self/maps, which takes some ten
- * microseconds. The C
- * library's query of it uses malloc, so it is not used here. Any thread, also in a signal handler.
+ * The memory of call stacks and of files, read from /proc/self/maps, which takes about a
+ * microsecond for each mapping up to that which is sought. The C library's query of it uses malloc,
+ * so it is not used here. Any thread, also in a signal handler.
  */
 #ifndef QMPI_UTIL_CALL_STACK_H
 #define QMPI_UTIL_CALL_STACK_H

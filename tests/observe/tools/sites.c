@@ -33,6 +33,11 @@ static const char *base_name(const char *path)
 static int print(char *text, int room, const void *address)
 {
     const QMPIX_Address *found, *again = NULL;
+    const char *library;
+    size_t offset;
+    /* What is known of the file alone, which may be less. */
+    if (QMPIX_Address_find(address, &library, &offset) == MPI_SUCCESS)
+        QMPIX_Library_describe(library, offset, &found);
     if (QMPIX_Address_describe(address, &found) != MPI_SUCCESS)
         return snprintf(text, (size_t)room, "nowhere");
     QMPIX_Address_describe(address, &again);
