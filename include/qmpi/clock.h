@@ -34,8 +34,8 @@ extern "C" {
 #endif
 
 /*
- * Returns the current time in ticks. May be called in a signal handler, from `init` of the first
- * layer on. MPI_ERR_ARG: `ticks` is NULL.
+ * Returns the current time in ticks. May be called once `init` of any layer has been called, also
+ * in a signal handler. MPI_ERR_ARG: `ticks` is NULL.
  */
 QMPI_API int QMPIX_Clock_get_time(uint64_t *ticks);
 
@@ -69,10 +69,11 @@ QMPI_API int QMPIX_Clock_get_info(QMPIX_Clock_info *info);
 /*
  * Requests, from `init`, that the relation of this process's clock to rank 0's be measured. This is
  * done twice: at the end of MPI_Init or MPI_Init_thread, before any layer's code that follows this
- * call, and at the beginning of MPI_Finalize, before the callback `before` of the topmost layer
- * that requested it. However many layers request it, there are only these two measurements in a
- * process. Each takes less than a millisecond with 2 processes and some milliseconds with 1,000, by
- * messages on a private communicator, which no layer sees.
+ * call, and at the beginning of MPI_Finalize, before the first callback `before` of any layer.
+ * However many layers request it, there are only these two measurements in a process. Pairs of
+ * processes measure at the same time, so the duration grows with the logarithm of the number of
+ * processes; with 2 processes on one machine, it is less than a millisecond. The messages use a
+ * private communicator, and no layer sees them.
  *
  * The measurement is collective over MPI_COMM_WORLD. The layer must be in the stacks of all its
  * processes, above the same layers; otherwise, MPI_Init does not return. The layer gets

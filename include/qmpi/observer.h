@@ -24,13 +24,13 @@
  * in `before` and in `after`, for the record passed to the callback, by the thread that received
  * it. Like all calls of <qmpi/qmpi.h>, they return an error class, do not invoke error handlers,
  * and set outputs only on success. In `before`, the arguments of the program have not been checked
- * yet: for a null handle where an object is required, the result is MPI_ERR_ARG; any other handle
- * must be valid; otherwise, querying MPI about it is erroneous.
+ * yet: for a null handle where an object is required, the result is MPI_ERR_ARG. Any other handle
+ * must be valid: if a call has to query MPI about an invalid one, MPI may abort the job.
  *
  * Observers are an extension: neither the MPI standard nor the draft of the Tools Working Group
- * defines them. The groups below are chapters of the standard (MPI 4.0), and the helper functions
- * follow its definitions: bytes as in "Datatypes" (MPI_Type_size), peers and tags as in
- * "Point-to-Point Communication", roots and MPI_IN_PLACE as in "Collective Communication",
+ * defines them. The groups below roughly follow the chapters of the standard (MPI 4.0), and the
+ * helper functions follow its definitions: bytes as in "Datatypes" (MPI_Type_size), peers and tags
+ * as in "Point-to-Point Communication", roots and MPI_IN_PLACE as in "Collective Communication",
  * neighbors as in "Process Topologies", windows as in "One-Sided Communications", requests as in
  * the section "Nonblocking Communication".
  */
@@ -90,7 +90,8 @@ typedef struct QMPIX_Parameter {
     size_t size;     /* bytes of the value that the pointers lead to; 0: unknown */
 } QMPIX_Parameter;
 
-/* The groups of functions: chapters of the MPI standard. Each function is in one group. */
+/* The groups of functions, roughly the chapters of the MPI standard. Each function is in one group.
+ */
 enum {
     QMPIX_GROUP_POINT_TO_POINT = 1 << 0,   /* also probes, cancelling and partitioned calls */
     QMPIX_GROUP_COMPLETION = 1 << 1,       /* Wait…, Test…, Start…, requests, statuses */
@@ -419,7 +420,7 @@ QMPI_API int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void *
  * QMPIX_Call_get_callers. Addresses of a library that was closed (dlclose) are thus found if it was
  * seen before. MPI_ERR_ARG also: none was seen there.
  *
- * May be called by any thread, also in a signal handler. Takes some ten nanoseconds, and
+ * May be called by any thread, also in a signal handler. Takes some tens of nanoseconds, and
  * microseconds for the first address of each library.
  */
 QMPI_API int QMPIX_Address_find(const void *address, const char **library, size_t *offset);
