@@ -18,6 +18,11 @@ void columns_start(struct columns *columns, const char *align)
     *columns = (struct columns){.count = (int)strlen(align), .align = align, .good = true};
 }
 
+void columns_set_optional(struct columns *columns, const char *optional)
+{
+    columns->optional = optional;
+}
+
 /* Names come from outside: no line breaks, nothing that steers a terminal. */
 static void make_printable(char *text)
 {
@@ -102,10 +107,29 @@ static int width(const char *text)
     return count;
 }
 
-/* Returns how many blanks stand between two columns: two where there is room. */
-static int measure(const struct columns *columns, int widths[COLUMNS_MOST])
+/* The width of a line whose first column has `first` characters; columns of width 0 are not there.
+ */
+static int line_width(const struct columns *columns, const int widths[COLUMNS_MOST], int first,
+                      int gap)
 {
-    int total = columns->count - 1;
+    int total = first;
+    for (int column = 1; column < columns->count; column++)
+        total += widths[column] ? gap + widths[column] : 0;
+    return total;
+}
+
+static void drop_columns(const struct columns *columns, int widths[COLUMNS_MOST], char which)
+{
+    for (int column = 0; column < columns->count; column++) {
+        if (columns->optional[column] == which)
+            widths[column] = 0;
+    }
+}
+
+/* Returns how many blanks stand between two columns: two where there is room. */
+static int measure(const struct columns *columns, int widths[COLUMNS_MOST], int line)
+{
+    enum { LEAST = 14 }; /* of the first column, so that most names of functions fit */
     memset(widths, 0, COLUMNS_MOST * sizeof *widths);
     for (size_t i = 0; i < columns->row_count; i++) {
         const struct columns_row *row = &columns->records[i];
@@ -114,14 +138,16 @@ static int measure(const struct columns *columns, int widths[COLUMNS_MOST])
             widths[column] = needed > widths[column] ? needed : widths[column];
         }
     }
-    for (int column = 0; column < columns->count; column++)
-        total += widths[column];
-    if (total > COLUMNS_WIDTH) {
-        const int left = widths[0] - (total - COLUMNS_WIDTH);
-        const int least = widths[0] < 12 ? widths[0] : 12;
-        widths[0] = left > least ? left : least;
+    const int least = widths[0] < LEAST ? widths[0] : LEAST;
+    for (char which = '1'; columns->optional && which <= '9'; which++) {
+        if (line_width(columns, widths, least, 1) <= line)
+            break;
+        drop_columns(columns, widths, which);
     }
-    return total + columns->count - 1 <= COLUMNS_WIDTH ? 2 : 1;
+    const int left = line - line_width(columns, widths, 0, 1);
+    if (widths[0] > left)
+        widths[0] = left > least ? left : least;
+    return line_width(columns, widths, widths[0], 2) <= line ? 2 : 1;
 }
 
 static void print_row(const struct columns *columns, const struct columns_row *row,
@@ -130,6 +156,8 @@ static void print_row(const struct columns *columns, const struct columns_row *r
     int blanks = 0; /* written only in front of a text: no line ends in them */
     for (int column = 0; column < row->filled; column++) {
         const char *text = row->fields[column];
+        if (!widths[column])
+            continue;
         const int free = widths[column] - width(text);
         const int before = columns->align[column] == 'r' && free > 0 ? free : 0;
         if (*text) {
@@ -147,11 +175,11 @@ static void print_row(const struct columns *columns, const struct columns_row *r
     fputc('\n', stream);
 }
 
-bool columns_print(struct columns *columns, FILE *stream)
+bool columns_print(struct columns *columns, FILE *stream, int width)
 {
     const bool good = columns->good;
     int widths[COLUMNS_MOST];
-    const int gap = good ? measure(columns, widths) : 0;
+    const int gap = good ? measure(columns, widths, width) : 0;
     for (size_t i = 0; i < columns->row_count && good; i++) {
         const struct columns_row *row = &columns->records[i];
         if (row->is_note)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text tables whose columns are as wide as their contents, with lines of at most 94 characters, or
- * 100 with the prefix of messages. If the first column makes lines longer, its long entries get
- * separate lines. Control characters in names are printed as '?'.
+ * Text tables whose columns are as wide as their contents, with lines of a given width. If they do
+ * not fit, optional columns are left out, then long entries of the first column get separate lines.
+ * Control characters in names are printed as '?'.
  */
 #ifndef QMPI_PROFILE_COLUMNS_H
 #define QMPI_PROFILE_COLUMNS_H
@@ -11,11 +11,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { COLUMNS_WIDTH = 94, COLUMNS_MOST = 16 };
+enum { COLUMNS_MOST = 20 };
 
 struct columns {
     int count;
-    const char *align; /* 'l' or 'r' for each column */
+    const char *align;    /* 'l' or 'r' for each column */
+    const char *optional; /* NULL: none */
     struct columns_row *records;
     size_t row_count, row_space;
     bool good; /* memory has not been exhausted */
@@ -23,6 +24,12 @@ struct columns {
 
 /* Starts a table with one column per letter of `align` (at most COLUMNS_MOST). */
 void columns_start(struct columns *columns, const char *align);
+
+/*
+ * Tells which columns are left out first: a letter for each one, where those with '1' go first,
+ * then those with '2', and so on; '.': never. Columns with the same digit go together.
+ */
+void columns_set_optional(struct columns *columns, const char *optional);
 
 /* Adds a cell to the current row; the last one completes the row. */
 void columns_add(struct columns *columns, const char *format, ...)
@@ -35,8 +42,9 @@ void columns_add_all(struct columns *columns, const char *const *texts);
 void columns_note(struct columns *columns, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Prints and frees the table. Returns false, and prints nothing, if memory was exhausted. */
-bool columns_print(struct columns *columns, FILE *stream);
+/* Prints and frees the table, with lines of at most `width` characters where notes and entries of
+ * the first column are not longer. Returns false, and prints nothing, if memory was exhausted. */
+bool columns_print(struct columns *columns, FILE *stream, int width);
 
 /* Frees the table. */
 void columns_drop(struct columns *columns);

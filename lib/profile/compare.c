@@ -104,22 +104,23 @@ static void add_row(struct columns *columns, const char *name, enum quantity qua
 }
 
 static bool print_quantity(FILE *stream, enum quantity quantity, const struct pair *pairs,
-                           size_t count, int top)
+                           size_t count, const struct profile_layout *layout)
 {
     static const char *const titles[] = {"time", "calls", "bytes"};
     const char *const headings[] = {titles[quantity], "A", "B", "B - A", "B / A", "", NULL};
+    const struct text text = {stream, NULL, layout->top, layout->width};
     struct columns columns;
     fputc('\n', stream);
     columns_start(&columns, "lrrrrl");
     columns_add_all(&columns, headings);
-    for (size_t i = 0; i < text_shown(count, top); i++) {
+    for (size_t i = 0; i < text_shown(&text, count); i++) {
         add_row(&columns, pairs[i].name, quantity, pairs[i].values[quantity]);
         columns_add(&columns, "%s", !pairs[i].in[0] ? "new" : !pairs[i].in[1] ? "gone" : "");
     }
     add_row(&columns, pairs[count].name, quantity, pairs[count].values[quantity]);
     columns_add(&columns, "%s", "");
-    const bool good = columns_print(&columns, stream);
-    text_rest(stream, count, top, "functions");
+    const bool good = columns_print(&columns, stream, layout->width);
+    text_rest(&text, count, "functions");
     return good;
 }
 
@@ -129,7 +130,8 @@ static void note_side(struct columns *columns, const char *letter, struct profil
                  side.result->ranks, side.result->ranks == 1 ? "" : "s", side.result->begin);
 }
 
-static bool print_head(FILE *stream, struct profile_named a, struct profile_named b)
+static bool print_head(FILE *stream, struct profile_named a, struct profile_named b,
+                       const struct profile_layout *layout)
 {
     static const char *const headings[] = {"", "A", "B", "B - A", "B / A", NULL};
     const double application[] = {a.result->application.sum, b.result->application.sum};
@@ -139,27 +141,27 @@ static bool print_head(FILE *stream, struct profile_named a, struct profile_name
     columns_start(&sides, "l");
     note_side(&sides, "A", a);
     note_side(&sides, "B", b);
-    const bool good = columns_print(&sides, stream);
+    const bool good = columns_print(&sides, stream, layout->width);
     fputc('\n', stream);
     columns_start(&columns, "lrrrr");
     columns_add_all(&columns, headings);
     add_row(&columns, "application time, all ranks", TIME, application);
     add_row(&columns, "application time, mean rank", TIME, mean);
     add_row(&columns, "time in MPI, all ranks", TIME, time);
-    return columns_print(&columns, stream) && good;
+    return columns_print(&columns, stream, layout->width) && good;
 }
 
 bool profile_print_comparison(FILE *stream, struct profile_named a, struct profile_named b,
-                              enum profile_sort order, int top)
+                              enum profile_sort order, const struct profile_layout *layout)
 {
     size_t count;
     struct pair *pairs = make_pairs(a.result, b.result, &count);
     if (!pairs)
         return false;
     qsort_r(pairs, count, sizeof *pairs, compare_pairs, &order);
-    bool good = print_head(stream, a, b);
+    bool good = print_head(stream, a, b, layout);
     for (int quantity = 0; quantity < QUANTITIES; quantity++)
-        good = good && print_quantity(stream, (enum quantity)quantity, pairs, count, top);
+        good = good && print_quantity(stream, (enum quantity)quantity, pairs, count, layout);
     free(pairs);
     return good;
 }

@@ -4,6 +4,7 @@
 #define QMPI_PROFILE_COMPARE_H
 
 #include "profile/result.h"
+#include "profile/text.h"
 
 #include <stdio.h>
 
@@ -16,9 +17,9 @@ struct profile_named {
 /*
  * Prints time, calls and bytes, per function and in total: of `a`, of `b`, the difference b - a and
  * the ratio b / a. Functions are sorted by the amount of the difference in `order`; each table
- * lists at most `top` of them (0: all). Returns false if memory is exhausted.
+ * lists at most `layout->top` of them. Returns false if memory is exhausted.
  */
 bool profile_print_comparison(FILE *stream, struct profile_named a, struct profile_named b,
-                              enum profile_sort order, int top);
+                              enum profile_sort order, const struct profile_layout *layout);
 
 #endif

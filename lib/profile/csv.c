@@ -189,6 +189,8 @@ static void put_callsites(struct row *row, const struct profile_result *result)
         row_set_text(row, COLUMN_name, site->name);
         row_set_text(row, COLUMN_text, text);
         row_set_number(row, COLUMN_ranks, site->ranks);
+        if (site->messages)
+            row_set_whole(row, COLUMN_messages, site->messages);
         row_set_calls(row, &site->calls);
         row_put(row, "callsite");
         put_by_rank(row, result, "callsite_rank", site->name, text, &site->calls, &site->by_rank);

@@ -181,6 +181,8 @@ static json_t *frame(const struct profile_frame *it)
         good = good && json_object_set_new(object, "file", element_string(it->file)) == 0;
     if (it->line > 0)
         good = good && json_object_set_new(object, "line", json_integer(it->line)) == 0;
+    if (it->inlined)
+        good = good && json_object_set_new(object, "inlined", json_true()) == 0;
     return finished(object, good);
 }
 
@@ -198,8 +200,10 @@ json_t *element_callsite(const struct profile_result *result, const void *elemen
     const struct profile_callsite *it = element;
     json_t *object = json_pack("{s:o, s:o, s:i}", "name", element_string(it->name), "frames",
                                frames(it->frames, it->frame_count), "ranks", it->ranks);
-    return finished(object, object && add_calls(object, &it->calls) &&
-                                add_by_rank(object, result, &it->calls, &it->by_rank));
+    bool good = object && add_calls(object, &it->calls);
+    if (it->messages)
+        good = good && json_object_set_new(object, "messages", element_whole(it->messages)) == 0;
+    return finished(object, good && add_by_rank(object, result, &it->calls, &it->by_rank));
 }
 
 json_t *element_flight(const struct profile_result *result, const void *element)

@@ -75,7 +75,7 @@ static json_t *load(const char *path, char **problem)
     else if (!document)
         *problem = qmpi_message("%s: line %d, column %d: invalid JSON: %s\n"
                                 "hint: give a file that "
-                                "profile wrote with format=json",
+                                "profile wrote as JSON",
                                 path, error.line, error.column, error.text);
     fclose(stream);
     return document;
@@ -100,7 +100,7 @@ static int read_schema(const struct source *root)
                               reader->path, shown, PROFILE_SCHEMA)
                 : qmpi_format(
                       "%s: schema: expected qmpi-profile/%d or less, found '%s'\nhint: give "
-                      "a file that profile wrote with format=json",
+                      "a file that profile wrote as JSON",
                       reader->path, PROFILE_SCHEMA, shown);
         free(shown);
     }

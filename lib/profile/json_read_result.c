@@ -139,6 +139,7 @@ static void read_frame(const struct source *source, void *element)
     it->function = source_optional_string(source, "function");
     it->file = source_optional_string(source, "file");
     it->line = source_member(source, "line") ? source_int(source, "line", 1) : 0;
+    it->inlined = json_is_true(source_member(source, "inlined"));
 }
 
 static void read_callsite(const struct source *source, void *element)
@@ -149,6 +150,7 @@ static void read_callsite(const struct source *source, void *element)
     it->frames = source_array(source, "frames", sizeof *it->frames, &count, read_frame);
     it->frame_count = (int)count;
     it->ranks = source_int(source, "ranks", 0);
+    it->messages = source_member(source, "messages") ? source_whole(source, "messages") : 0;
     read_calls(source, &it->calls);
     if (source_member(source, "by_rank"))
         read_by_rank(source, &it->by_rank);

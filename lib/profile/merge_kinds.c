@@ -15,15 +15,6 @@ static int compare_ints(int a, int b)
     return (a > b) - (a < b);
 }
 
-/* The name that one of two has, or both: the second one is freed. */
-static void take_name(char **mine, char *its)
-{
-    if (*mine)
-        free(its);
-    else
-        *mine = its;
-}
-
 /* ---- Functions ------------------------------------------------------------------------------- */
 
 static int compare_functions(const void *mine, const void *its)
@@ -77,27 +68,38 @@ static int compare_frames(const struct profile_frame *a, const struct profile_fr
 static int compare_callsites(const void *mine, const void *its)
 {
     const struct profile_callsite *a = mine, *b = its;
-    int order = strcmp(a->name, b->name);
-    if (!order)
-        order = compare_ints(a->frame_count, b->frame_count);
-    for (int i = 0; !order && i < a->frame_count; i++)
-        order = compare_frames(&a->frames[i], &b->frames[i]);
+    int order = strcmp(a->name, b->name), i = 0, k = 0;
+    for (; !order; i++, k++) {
+        while (i < a->frame_count && a->frames[i].inlined)
+            i++;
+        while (k < b->frame_count && b->frames[k].inlined)
+            k++;
+        if (i == a->frame_count || k == b->frame_count)
+            return compare_ints(a->frame_count - i, b->frame_count - k);
+        order = compare_frames(&a->frames[i], &b->frames[k]);
+    }
     return order;
 }
 
-/* What is known of a place: files of a signal have none of it, and later ones may. */
+static int count_known(const struct profile_callsite *site)
+{
+    int count = 0;
+    for (int i = 0; i < site->frame_count; i++)
+        count += site->frames[i].function || site->frames[i].file;
+    return count;
+}
+
+/* The frames of the side that knows more: files of a signal know only addresses. */
 static void take_places(struct profile_callsite *mine, struct profile_callsite *its)
 {
-    for (int i = 0; i < its->frame_count; i++) {
-        struct profile_frame *a = &mine->frames[i], *b = &its->frames[i];
-        take_name(&a->function, b->function);
-        b->function = NULL;
-        if (a->file || !b->file)
-            continue;
-        a->file = b->file;
-        a->line = b->line;
-        b->file = NULL;
-    }
+    if (count_known(its) <= count_known(mine))
+        return;
+    struct profile_frame *const frames = mine->frames;
+    const int count = mine->frame_count;
+    mine->frames = its->frames;
+    mine->frame_count = its->frame_count;
+    its->frames = frames;
+    its->frame_count = count;
 }
 
 static bool prepare_callsite(void *mine, void *its, const struct sides *sides)
@@ -114,6 +116,7 @@ static void add_callsite(void *mine, const void *its, const struct sides *sides)
                 (struct merge_listed){&gone.by_rank, &gone.calls}, sides);
     merge_calls(&a->calls, &gone.calls, sides);
     a->ranks += gone.ranks;
+    a->messages += gone.messages;
     take_places(a, &gone);
     profile_callsite_clear(&gone);
 }

@@ -8,6 +8,7 @@
 #include "profile/compare.h"
 #include "profile/efficiency.h"
 #include "profile/filter.h"
+#include "profile/frames.h"
 #include "profile/merge.h"
 #include "profile/merge_parts.h"
 #include "profile/result.h"
@@ -15,6 +16,7 @@
 /* As a file, or as text. */
 #include "profile/atomic_file.h"
 #include "profile/csv.h"
+#include "profile/format.h"
 #include "profile/json.h"
 #include "profile/text.h"
 

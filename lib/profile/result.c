@@ -103,26 +103,6 @@ void profile_result_free(struct profile_result *result)
     free(result);
 }
 
-struct profile_frame **profile_result_frames(const struct profile_result *result, size_t *count)
-{
-    size_t all = 0;
-    for (size_t i = 0; i < result->callsite_count; i++)
-        all += (size_t)result->callsites[i].frame_count;
-    for (size_t i = 0; i < result->flight_count; i++)
-        all += (size_t)result->flights[i].frame_count;
-    struct profile_frame **frames = calloc(all + 1, sizeof *frames);
-    *count = 0;
-    for (size_t i = 0; frames && i < result->callsite_count; i++) {
-        for (int k = 0; k < result->callsites[i].frame_count; k++)
-            frames[(*count)++] = &result->callsites[i].frames[k];
-    }
-    for (size_t i = 0; frames && i < result->flight_count; i++) {
-        for (int k = 0; k < result->flights[i].frame_count; k++)
-            frames[(*count)++] = &result->flights[i].frames[k];
-    }
-    return frames;
-}
-
 bool profile_rank_is_listed(const struct profile_result *result, const struct profile_calls *calls,
                             const struct profile_rank_calls *rank)
 {

@@ -76,13 +76,16 @@ struct profile_frame {
                         `qmpi report` */
     char *file;      /* NULL: no debug information */
     int line;        /* 0: not known */
+    bool inlined; /* the function was inlined in that of the next frame, which has the same module
+                     and offset; `depth` does not count it */
 };
 
 struct profile_callsite {
     char *name;                   /* the MPI function */
     struct profile_frame *frames; /* the caller first */
     int frame_count;
-    int ranks; /* how many processes called from here */
+    int ranks;         /* how many processes called from here */
+    uint64_t messages; /* and one-sided accesses, with data; not those of collectives */
     struct profile_calls calls;
     struct profile_by_rank by_rank;
 };
@@ -207,10 +210,6 @@ void profile_flight_clear(struct profile_flight *flight);
 #define PROFILE_DEVIATION 0.001
 bool profile_rank_is_listed(const struct profile_result *result, const struct profile_calls *calls,
                             const struct profile_rank_calls *rank);
-
-/* Returns the frames of all call sites and calls in progress, for profile_symbols_resolve. The
- * caller frees the array. NULL: out of memory. */
-struct profile_frame **profile_result_frames(const struct profile_result *result, size_t *count);
 
 enum profile_sort { PROFILE_BY_TIME, PROFILE_BY_CALLS, PROFILE_BY_BYTES, PROFILE_BY_NAME };
 

@@ -13,49 +13,38 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-size_t text_shown(size_t count, int top)
+size_t text_shown(const struct text *text, size_t count)
 {
-    return top > 0 && (size_t)top < count ? (size_t)top : count;
+    return text->top > 0 && (size_t)text->top < count ? (size_t)text->top : count;
 }
 
-void text_rest(FILE *stream, size_t count, int top, const char *what)
+void text_rest(const struct text *text, size_t count, const char *what)
 {
-    const size_t rest = count - text_shown(count, top);
+    const size_t rest = count - text_shown(text, count);
     if (rest)
-        fprintf(stream, "(%zu more %s)\n", rest, what);
+        fprintf(text->stream, "(%zu more %s)\n", rest, what);
 }
 
-/* ---- Head ------------------------------------------------------------------------------------ */
-
-/* How it came that these are not the figures of all ranks. */
-static const char *describe_termination(const struct profile_result *result)
+void text_add_share(struct columns *columns, const struct text *text, double time)
 {
-    if (!strcmp(result->termination, PROFILE_SESSIONS_ENDED))
-        return result->rank >= 0 ? ", which reported separately: " : " that reported separately: ";
-    if (result->rank < 0)
-        return " that did not reach MPI_Finalize: ";
-    return strcmp(result->termination, "checkpoint") ? ", which ended without MPI_Finalize: "
-                                                     : ", which was still running: a ";
+    columns_add(columns, "%s", units_percent(time, text->result->application.sum));
 }
 
-/* Whose figures these are. */
-static bool print_subject(FILE *stream, const struct profile_result *result)
+bool text_has_share(const char *function)
 {
-    struct columns lines;
-    columns_start(&lines, "l");
-    const char *termination = result->termination ? result->termination : "";
-    const char *described = result->termination ? describe_termination(result) : "";
-    if (result->rank >= 0)
-        columns_note(&lines, "profile (layer %d): rank %d alone%s%s", result->tool_id, result->rank,
-                     described, termination);
+    return strcmp(function, "MPI_Init") != 0 && strcmp(function, "MPI_Init_thread") != 0;
+}
+
+void text_add_share_of(struct columns *columns, const struct text *text, const char *function,
+                       double time)
+{
+    if (text_has_share(function))
+        text_add_share(columns, text, time);
     else
-        columns_note(&lines, "profile (layer %d): %d rank%s%s%s", result->tool_id, result->ranks,
-                     result->ranks == 1 ? "" : "s", described, termination);
-    columns_note(&lines, "program  %s", result->program ? result->program : "");
-    columns_note(&lines, "started  %s", result->begin ? result->begin : "");
-    columns_note(&lines, "MPI      %s", result->mpi ? result->mpi : "");
-    return columns_print(&lines, stream);
+        columns_add(columns, "-");
 }
 
 void text_add_extremes(struct columns *columns, const struct profile_spread *spread)
@@ -71,12 +60,42 @@ void text_add_extremes(struct columns *columns, const struct profile_spread *spr
     }
 }
 
-static void add_spread(struct columns *columns, const char *name,
-                       const struct profile_spread *spread, const char *share)
+/* ---- Head ------------------------------------------------------------------------------------ */
+
+/* How it came that these are not the figures of all ranks. */
+static const char *describe_termination(const char *termination)
+{
+    if (!strcmp(termination, PROFILE_SESSIONS_ENDED))
+        return "each process reported separately: ";
+    return strcmp(termination, "checkpoint") ? "without MPI_Finalize: " : "not yet: ";
+}
+
+/* Whose figures these are. */
+static bool print_subject(const struct text *text)
+{
+    const struct profile_result *result = text->result;
+    struct columns lines;
+    columns_start(&lines, "l");
+    if (result->rank >= 0)
+        columns_note(&lines, "profile (layer %d): rank %d alone", result->tool_id, result->rank);
+    else
+        columns_note(&lines, "profile (layer %d): %d rank%s", result->tool_id, result->ranks,
+                     result->ranks == 1 ? "" : "s");
+    columns_note(&lines, "program  %s", result->program ? result->program : "");
+    columns_note(&lines, "started  %s", result->begin ? result->begin : "");
+    columns_note(&lines, "MPI      %.*s", text->width - 9, result->mpi ? result->mpi : "");
+    if (result->termination)
+        columns_note(&lines, "ended    %s%s", describe_termination(result->termination),
+                     result->termination);
+    return columns_print(&lines, text->stream, text->width);
+}
+
+static void add_spread(struct columns *columns, const struct text *text, const char *name,
+                       const struct profile_spread *spread)
 {
     columns_add(columns, "%s", name);
     columns_add(columns, "%s", units_time(spread->sum));
-    columns_add(columns, "%s", share);
+    text_add_share(columns, text, spread->sum);
     columns_add(columns, "%s", units_time(spread->mean));
     text_add_extremes(columns, spread);
     columns_add(columns, "%s", units_time(spread->stddev));
@@ -92,22 +111,25 @@ static double most_memory(const struct profile_result *result)
     return most;
 }
 
-static bool print_head(FILE *stream, const struct profile_result *result)
+static bool print_head(const struct text *text)
 {
     static const char *const headings[] = {"",   "all ranks", "%",  "mean rank", "min",
                                            "on", "max",       "on", "stddev",    NULL};
+    const struct profile_result *result = text->result;
     struct columns columns;
-    if (!print_subject(stream, result))
+    if (!print_subject(text))
         return false;
-    fputc('\n', stream);
+    fputc('\n', text->stream);
     columns_start(&columns, "lrrrrrrrr");
+    columns_set_optional(&columns, "........1");
     columns_add_all(&columns, headings);
-    add_spread(&columns, "application time", &result->application, "100.0");
-    add_spread(&columns, "time in MPI", &result->time,
-               units_percent(result->time.sum, result->application.sum));
+    add_spread(&columns, text, "application time", &result->application);
+    add_spread(&columns, text, "time in MPI", &result->time);
+    columns_note(&columns, "percentages: of the application time of all ranks, %s",
+                 units_time(result->application.sum));
     if (result->process_count)
         columns_note(&columns, "peak memory of a process: %s", units_bytes(most_memory(result)));
-    return columns_print(&columns, stream);
+    return columns_print(&columns, text->stream, text->width);
 }
 
 /* ---- Efficiency ------------------------------------------------------------------------------ */
@@ -119,14 +141,14 @@ static void add_ratio(struct columns *columns, const char *name, double value, c
     columns_add(columns, "%s", meaning);
 }
 
-static bool print_efficiency(FILE *stream, const struct profile_result *result)
+static bool print_efficiency(const struct text *text)
 {
     struct profile_efficiency it;
     struct columns columns;
     char meaning[96];
-    if (!profile_efficiency_find(result, NULL, &it))
+    if (!profile_efficiency_find(text->result, NULL, &it))
         return true;
-    fprintf(stream, "\nEfficiency (POP model): 1 is ideal, less than 0.8 is worth a look\n");
+    fprintf(text->stream, "\nEfficiency (POP model): 1 is ideal, less than 0.8 is worth a look\n");
     columns_start(&columns, "lrl");
     snprintf(meaning, sizeof meaning, "mean rank: %s of %s outside MPI", units_time(it.mean),
              units_time(it.elapsed));
@@ -142,84 +164,98 @@ static bool print_efficiency(FILE *stream, const struct profile_result *result)
     snprintf(meaning, sizeof meaning, "rank %d: %s of %s outside MPI", it.most_rank,
              units_time(it.most), units_time(it.elapsed));
     add_ratio(&columns, "  communication", it.communication, meaning);
-    return columns_print(&columns, stream);
+    return columns_print(&columns, text->stream, text->width);
 }
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-static void add_function(struct columns *columns, const char *name,
-                         const struct profile_calls *calls, double time, bool spread)
+/* What can be added up: minima, maxima and deviations cannot. */
+struct sum {
+    struct profile_calls calls;
+    double application; /* the part of the time that is in the application time */
+};
+
+static void add_up(struct sum *sum, const struct profile_function *function)
 {
-    columns_add(columns, "%s", name);
-    columns_add(columns, "%llu", (unsigned long long)calls->calls);
-    columns_add(columns, "%s", units_time(calls->time.sum));
-    columns_add(columns, "%s", units_percent(calls->time.sum, time));
-    columns_add(columns, "%s", units_time(calls->time.mean));
-    if (spread)
-        text_add_extremes(columns, &calls->time);
-    else
-        columns_add_all(columns, (const char *const[]){"", "", "", "", NULL});
-    columns_add(columns, "%s", spread ? units_time(calls->time.stddev) : "");
+    const struct profile_calls *calls = &function->calls;
+    sum->calls.calls += calls->calls;
+    sum->calls.time.sum += calls->time.sum;
+    sum->calls.time.mean += calls->time.mean;
+    sum->calls.sent += calls->sent;
+    sum->calls.received += calls->received;
+    sum->application += text_has_share(function->name) ? calls->time.sum : 0;
+}
+
+static void add_bytes(struct columns *columns, const struct profile_calls *calls)
+{
     columns_add(columns, "%s", units_bytes((double)calls->sent));
     columns_add(columns, "%s", units_bytes((double)calls->received));
 }
 
-/* What can be added up: minima, maxima and deviations cannot. */
-static void add_up(struct profile_calls *all, const struct profile_calls *one)
+static void add_function(struct columns *columns, const struct text *text,
+                         const struct profile_function *function)
 {
-    all->calls += one->calls;
-    all->time.sum += one->time.sum;
-    all->time.mean += one->time.mean;
-    all->sent += one->sent;
-    all->received += one->received;
+    const struct profile_calls *calls = &function->calls;
+    columns_add(columns, "%s", function->name);
+    columns_add(columns, "%llu", (unsigned long long)calls->calls);
+    columns_add(columns, "%s", units_time(calls->time.sum));
+    text_add_share_of(columns, text, function->name, calls->time.sum);
+    columns_add(columns, "%s", units_time(calls->time.mean));
+    text_add_extremes(columns, &calls->time);
+    columns_add(columns, "%s", units_time(calls->time.stddev));
+    add_bytes(columns, calls);
 }
 
-double text_time(const struct profile_function *functions, size_t count)
+static void add_sum(struct columns *columns, const struct text *text, const char *name,
+                    const struct sum *sum)
 {
-    double time = 0;
-    for (size_t i = 0; i < count; i++)
-        time += functions[i].calls.time.sum;
-    return time;
+    columns_add(columns, "%s", name);
+    columns_add(columns, "%llu", (unsigned long long)sum->calls.calls);
+    columns_add(columns, "%s", units_time(sum->calls.time.sum));
+    text_add_share(columns, text, sum->application);
+    columns_add(columns, "%s", units_time(sum->calls.time.mean));
+    columns_add_all(columns, (const char *const[]){"", "", "", "", "", NULL});
+    add_bytes(columns, &sum->calls);
 }
 
-bool text_functions(FILE *stream, const struct profile_function *functions, size_t count, int top)
+bool text_functions(const struct text *text, const struct profile_function *functions, size_t count)
 {
     static const char *const headings[] = {"function", "calls",    "time", "%",  "mean rank",
                                            "min",      "on",       "max",  "on", "stddev",
                                            "sent",     "received", NULL};
-    const size_t shown = text_shown(count, top);
-    const double time = text_time(functions, count);
-    struct profile_calls rest = {0}, all = {0};
+    const size_t shown = text_shown(text, count);
+    struct sum rest = {.application = 0}, all = {.application = 0};
     struct columns columns;
     columns_start(&columns, "lrrrrrrrrrrr");
+    columns_set_optional(&columns, "....2....133");
     columns_add_all(&columns, headings);
     for (size_t i = 0; i < count; i++) {
         if (i < shown)
-            add_function(&columns, functions[i].name, &functions[i].calls, time, true);
+            add_function(&columns, text, &functions[i]);
         else
-            add_up(&rest, &functions[i].calls);
-        add_up(&all, &functions[i].calls);
+            add_up(&rest, &functions[i]);
+        add_up(&all, &functions[i]);
     }
     if (count > shown) {
         char name[64];
         snprintf(name, sizeof name, "(%zu more)", count - shown);
-        add_function(&columns, name, &rest, time, false);
+        add_sum(&columns, text, name, &rest);
     }
     if (count > 1)
-        add_function(&columns, "total", &all, time, false);
-    return columns_print(&columns, stream);
+        add_sum(&columns, text, "total", &all);
+    return columns_print(&columns, text->stream, text->width);
 }
 
-static bool print_functions(FILE *stream, const struct profile_result *result, int top)
+static bool print_functions(const struct text *text)
 {
-    fprintf(stream, "\nFunctions: time of all ranks, and the least and most of a rank\n");
+    const struct profile_result *result = text->result;
+    fprintf(text->stream, "\nFunctions: time of all ranks, and the least and most of a rank\n");
     if (!result->function_count)
-        fprintf(stream, "(no calls)\n");
-    if (result->function_count &&
-        !text_functions(stream, result->functions, result->function_count, top))
+        fprintf(text->stream, "(no calls)\n");
+    if (result->function_count && !text_functions(text, result->functions, result->function_count))
         return false;
     if (result->unfinished_receives)
-        fprintf(stream,
+        fprintf(text->stream,
                 "(the completion of %llu nonblocking or persistent receive%s was not seen:\n"
                 "their data is not counted)\n",
                 (unsigned long long)result->unfinished_receives,
@@ -230,22 +266,31 @@ static bool print_functions(FILE *stream, const struct profile_result *result, i
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 bool profile_print_text(FILE *stream, const struct profile_result *result, unsigned sections,
-                        int top)
+                        const struct profile_layout *layout)
 {
+    const struct text text = {stream, result, layout->top, layout->width};
 #define WANTS(SECTION) (sections & PROFILE_##SECTION)
-    return print_head(stream, result) && print_efficiency(stream, result) &&
-           (!WANTS(FLIGHTS) || text_flights(stream, result, top)) &&
-           (!WANTS(FUNCTIONS) || print_functions(stream, result, top)) &&
-           (!WANTS(CALLSITES) || text_callsites(stream, result, top)) &&
-           (!WANTS(HISTOGRAMS) || text_histograms(stream, result)) &&
-           (!WANTS(MATRIX) || text_matrix(stream, result, top)) &&
-           (!WANTS(WAITS) || text_waits(stream, result, top)) &&
-           (!WANTS(COMMUNICATORS) || text_communicators(stream, result, top)) &&
-           (!WANTS(FILES) || text_files(stream, result, top)) &&
-           (!WANTS(REGIONS) || text_regions(stream, result, top)) &&
-           (!WANTS(PROCESSES) || text_processes(stream, result, top));
+    return print_head(&text) && print_efficiency(&text) &&
+           (!WANTS(FLIGHTS) || text_flights(&text)) &&
+           (!WANTS(FUNCTIONS) || print_functions(&text)) &&
+           (!WANTS(CALLSITES) || text_callsites(&text)) &&
+           (!WANTS(HISTOGRAMS) || text_histograms(&text)) &&
+           (!WANTS(MATRIX) || text_matrix(&text)) && (!WANTS(WAITS) || text_waits(&text)) &&
+           (!WANTS(COMMUNICATORS) || text_communicators(&text)) &&
+           (!WANTS(FILES) || text_files(&text)) && (!WANTS(REGIONS) || text_regions(&text)) &&
+           (!WANTS(PROCESSES) || text_processes(&text));
 #undef WANTS
 }
+
+int profile_text_width(int descriptor)
+{
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > PROFILE_TEXT_WIDTH
+               ? size.ws_col
+               : PROFILE_TEXT_WIDTH;
+}
+
+enum { MESSAGE_PREFIX = 6 }; /* "qmpi: " */
 
 /* In one piece, so that other processes' lines do not come in between. */
 static bool say(const struct profile_result *result, int top)
@@ -256,7 +301,8 @@ static bool say(const struct profile_result *result, int top)
     bool good = stream != NULL;
     const locale_t numbers = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     const locale_t before = numbers ? uselocale(numbers) : (locale_t)0;
-    good = good && profile_print_text(stream, result, PROFILE_EVERYTHING, top);
+    const struct profile_layout layout = {top, profile_text_width(STDERR_FILENO) - MESSAGE_PREFIX};
+    good = good && profile_print_text(stream, result, PROFILE_EVERYTHING, &layout);
     if (stream && fclose(stream) != 0)
         good = false;
     if (good)
@@ -282,6 +328,7 @@ bool profile_write_text(const struct profile_result *result, const char *path, i
     }
     if (!profile_output_open(&output, path, problem))
         return false;
-    const bool good = profile_print_text(output.stream, result, PROFILE_EVERYTHING, top);
+    const struct profile_layout layout = {top, PROFILE_TEXT_WIDTH};
+    const bool good = profile_print_text(output.stream, result, PROFILE_EVERYTHING, &layout);
     return profile_output_close(&output, good, problem);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints a result as text tables, at most 94 columns wide, or 100 with the prefix of messages.
- * Empty tables are left out. Rows are in the order of the result (profile_result_sort in result.h);
- * figures have three digits and a unit.
+ * Prints a result as text tables. Empty tables are left out. Rows are in the order of the result
+ * (profile_result_sort in result.h); figures have three digits and a unit.
  */
 #ifndef QMPI_PROFILE_TEXT_H
 #define QMPI_PROFILE_TEXT_H
@@ -25,6 +24,17 @@ enum profile_section {
     PROFILE_EVERYTHING = (1 << 10) - 1
 };
 
+/* How tables are printed. */
+struct profile_layout {
+    int top;   /* the maximum number of rows; 0: all */
+    int width; /* of a line, in characters; names may be longer */
+};
+
+/* Returns the width of the terminal to which a descriptor leads, but at least PROFILE_TEXT_WIDTH,
+ * which is also that of files. */
+enum { PROFILE_TEXT_WIDTH = 80 };
+int profile_text_width(int descriptor);
+
 /*
  * Writes all tables to a file, like profile_write_json, or to stderr by qmpi_print if `path` is
  * NULL. `top` is the maximum number of rows in a table; 0: all.
@@ -35,6 +45,6 @@ bool profile_write_text(const struct profile_result *result, const char *path, i
 /* Writes the head and the tables of `sections` to an open stream; the caller checks the stream for
  * errors. Returns false if memory is exhausted. */
 bool profile_print_text(FILE *stream, const struct profile_result *result, unsigned sections,
-                        int top);
+                        const struct profile_layout *layout);
 
 #endif

@@ -12,16 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAP_RANKS = 32, MAP_LEVELS = 9, BAR = 40 };
+enum { MAP_RANKS = 32, MAP_LEVELS = 9, BAR = 36 };
 
 /* ---- Histograms ------------------------------------------------------------------------------ */
 
 /* One line for each bin from the first to the last one that holds something, and one for several
  * empty ones in a row. */
-static bool print_bins(FILE *stream, const char *const *headings, const uint64_t *bins, int count,
-                       const char *(*bound)(int bin))
+static bool print_bins(const struct text *text, const char *const *headings, const uint64_t *bins,
+                       int count, const char *(*bound)(int bin))
 {
-    static const char bar[BAR + 1] = "########################################";
+    static const char bar[BAR + 1] = "####################################";
     int first = 0, last = count - 1;
     uint64_t most = 1;
     struct columns columns;
@@ -51,8 +51,8 @@ static bool print_bins(FILE *stream, const char *const *headings, const uint64_t
         columns_add(&columns, "%llu", (unsigned long long)bins[bin]);
         columns_add(&columns, "%.*s", length, bar);
     }
-    fputc('\n', stream);
-    return columns_print(&columns, stream);
+    fputc('\n', text->stream);
+    return columns_print(&columns, text->stream, text->width);
 }
 
 static const char *size_bound(int bin)
@@ -65,25 +65,25 @@ static const char *time_bound(int bin)
     return units_time(bin ? ldexp(1e-9, bin) : 0);
 }
 
-bool text_histograms(FILE *stream, const struct profile_result *result)
+bool text_histograms(const struct text *text)
 {
     static const char *const size_headings[] = {"bytes", "", "below", "calls", "", NULL};
     static const char *const time_headings[] = {"time", "", "below", "calls", "", NULL};
     uint64_t sizes[PROFILE_SIZE_BINS] = {0}, times[PROFILE_TIME_BINS] = {0}, no_bytes = 0;
-    for (size_t i = 0; i < result->function_count; i++) {
-        const struct profile_function *function = &result->functions[i];
+    for (size_t i = 0; i < text->result->function_count; i++) {
+        const struct profile_function *function = &text->result->functions[i];
         for (int bin = 0; bin < PROFILE_SIZE_BINS; bin++)
             sizes[bin] += function->sizes[bin];
         for (int bin = 0; bin < PROFILE_TIME_BINS; bin++)
             times[bin] += function->times[bin];
         no_bytes += function->no_bytes;
     }
-    if (!result->function_count)
+    if (!text->result->function_count)
         return true;
-    fprintf(stream, "\nCalls by size and by time (calls without data: %llu)\n",
+    fprintf(text->stream, "\nCalls by size and by time (calls without data: %llu)\n",
             (unsigned long long)no_bytes);
-    return print_bins(stream, size_headings, sizes, PROFILE_SIZE_BINS, size_bound) &&
-           print_bins(stream, time_headings, times, PROFILE_TIME_BINS, time_bound);
+    return print_bins(text, size_headings, sizes, PROFILE_SIZE_BINS, size_bound) &&
+           print_bins(text, time_headings, times, PROFILE_TIME_BINS, time_bound);
 }
 
 /* ---- The map --------------------------------------------------------------------------------- */
@@ -129,42 +129,42 @@ static void fill_map(struct map *map, const struct profile_result *result)
     }
 }
 
-static void print_legend(FILE *stream, const struct map *map)
+static void print_legend(const struct text *text, const struct map *map)
 {
     bool used[256] = {false};
     for (int from = 0; from < map->ranks; from++) {
         for (int to = 0; to < map->ranks; to++)
             used[(unsigned char)map->marks[from][to]] = true;
     }
-    fprintf(stream, "  at least:");
+    fprintf(text->stream, "  at least:");
     int length = 11;
     for (int level = 0; level < MAP_LEVELS; level++) {
         if (!used[(unsigned char)level_marks[level]])
             continue;
         const char *bytes = units_bytes(ldexp(1, map->least + level * map->step));
-        if (length + 3 + (int)strlen(bytes) + 1 > COLUMNS_WIDTH)
-            length = fprintf(stream, "\n           ") - 1;
-        length += fprintf(stream, "  %c %s", level_marks[level], bytes);
+        if (length + 3 + (int)strlen(bytes) + 1 > text->width)
+            length = fprintf(text->stream, "\n           ") - 1;
+        length += fprintf(text->stream, "  %c %s", level_marks[level], bytes);
     }
-    fprintf(stream, "%s\n", used['o'] ? "  o no bytes" : "");
+    fprintf(text->stream, "%s\n", used['o'] ? "  o no bytes" : "");
 }
 
-static void print_map(FILE *stream, const struct map *map)
+static void print_map(const struct text *text, const struct map *map)
 {
-    fprintf(stream, "  from");
+    fprintf(text->stream, "  from");
     for (int to = 0; to < map->ranks; to++)
-        fprintf(stream, to % 5 && map->ranks > 10 ? "  " : "%2d", to);
-    fprintf(stream, " to\n");
+        fprintf(text->stream, to % 5 && map->ranks > 10 ? "  " : "%2d", to);
+    fprintf(text->stream, " to\n");
     for (int from = 0; from < map->ranks; from++) {
         int last = map->ranks - 1; /* no blanks at the end of a line */
         while (last >= 0 && map->marks[from][last] == ' ')
             last--;
-        fprintf(stream, "%6d", from);
+        fprintf(text->stream, "%6d", from);
         for (int to = 0; to <= last; to++)
-            fprintf(stream, " %c", map->marks[from][to]);
-        fputc('\n', stream);
+            fprintf(text->stream, " %c", map->marks[from][to]);
+        fputc('\n', text->stream);
     }
-    print_legend(stream, map);
+    print_legend(text, map);
 }
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
@@ -180,19 +180,20 @@ static int compare_matrix_entries(const void *a, const void *b)
     return mine < its ? -1 : mine > its; /* by from, then to */
 }
 
-static bool print_pairs(FILE *stream, const struct profile_result *result, int top)
+static bool print_pairs(const struct text *text)
 {
     static const char *const headings[] = {"from", "to", "messages", "bytes", "per message", NULL};
-    const struct profile_matrix_entry **order = malloc(result->matrix_entry_count * sizeof *order);
+    const struct profile_matrix_entry **order =
+        malloc(text->result->matrix_entry_count * sizeof *order);
     struct columns columns;
     if (!order)
         return false;
-    for (size_t i = 0; i < result->matrix_entry_count; i++)
-        order[i] = &result->matrix[i];
-    qsort(order, result->matrix_entry_count, sizeof *order, compare_matrix_entries);
+    for (size_t i = 0; i < text->result->matrix_entry_count; i++)
+        order[i] = &text->result->matrix[i];
+    qsort(order, text->result->matrix_entry_count, sizeof *order, compare_matrix_entries);
     columns_start(&columns, "rrrrr");
     columns_add_all(&columns, headings);
-    for (size_t i = 0; i < text_shown(result->matrix_entry_count, top); i++) {
+    for (size_t i = 0; i < text_shown(text, text->result->matrix_entry_count); i++) {
         const struct profile_matrix_entry *cell = order[i];
         columns_add(&columns, "%d", cell->from);
         columns_add(&columns, "%d", cell->to);
@@ -202,8 +203,8 @@ static bool print_pairs(FILE *stream, const struct profile_result *result, int t
                     units_bytes(cell->messages ? (double)cell->bytes / (double)cell->messages : 0));
     }
     free(order);
-    const bool good = columns_print(&columns, stream);
-    text_rest(stream, result->matrix_entry_count, top, "pairs");
+    const bool good = columns_print(&columns, text->stream, text->width);
+    text_rest(text, text->result->matrix_entry_count, "pairs");
     return good;
 }
 
@@ -221,17 +222,17 @@ static int map_ranks(const struct profile_result *result)
     return ranks;
 }
 
-bool text_matrix(FILE *stream, const struct profile_result *result, int top)
+bool text_matrix(const struct text *text)
 {
-    struct map map = {.ranks = map_ranks(result)};
-    if (!result->matrix_entry_count)
+    struct map map = {.ranks = map_ranks(text->result)};
+    if (!text->result->matrix_entry_count)
         return true;
-    fprintf(stream, "\nCommunication between ranks, by bytes\n");
-    if (result->rank < 0 && map.ranks > 1 && map.ranks <= MAP_RANKS) {
-        scale_map(&map, result);
-        fill_map(&map, result);
-        print_map(stream, &map);
-        fputc('\n', stream);
+    fprintf(text->stream, "\nCommunication between ranks, by bytes\n");
+    if (text->result->rank < 0 && map.ranks > 1 && map.ranks <= MAP_RANKS) {
+        scale_map(&map, text->result);
+        fill_map(&map, text->result);
+        print_map(text, &map);
+        fputc('\n', text->stream);
     }
-    return print_pairs(stream, result, top);
+    return print_pairs(text);
 }

@@ -1,170 +1,62 @@
 /* SPDX-License-Identifier: MIT */
-/* See text_parts.h: call sites, waiting, communicators, files, regions and processes. */
+/* See text_parts.h: waiting, communicators, files, regions and processes. */
 #include "profile/text_parts.h"
 
 #include "profile/columns.h"
 #include "profile/efficiency.h"
 #include "profile/units.h"
 
-#include <string.h>
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* ---- Call sites ------------------------------------------------------------------------------ */
-
-static void note_frame(struct columns *columns, const struct profile_frame *frame, bool first)
-{
-    const char *indent = first ? "    from " : "         ";
-    const char *module = frame->module && *frame->module ? base_name(frame->module) : "?";
-    const unsigned long long offset = frame->offset;
-    if (frame->file && frame->line > 0)
-        columns_note(columns, "%s%s (%s:%d)", indent, frame->function ? frame->function : "?",
-                     base_name(frame->file), frame->line);
-    else if (frame->function)
-        columns_note(columns, "%s%s (%s+0x%llx)", indent, frame->function, module, offset);
-    else
-        columns_note(columns, "%s%s+0x%llx", indent, module, offset);
-}
-
-static void add_figures(struct columns *columns, const struct profile_calls *calls)
-{
-    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
-        const double value = profile_figure_get(calls, i);
-        if (!*profile_figures[i].heading)
-            continue;
-        if (profile_figures[i].unit == PROFILE_COUNT)
-            columns_add(columns, "%.0f", value);
-        else
-            columns_add(columns, "%s", units_time(value));
-    }
-}
-
-bool text_callsites(FILE *stream, const struct profile_result *result, int top)
-{
-    static const char *const before[] = {"call site", "calls", "time", "%", "per call", NULL};
-    static const char *const after[] = {"ranks", "sent", "received", NULL};
-    char format[sizeof "lrrrrrrr" + PROFILE_FIGURE_COUNT] = "lrrrrrrr";
-    const size_t shown = text_shown(result->callsite_count, top);
-    const double time = text_time(result->functions, result->function_count);
-    struct columns columns;
-    if (!shown)
-        return true;
-    fprintf(stream, "\nCall sites\n");
-    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
-        if (*profile_figures[i].heading)
-            strcat(format, "r");
-    }
-    columns_start(&columns, format);
-    columns_add_all(&columns, before);
-    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
-        if (*profile_figures[i].heading)
-            columns_add(&columns, "%s", profile_figures[i].heading);
-    }
-    columns_add_all(&columns, after);
-    for (size_t i = 0; i < shown; i++) {
-        const struct profile_callsite *site = &result->callsites[i];
-        const struct profile_calls *calls = &site->calls;
-        columns_add(&columns, "%s", site->name);
-        columns_add(&columns, "%llu", (unsigned long long)calls->calls);
-        columns_add(&columns, "%s", units_time(calls->time.sum));
-        columns_add(&columns, "%s", units_percent(calls->time.sum, time));
-        columns_add(&columns, "%s",
-                    units_time(calls->calls ? calls->time.sum / (double)calls->calls : 0));
-        add_figures(&columns, calls);
-        columns_add(&columns, "%d", site->ranks);
-        columns_add(&columns, "%s", units_bytes((double)calls->sent));
-        columns_add(&columns, "%s", units_bytes((double)calls->received));
-        for (int k = 0; k < site->frame_count; k++)
-            note_frame(&columns, &site->frames[k], k == 0);
-    }
-    const bool good = columns_print(&columns, stream);
-    text_rest(stream, result->callsite_count, top, "call sites");
-    return good;
-}
-
-/* ---- Calls under way ------------------------------------------------------------------------- */
-
-bool text_flights(FILE *stream, const struct profile_result *result, int top)
-{
-    static const char *const headings[] = {"call", "rank", "so far", "since", "", NULL};
-    const size_t shown = text_shown(result->flight_count, top);
-    struct columns columns;
-    if (!shown)
-        return true;
-    fprintf(stream, "\nCalls in flight when the process%s saved\n",
-            result->ranks == 1 ? " was" : "es were");
-    columns_start(&columns, "lrrll");
-    columns_add_all(&columns, headings);
-    for (size_t i = 0; i < shown; i++) {
-        const struct profile_flight *it = &result->flights[i];
-        columns_add(&columns, "%s", it->name);
-        columns_add(&columns, "%d", it->rank);
-        columns_add(&columns, "%s", units_time(it->time));
-        columns_add(&columns, "%s", it->since);
-        columns_add(&columns, "%s", it->waits ? "waiting before it" : "");
-        for (int k = 0; k < it->frame_count; k++)
-            note_frame(&columns, &it->frames[k], k == 0);
-    }
-    const bool good = columns_print(&columns, stream);
-    text_rest(stream, result->flight_count, top, "calls");
-    return good;
-}
-
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
-bool text_waits(FILE *stream, const struct profile_result *result, int top)
+bool text_waits(const struct text *text)
 {
-    static const char *const headings[] = {"function", "waiting",   "mean rank", "min",
-                                           "on",       "max",       "on",        "stddev",
-                                           "working",  "% waiting", NULL};
+    static const char *const headings[] = {"function", "waiting", "%",   "mean rank",
+                                           "min",      "on",      "max", "on",
+                                           "stddev",   "working", NULL};
     struct columns columns;
     size_t count = 0;
     columns_start(&columns, "lrrrrrrrrr");
+    columns_set_optional(&columns, "...2....1.");
     columns_add_all(&columns, headings);
-    for (size_t i = 0; i < result->function_count; i++) {
-        const struct profile_calls *calls = &result->functions[i].calls;
-        if (!(calls->wait.sum > 0) || count++ >= text_shown(result->function_count, top))
+    for (size_t i = 0; i < text->result->function_count; i++) {
+        const struct profile_calls *calls = &text->result->functions[i].calls;
+        if (!(calls->wait.sum > 0) || count++ >= text_shown(text, text->result->function_count))
             continue;
-        columns_add(&columns, "%s", result->functions[i].name);
+        columns_add(&columns, "%s", text->result->functions[i].name);
         columns_add(&columns, "%s", units_time(calls->wait.sum));
+        text_add_share(&columns, text, calls->wait.sum);
         columns_add(&columns, "%s", units_time(calls->wait.mean));
         text_add_extremes(&columns, &calls->wait);
         columns_add(&columns, "%s", units_time(calls->wait.stddev));
         columns_add(&columns, "%s", units_time(calls->time.sum));
-        columns_add(&columns, "%s",
-                    units_percent(calls->wait.sum, calls->wait.sum + calls->time.sum));
     }
     if (!count) {
         columns_drop(&columns);
         return true;
     }
-    fprintf(stream, "\nWaiting for the other ranks before collectives\n");
-    const bool good = columns_print(&columns, stream);
-    text_rest(stream, count, top, "functions");
+    fprintf(text->stream, "\nWaiting for the other ranks before collectives\n");
+    const bool good = columns_print(&columns, text->stream, text->width);
+    text_rest(text, count, "functions");
     return good;
 }
 
 /* ---- Communicators and files ----------------------------------------------------------------- */
 
-bool text_communicators(FILE *stream, const struct profile_result *result, int top)
+bool text_communicators(const struct text *text)
 {
     static const char *const headings[] = {"communicator", "size", "first", "times",    "calls",
                                            "time",         "%",    "sent",  "received", NULL};
-    const size_t shown = text_shown(result->communicator_count, top);
-    const double time = text_time(result->functions, result->function_count);
+    const size_t shown = text_shown(text, text->result->communicator_count);
     struct columns columns;
     if (!shown)
         return true;
-    fprintf(stream,
+    fprintf(text->stream,
             "\nCommunicators: number of processes, rank of the first, number of instances\n");
     columns_start(&columns, "lrrrrrrrr");
+    columns_set_optional(&columns, "..21.....");
     columns_add_all(&columns, headings);
     for (size_t i = 0; i < shown; i++) {
-        const struct profile_communicator *it = &result->communicators[i];
+        const struct profile_communicator *it = &text->result->communicators[i];
         columns_add(&columns, "%s", it->name && *it->name ? it->name : "(no name)");
         columns_add(&columns, "%d", it->size);
         if (it->first >= 0)
@@ -174,39 +66,38 @@ bool text_communicators(FILE *stream, const struct profile_result *result, int t
         columns_add(&columns, "%llu", (unsigned long long)it->instances);
         columns_add(&columns, "%llu", (unsigned long long)it->calls.calls);
         columns_add(&columns, "%s", units_time(it->calls.time.sum));
-        columns_add(&columns, "%s", units_percent(it->calls.time.sum, time));
+        text_add_share(&columns, text, it->calls.time.sum);
         columns_add(&columns, "%s", units_bytes((double)it->calls.sent));
         columns_add(&columns, "%s", units_bytes((double)it->calls.received));
     }
-    const bool good = columns_print(&columns, stream);
-    text_rest(stream, result->communicator_count, top, "communicators");
+    const bool good = columns_print(&columns, text->stream, text->width);
+    text_rest(text, text->result->communicator_count, "communicators");
     return good;
 }
 
-bool text_files(FILE *stream, const struct profile_result *result, int top)
+bool text_files(const struct text *text)
 {
     static const char *const headings[] = {"file", "opens", "calls",   "time",
                                            "%",    "read",  "written", NULL};
-    const size_t shown = text_shown(result->file_count, top);
-    const double time = text_time(result->functions, result->function_count);
+    const size_t shown = text_shown(text, text->result->file_count);
     struct columns columns;
     if (!shown)
         return true;
-    fprintf(stream, "\nFiles\n");
+    fprintf(text->stream, "\nFiles\n");
     columns_start(&columns, "lrrrrrr");
     columns_add_all(&columns, headings);
     for (size_t i = 0; i < shown; i++) {
-        const struct profile_file *it = &result->files[i];
+        const struct profile_file *it = &text->result->files[i];
         columns_add(&columns, "%s", it->name);
         columns_add(&columns, "%llu", (unsigned long long)it->opens);
         columns_add(&columns, "%llu", (unsigned long long)it->calls.calls);
         columns_add(&columns, "%s", units_time(it->calls.time.sum));
-        columns_add(&columns, "%s", units_percent(it->calls.time.sum, time));
+        text_add_share(&columns, text, it->calls.time.sum);
         columns_add(&columns, "%s", units_bytes((double)it->read));
         columns_add(&columns, "%s", units_bytes((double)it->written));
     }
-    const bool good = columns_print(&columns, stream);
-    text_rest(stream, result->file_count, top, "files");
+    const bool good = columns_print(&columns, text->stream, text->width);
+    text_rest(text, text->result->file_count, "files");
     return good;
 }
 
@@ -226,48 +117,50 @@ static void add_efficiency(struct columns *columns, const struct profile_result 
     }
 }
 
-static bool print_region_times(FILE *stream, const struct profile_result *result, size_t shown)
+static bool print_region_times(const struct text *text, size_t shown)
 {
-    static const char *const headings[] = {"region", "entries", "time",  "mean rank", "min",
-                                           "on",     "max",     "on",    "stddev",    "MPI",
-                                           "PE",     "LB",      "CommE", NULL};
+    static const char *const headings[] = {"region", "entries", "time", "%",     "mean rank",
+                                           "min",    "on",      "max",  "on",    "stddev",
+                                           "MPI",    "PE",      "LB",   "CommE", NULL};
     struct columns columns;
-    columns_start(&columns, "lrrrrrrrrrrrr");
+    columns_start(&columns, "lrrrrrrrrrrrrr");
+    columns_set_optional(&columns, ".4..233..13...");
     columns_add_all(&columns, headings);
     for (size_t i = 0; i < shown; i++) {
-        const struct profile_region *region = &result->regions[i];
+        const struct profile_region *region = &text->result->regions[i];
         columns_add(&columns, "%s", region->name);
         columns_add(&columns, "%llu", (unsigned long long)region->entries);
         columns_add(&columns, "%s", units_time(region->time.sum));
+        text_add_share(&columns, text, region->time.sum);
         columns_add(&columns, "%s", units_time(region->time.mean));
         text_add_extremes(&columns, &region->time);
         columns_add(&columns, "%s", units_time(region->time.stddev));
         columns_add(&columns, "%s", units_time(region->mpi.sum));
-        add_efficiency(&columns, result, region);
+        add_efficiency(&columns, text->result, region);
     }
     columns_note(&columns,
                  "PE parallel efficiency, LB load balance, CommE communication efficiency");
-    return columns_print(&columns, stream);
+    return columns_print(&columns, text->stream, text->width);
 }
 
-bool text_regions(FILE *stream, const struct profile_result *result, int top)
+bool text_regions(const struct text *text)
 {
-    const size_t shown = text_shown(result->region_count, top);
+    const size_t shown = text_shown(text, text->result->region_count);
     if (!shown)
         return true;
-    fprintf(stream, "\nRegions: total time, time in MPI, and efficiency\n");
-    bool good = print_region_times(stream, result, shown);
-    text_rest(stream, result->region_count, top, "regions");
+    fprintf(text->stream, "\nRegions: total time, time in MPI, and efficiency\n");
+    bool good = print_region_times(text, shown);
+    text_rest(text, text->result->region_count, "regions");
     for (size_t i = 0; i < shown && good; i++) {
-        const struct profile_region *region = &result->regions[i];
+        const struct profile_region *region = &text->result->regions[i];
         struct columns title; /* its name may hold anything */
         if (!region->function_count)
             continue;
         columns_start(&title, "l");
         columns_note(&title, "Functions in region %s", region->name);
-        fputc('\n', stream);
-        good = columns_print(&title, stream) &&
-               text_functions(stream, region->functions, region->function_count, top);
+        fputc('\n', text->stream);
+        good = columns_print(&title, text->stream, text->width) &&
+               text_functions(text, region->functions, region->function_count);
     }
     return good;
 }
@@ -281,7 +174,7 @@ static void add_process(struct columns *columns, const char *why,
     columns_add(columns, "%d", process->rank);
     columns_add(columns, "%s", units_time(process->application));
     columns_add(columns, "%s", units_time(process->mpi));
-    columns_add(columns, "%s", units_percent(process->mpi, process->application));
+    columns_add(columns, "%s", units_time(process->useful));
     columns_add(columns, "%s", units_bytes((double)process->memory));
     columns_add(columns, "%s", why);
 }
@@ -317,37 +210,38 @@ static void add_extremes(struct columns *columns, const struct profile_result *r
 static void add_means(struct columns *columns, const struct profile_result *result)
 {
     const double count = (double)result->process_count;
-    double application = 0, mpi = 0, memory = 0;
+    double application = 0, mpi = 0, useful = 0, memory = 0;
     for (size_t i = 0; i < result->process_count; i++) {
         application += result->processes[i].application;
         mpi += result->processes[i].mpi;
+        useful += result->processes[i].useful;
         memory += (double)result->processes[i].memory;
     }
     columns_add(columns, "all %zu", result->process_count);
     columns_add(columns, "%s", "");
     columns_add(columns, "%s", units_time(application / count));
     columns_add(columns, "%s", units_time(mpi / count));
-    columns_add(columns, "%s", units_percent(mpi, application));
+    columns_add(columns, "%s", units_time(useful / count));
     columns_add(columns, "%s", units_bytes(memory / count));
     columns_add(columns, "mean");
 }
 
-bool text_processes(FILE *stream, const struct profile_result *result, int top)
+bool text_processes(const struct text *text)
 {
-    static const char *const headings[] = {"host",        "rank", "application", "in MPI", "% MPI",
-                                           "peak memory", "",     NULL};
-    const bool all = text_shown(result->process_count, top) == result->process_count;
+    static const char *const headings[] = {
+        "host", "rank", "application", "in MPI", "outside MPI", "peak memory", "", NULL};
+    const bool all = text_shown(text, text->result->process_count) == text->result->process_count;
     struct columns columns;
-    if (!result->process_count)
+    if (!text->result->process_count)
         return true;
-    fprintf(stream, "\nProcesses%s\n", all ? "" : ": the extremes");
+    fprintf(text->stream, "\nProcesses%s\n", all ? "" : ": the extremes");
     columns_start(&columns, "lrrrrrl");
     columns_add_all(&columns, headings);
-    for (size_t i = 0; i < result->process_count && all; i++)
-        add_process(&columns, "", &result->processes[i]);
+    for (size_t i = 0; i < text->result->process_count && all; i++)
+        add_process(&columns, "", &text->result->processes[i]);
     if (!all)
-        add_extremes(&columns, result);
-    if (result->process_count > 1)
-        add_means(&columns, result);
-    return columns_print(&columns, stream);
+        add_extremes(&columns, text->result);
+    if (text->result->process_count > 1)
+        add_means(&columns, text->result);
+    return columns_print(&columns, text->stream, text->width);
 }

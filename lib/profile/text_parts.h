@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of text.c. Each function prints a blank line, the title and at most `top` rows (0:
- * all), or nothing if the table is empty. They return false if memory is exhausted. */
+/* The tables of text.c. Each function prints a blank line, the title and the rows, or nothing if
+ * the table is empty. They return false if memory is exhausted. */
 #ifndef QMPI_PROFILE_TEXT_PARTS_H
 #define QMPI_PROFILE_TEXT_PARTS_H
 
@@ -8,35 +8,51 @@
 
 #include <stdio.h>
 
-/* text.c */
-
-/* Adds minimum and maximum, each followed by its rank. */
 struct columns;
-void text_add_extremes(struct columns *columns, const struct profile_spread *spread);
 
-bool text_functions(FILE *stream, const struct profile_function *functions, size_t count, int top);
-
-/* Returns the total time of all functions, of which tables print shares. It is more than the time
- * in MPI while the application runs, which starts after MPI_Init. */
-double text_time(const struct profile_function *functions, size_t count);
-
-/* text_parts.c */
-bool text_callsites(FILE *stream, const struct profile_result *result, int top);
-bool text_flights(FILE *stream, const struct profile_result *result, int top);
-bool text_waits(FILE *stream, const struct profile_result *result, int top);
-bool text_communicators(FILE *stream, const struct profile_result *result, int top);
-bool text_files(FILE *stream, const struct profile_result *result, int top);
-bool text_regions(FILE *stream, const struct profile_result *result, int top);
-bool text_processes(FILE *stream, const struct profile_result *result, int top);
-
-/* text_matrix.c: tables that are drawn */
-bool text_histograms(FILE *stream, const struct profile_result *result);
-bool text_matrix(FILE *stream, const struct profile_result *result, int top);
+/* What is printed, where and how. */
+struct text {
+    FILE *stream;
+    const struct profile_result *result;
+    int top;   /* the maximum number of rows; 0: all */
+    int width; /* of a line */
+};
 
 /* Returns how many of `count` rows are printed. */
-size_t text_shown(size_t count, int top);
+size_t text_shown(const struct text *text, size_t count);
 
 /* Prints the number of rows that are left out, if any. */
-void text_rest(FILE *stream, size_t count, int top, const char *what);
+void text_rest(const struct text *text, size_t count, const char *what);
+
+/* Adds a share of the application time of all ranks, the total of all percentages. */
+void text_add_share(struct columns *columns, const struct text *text, double time);
+
+/* The same for calls of a function: MPI_Init has none, because it is not in the application time.
+ */
+bool text_has_share(const char *function);
+void text_add_share_of(struct columns *columns, const struct text *text, const char *function,
+                       double time);
+
+/* Adds minimum and maximum, each followed by its rank. */
+void text_add_extremes(struct columns *columns, const struct profile_spread *spread);
+
+/* text.c */
+bool text_functions(const struct text *text, const struct profile_function *functions,
+                    size_t count);
+
+/* text_callsites.c */
+bool text_callsites(const struct text *text);
+bool text_flights(const struct text *text);
+
+/* text_parts.c */
+bool text_waits(const struct text *text);
+bool text_communicators(const struct text *text);
+bool text_files(const struct text *text);
+bool text_regions(const struct text *text);
+bool text_processes(const struct text *text);
+
+/* text_matrix.c: tables that are drawn */
+bool text_histograms(const struct text *text);
+bool text_matrix(const struct text *text);
 
 #endif

@@ -213,7 +213,14 @@ struct symbols_file {
     Dwfl_Module *module;
 };
 
-struct symbols_file *symbols_open(const char *path)
+static void close_file(struct symbols_file *file)
+{
+    if (file)
+        dwfl_end(file->session);
+    free(file);
+}
+
+static struct symbols_file *open_file(const char *path)
 {
     static char *debug_path; /* libdwfl's default */
     static const Dwfl_Callbacks callbacks = {
@@ -229,18 +236,11 @@ struct symbols_file *symbols_open(const char *path)
     file->module = file->session ? dwfl_report_offline(file->session, path, path, -1) : NULL;
     if (file->module && dwfl_report_end(file->session, NULL, NULL) == 0)
         return file;
-    symbols_close(file);
+    close_file(file);
     return NULL;
 }
 
-void symbols_close(struct symbols_file *file)
-{
-    if (file)
-        dwfl_end(file->session);
-    free(file);
-}
-
-int symbols_find(struct symbols_file *file, uint64_t offset, QMPIX_Frame **frames)
+static int find_functions(struct symbols_file *file, uint64_t offset, QMPIX_Frame **frames)
 {
     Dwarf_Addr start = 0, end = 0, bias;
     Dwarf_Die function;
@@ -264,53 +264,34 @@ int symbols_find(struct symbols_file *file, uint64_t offset, QMPIX_Frame **frame
     return 0;
 }
 
-/* ---- Many frames ----------------------------------------------------------------------------- */
+/* ---- By path --------------------------------------------------------------------------------- */
 
-/* Takes over what is known. */
-static void set_frame(struct profile_frame *frame, QMPIX_Frame *places, int count)
+struct opened {
+    char *path;
+    struct symbols_file *file; /* NULL: it cannot be read */
+    struct opened *next;
+};
+
+static const struct opened *open_once(const char *path)
 {
-    if (count && places->function) {
-        free(frame->function);
-        frame->function = (char *)(uintptr_t)places->function;
+    static struct opened *all;
+    for (const struct opened *opened = all; opened; opened = opened->next) {
+        if (!strcmp(opened->path, path))
+            return opened;
     }
-    if (count && places->file) {
-        free(frame->file);
-        frame->file = (char *)(uintptr_t)places->file;
-        frame->line = places->line;
+    struct opened *opened = calloc(1, sizeof *opened);
+    if (!opened || !(opened->path = strdup(path))) {
+        free(opened);
+        return NULL;
     }
-    for (int i = 1; i < count; i++) {
-        free((void *)(uintptr_t)places[i].function);
-        free((void *)(uintptr_t)places[i].file);
-    }
-    free(places);
+    opened->file = open_file(path);
+    opened->next = all;
+    all = opened;
+    return opened;
 }
 
-static void resolve_module(const char *path, struct profile_frame **frames, size_t count)
+int symbols_find_in(const char *path, uint64_t offset, QMPIX_Frame **frames)
 {
-    struct symbols_file *file = symbols_open(path);
-    for (size_t i = 0; file && i < count; i++) {
-        QMPIX_Frame *places;
-        const int found = symbols_find(file, frames[i]->offset, &places);
-        set_frame(frames[i], places, found);
-    }
-    symbols_close(file);
-}
-
-static int compare_modules(const void *a, const void *b)
-{
-    const struct profile_frame *mine = *(struct profile_frame *const *)a;
-    const struct profile_frame *its = *(struct profile_frame *const *)b;
-    return strcmp(mine->module, its->module);
-}
-
-void profile_symbols_resolve(struct profile_frame **frames, size_t count)
-{
-    if (count)
-        qsort(frames, count, sizeof *frames, compare_modules);
-    for (size_t i = 0, same; i < count; i += same) {
-        for (same = 1; i + same < count && !compare_modules(&frames[i], &frames[i + same]); same++)
-            continue;
-        if (*frames[i]->module)
-            resolve_module(frames[i]->module, frames + i, same);
-    }
+    const struct opened *opened = open_once(path);
+    return opened && opened->file ? find_functions(opened->file, offset, frames) : 0;
 }

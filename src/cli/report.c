@@ -24,7 +24,8 @@ enum { DEFAULT_TOP = 20 };
 enum { KEY_COMPARE = 256, KEY_FILTER, KEY_TOP, KEY_SECTION };
 
 static const struct argp_option options[] = {
-    {"format", 'f', "text|json|csv", 0, "output format (default: text)", 1},
+    {"format", 'f', "text|json|csv", 0, "output format (default: by the name of the output file)",
+     1},
     {"output", 'o', "FILE", 0, "write to this file instead of standard output", 1},
     {"compare", KEY_COMPARE, NULL, 0, "print the differences between two files, as text", 1},
     {"sort", 's', "time|calls|bytes|name", 0, "sort order of the rows (default: time)", 2},
@@ -45,7 +46,7 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const char doc[] = "Print profiles that the tool profile saved with format=json.\vFiles "
+static const char doc[] = "Print profiles that the tool profile saved as JSON.\vFiles "
                           "that single processes of one run saved are merged, provided that they "
                           "have the same program, MPI and layer, were started within one minute, "
                           "and contain each rank once. Other files are printed one after another.\n"
@@ -57,7 +58,7 @@ static const char doc[] = "Print profiles that the tool profile saved with forma
                           "The exit status is 2 if a file cannot be read or written, else 0.";
 
 struct request {
-    enum { TEXT, JSON, CSV } format;
+    int format; /* enum profile_format; -1: not given */
     const char *output;
     bool compare;
     enum profile_sort sort;
@@ -98,16 +99,18 @@ static int read_top(const char *text, struct argp_state *state)
     return (int)value;
 }
 
-static void check(const struct request *request, struct argp_state *state)
+static void check(struct request *request, struct argp_state *state)
 {
     int count = 0;
+    if (request->format < 0)
+        request->format = request->compare ? PROFILE_TEXT : profile_format_of(request->output);
     while (request->files && request->files[count])
         count++;
     if (!count)
         cli_misuse(state, "missing file: qmpi report [OPTION...] FILE...");
     if (request->compare && count != 2)
         cli_misuse(state, "--compare requires two files, not %d", count);
-    if (request->compare && request->format != TEXT)
+    if (request->compare && request->format != PROFILE_TEXT)
         cli_misuse(state, "--compare supports only text output");
     if (request->compare && request->sections)
         cli_misuse(state, "--compare does not support the selection of tables");
@@ -115,12 +118,11 @@ static void check(const struct request *request, struct argp_state *state)
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    static const char *const formats[] = {"text", "json", "csv", NULL};
     static const char *const orders[] = {"time", "calls", "bytes", "name", NULL};
     struct request *request = state->input;
     switch (key) {
     case 'f':
-        request->format = choose("format", argument, formats, state);
+        request->format = choose("format", argument, profile_format_names, state);
         return 0;
     case 'o':
         request->output = argument;
@@ -170,17 +172,20 @@ static bool is_unchanged(const char *module, const char *begin)
 }
 
 /* Processes that end by a signal leave looking up addresses to us. */
-static void resolve(struct profile_result *result)
+static int find_places(const struct profile_result *result, const struct profile_frame *frame,
+                       struct profile_frame **places)
 {
-    size_t count, unknown = 0;
-    struct profile_frame **frames = profile_result_frames(result, &count);
-    for (size_t i = 0; frames && i < count; i++) {
-        if (!frames[i]->function && is_unchanged(frames[i]->module, result->begin))
-            frames[unknown++] = frames[i];
-    }
-    if (frames)
-        profile_symbols_resolve(frames, unknown);
-    free(frames);
+    QMPIX_Frame *found = NULL;
+    if (!is_unchanged(frame->module, result->begin))
+        return 0;
+    const int count = symbols_find_in(frame->module, frame->offset, &found);
+    *places = count ? qmpi_allocate((size_t)count, sizeof **places) : NULL;
+    for (int i = 0; i < count; i++)
+        (*places)[i] = (struct profile_frame){.function = (char *)(uintptr_t)found[i].function,
+                                              .file = (char *)(uintptr_t)found[i].file,
+                                              .line = found[i].line};
+    free(found);
+    return count;
 }
 
 /* NULL: it has been said why not. */
@@ -223,7 +228,7 @@ static int prepare(const struct request *request, struct loaded *loaded, int cou
         if (!result)
             continue;
         left++;
-        resolve(result);
+        profile_frames_resolve(result, find_places);
         if (request->filter && !profile_filter(result, request->filter))
             qmpi_printf("%s: no function matches '%s'", loaded[i].path, request->filter);
         profile_result_sort(result, request->sort);
@@ -243,7 +248,7 @@ static void print_title(FILE *stream, const struct loaded *loaded)
 }
 
 static bool print_texts(FILE *stream, const struct request *request, const struct loaded *loaded,
-                        int count, int left)
+                        int count, int left, const struct profile_layout *layout)
 {
     const unsigned sections = request->sections ? request->sections : PROFILE_EVERYTHING;
     bool good = true, first = true;
@@ -255,7 +260,7 @@ static bool print_texts(FILE *stream, const struct request *request, const struc
         first = false;
         if (left > 1)
             print_title(stream, &loaded[i]);
-        good = profile_print_text(stream, loaded[i].result, sections, request->top);
+        good = profile_print_text(stream, loaded[i].result, sections, layout);
     }
     return good;
 }
@@ -263,16 +268,18 @@ static bool print_texts(FILE *stream, const struct request *request, const struc
 static bool print(FILE *stream, const struct request *request, const struct loaded *loaded,
                   int count, int left)
 {
+    const struct profile_layout layout = {
+        request->top, request->output ? PROFILE_TEXT_WIDTH : profile_text_width(STDOUT_FILENO)};
     if (request->compare)
         return profile_print_comparison(
             stream, (struct profile_named){loaded[0].path, loaded[0].result},
-            (struct profile_named){loaded[1].path, loaded[1].result}, request->sort, request->top);
-    if (request->format == TEXT)
-        return print_texts(stream, request, loaded, count, left);
+            (struct profile_named){loaded[1].path, loaded[1].result}, request->sort, &layout);
+    if (request->format == PROFILE_TEXT)
+        return print_texts(stream, request, loaded, count, left, &layout);
     while (!loaded->result) /* the only one */
         loaded++;
-    return request->format == CSV ? profile_print_csv(stream, loaded->result)
-                                  : profile_print_json(stream, loaded->result);
+    return request->format == PROFILE_CSV ? profile_print_csv(stream, loaded->result)
+                                          : profile_print_json(stream, loaded->result);
 }
 
 /* Opening a FIFO without a reader would block. */
@@ -318,7 +325,7 @@ static int write_output(const struct request *request, const struct loaded *load
 int cli_report(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "FILE...", doc, NULL, NULL, NULL};
-    struct request request = {.top = DEFAULT_TOP};
+    struct request request = {.format = -1, .top = DEFAULT_TOP};
     cli_parse(&argp, argc, argv, 0, NULL, &request);
     int count = 0, status = 0;
     while (request.files[count])
@@ -332,7 +339,7 @@ int cli_report(int argc, char **argv)
     if (!request.compare && !combine_all(loaded, count))
         status = 2;
     const int left = prepare(&request, loaded, count);
-    if (left > 1 && request.format != TEXT) {
+    if (left > 1 && request.format != PROFILE_TEXT) {
         qmpi_printf("the files belong to %d runs, but a JSON or CSV file can contain only one\n"
                     "hint: give the files of only one run",
                     left);

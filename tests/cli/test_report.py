@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: MIT
 """qmpi report: saved files printed again, joined, compared; what is wrong with one is said."""
+import contextlib
 import csv
+import fcntl
 import io
 import json
 import os
+import pty
 import re
 import shlex
 import shutil
+import struct
 import subprocess
+import tempfile
+import termios
 from pathlib import Path
 
 import jsonschema
@@ -64,7 +70,7 @@ def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
             yield from objects(part, (*path, key))
 
     optional = {"wait", "function", "file", "line", "useful", "nodes", "efficiency", "min_rank", "max_rank",
-                "by_rank"}
+                "by_rank", "inlined"}
     seen = 0
     for path in objects(whole):
         for member in list(_at(whole, path)):
@@ -76,7 +82,8 @@ def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
             may_lack = member in optional and path[-2:-1] != ("nodes",) or "efficiency" in path or (
                 path == () and member in ("rank", "ending")) or (
                 member == "ranks" and path[-2:-1] == ("functions",)) or (
-                path[-1:] == ("by_rank",) and member in ("sent", "received"))
+                path[-1:] == ("by_rank",) and member in ("sent", "received")) or (
+                member == "messages" and path[:1] == ("callsites",))
             assert validator.is_valid(document) == (status == 0) == may_lack, (path, member)
             seen += 1
     assert seen > 60
@@ -106,8 +113,10 @@ def test_files_of_the_schema_before_are_read_and_stay_what_they_are(tmp_path):
     assert not {"unfinished_receives", "in_flight"} & set(again)
     assert "useful" not in again["regions"][0] and "efficiency" not in again["regions"][0]
     assert again["functions"] == whole["functions"]
-    same, text = (re.sub(" +", " ", printed(path)) for path in ("heat.json", tmp_path / "old.json"))
-    assert text == same.replace(" 0.851 0.990 0.860", " - - -")
+    same, text = (re.sub(" +", " ", printed("--functions", "--processes", path))
+                  for path in ("heat.json", tmp_path / "old.json"))
+    assert text == same
+    assert re.search("(?m)^solve +4000 .* - +- +-$", printed("--regions", tmp_path / "old.json"))
 
 
 def test_calls_in_flight_of_several_processes_are_one_table():
@@ -169,10 +178,77 @@ def test_csv_quotes_what_must_be_quoted(tmp_path):
 # ---- text
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_no_line_is_wider_than_100_characters(file):
+def test_no_line_is_wider_than_80_characters(file):
     lines = printed(file).splitlines() + printed("--top=0", file).splitlines()
-    assert max(map(len, lines)) <= 94  # and the prefix of six, where it is a message
+    lines += printed("--compare", file, "heat.json").splitlines()[2:]  # below the names of the files
+    assert max(map(len, lines)) <= 80
     assert all(line == line.rstrip() for line in lines)
+
+
+def on_a_terminal(columns, *arguments):
+    """What the command prints on a terminal of that width."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = subprocess.Popen([QMPI, "report", *arguments], stdout=slave, cwd=REPORTS, env=clean_environment())
+    os.close(slave)
+    text = b""
+    with contextlib.suppress(OSError):  # when there is nothing left
+        while part := os.read(master, 65536):
+            text += part
+    os.close(master)
+    assert process.wait(timeout=60) == 0
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_a_wider_terminal_shows_more_columns():
+    narrow, wide = on_a_terminal(60, "heat.json"), on_a_terminal(140, "heat.json")
+    assert narrow == printed("heat.json") == on_a_terminal(80, "heat.json")
+    assert 80 < max(map(len, wide.splitlines())) <= 140
+    heading, = re.findall("(?m)^function +calls.*received$", wide)[:1]
+    assert heading.split() == ["function", "calls", "time", "%", "mean", "rank", "min", "on", "max", "on",
+                               "stddev", "sent", "received"]
+    assert "mean rank" not in re.findall("(?m)^function +calls.*$", narrow)[0]
+    with tempfile.TemporaryDirectory() as folder:  # a file is as wide as ever
+        on_a_terminal(140, "heat.json", "--output", f"{folder}/file")
+        assert Path(folder, "file").read_text() == narrow
+
+
+def test_percentages_are_of_the_application_time_everywhere():
+    text = printed("heat.json")
+    assert "\npercentages: of the application time of all ranks, 48.1 s\n" in text
+    for pattern, time in ((r"MPI_Waitall +4000 +3.50 s +([\d.]+) +800 ms", 3.5),
+                          (r"MPI_Waitall +4000 +3.50 s +([\d.]+) +875 us", 3.5),
+                          (r"MPI_Allreduce +2.02 s +([\d.]+) ", 2.02), (r"grid .* 1.80 s +([\d.]+) ", 1.804),
+                          (r"/scratch/heat/out.dat .* 860 ms +([\d.]+) ", 0.86),
+                          (r"solve +4000 +36.1 s +([\d.]+) ", 36.06),
+                          (r"(?s)Functions in region.*MPI_Waitall +4000 +3.50 s +([\d.]+) ", 3.5)):
+        assert re.search(pattern, text)[1] == f"{100 * time / 48.06:.1f}"
+
+
+def test_call_sites_have_bytes_per_call_and_message(tmp_path):
+    text = printed("--callsites", "heat.json")
+    assert re.search(r"(?m)^call site +calls .* bytes/call +message$", text)
+    assert re.search(r"(?m)^MPI_Isend +6000 .* 8.00 KiB 8.00 KiB$", text)
+    assert re.search(r"(?m)^MPI_Allreduce +4000 .* 16 B$", text)
+    whole = json.loads((REPORTS / "heat.json").read_text())
+    site, = (site for site in whole["callsites"] if site["name"] == "MPI_Isend")
+    site["messages"] = 1500
+    (tmp_path / "file.json").write_text(json.dumps(whole))
+    assert re.search(r"(?m)^MPI_Isend +6000 .* 8.00 KiB 32.0 KiB$", printed("--callsites", tmp_path / "file.json"))
+    row, = (row for row in as_rows(tmp_path / "file.json")
+            if row["table"] == "callsite" and row["name"] == "MPI_Isend")
+    assert row["messages"] == "1500"
+    assert text.endswith("(no debug information in libsolve.so:\ncompile with -g to see source lines)\n")
+
+
+def test_a_long_name_of_a_function_is_shortened_but_not_its_place(tmp_path):
+    whole = json.loads((REPORTS / "heat.json").read_text())
+    name = "solver<double>::exchange(" + "int, " * 30 + "int)"
+    whole["callsites"][0]["frames"][0]["function"] = name
+    (tmp_path / "file.json").write_text(json.dumps(whole))
+    line, = re.findall("(?m)^.*solver.*$", printed("--callsites", tmp_path / "file.json"))
+    assert len(line) == 80 and line.endswith("... (halo.c:43)") and line[9:].startswith(name[:40])
+    assert name in printed("--format=csv", tmp_path / "file.json")
 
 
 def test_all_tables_are_printed_or_those_that_are_named():
@@ -346,6 +422,14 @@ def test_a_file_that_cannot_be_written_is_said_and_leaves_nothing(tmp_path):
         result = subprocess.run([QMPI, "report", REPORTS / "heat.json"], stdout=full, timeout=60,
                                 stderr=subprocess.PIPE, text=True, env=clean_environment())
     assert result.returncode == 2 and "cannot write: No space left" in result.stderr
+
+
+def test_the_format_follows_the_name_of_the_file(tmp_path):
+    for name, form in (("a.json", "json"), ("b.csv", "csv"), ("c.txt", "text"), ("d", "text")):
+        printed("--output", tmp_path / name, "heat.json")
+        assert (tmp_path / name).read_text() == printed(f"--format={form}", "heat.json")
+    printed("--format=csv", "--output", tmp_path / "e.json", "heat.json")
+    assert (tmp_path / "e.json").read_text() == printed("--format=csv", "heat.json")
 
 
 def test_output_is_the_same_file_whole(tmp_path):

@@ -2,11 +2,12 @@
 """profile: options, exact figures over ranks and threads, regions, waiting, and several layers."""
 import csv
 import io
+import re
 
 import pytest
-from profile_support import (JSON, SLOWER, calls, clocks, functions, load, named, names, profile,
+from profile_support import (JSON, SLOWER, STEPS, calls, clocks, functions, load, named, names, profile,
                              profile_between, report, run_steps, watched)
-from support import ASAN, needs_sessions
+from support import ASAN, SOURCE, needs_sessions
 
 PLAIN = ["init", "barrier", "barrier", "rank", "finalize"]
 
@@ -38,6 +39,34 @@ def test_format_says_what_the_file_holds(tmp_path, form, begin):
     assert result.messages == []
     assert names(tmp_path) == ["out"]
     assert (tmp_path / "out").read_text().lstrip("# ").startswith(begin)
+
+
+@pytest.mark.parametrize("options, begin", [
+    ("output=out.json", "{"), ("output=out.%r.csv", "table,"), ("output=out.txt", "profile (layer 1)"),
+    ("output=out.dat", "profile (layer 1)"), ("output=out.json,format=csv", "table,"),
+    ("format=text,output=out.json", "profile (layer 1)")])
+def test_without_format_the_name_of_the_file_says_it(tmp_path, options, begin):
+    result = run_steps(*PLAIN, cwd=tmp_path, tools=f"profile,{options}")
+    assert result.messages == []
+    file, = names(tmp_path)
+    assert (tmp_path / file).read_text().startswith(begin)
+
+
+def test_mpi_init_has_no_share_of_the_application_time(tmp_path):
+    text = "\n".join(run_steps("init", "sleep=100", "finalize", cwd=tmp_path).messages)
+    assert re.findall(r"(?m)^MPI_Init +2 +[\d.]+ .?s +(\S+)", text) == ["-", "-"]  # and its call site
+    assert float(re.search(r"(?m)^total +\d+ +[\d.]+ .?s +(\S+)", text)[1]) < 50
+
+
+@pytest.mark.parametrize("name", [None, "out.txt"])
+def test_lines_fit_into_80_columns(tmp_path, name):
+    tools = f"profile,output={name}" if name else "profile"
+    result = run_steps("init", "region=r", *["send=100000"] * 3, "comms", "window", "bcast", "end=r",
+                       "finalize", cwd=tmp_path, tools=tools)
+    lines = (tmp_path / name).read_text().splitlines() if name else result.messages
+    width = 80 if name else 80 - len("qmpi: ")
+    assert len(lines) > 50
+    assert [line for line in lines if len(line) > width and not line.startswith("program ")] == []
 
 
 def test_names_that_are_no_utf8_are_utf8_in_csv_and_json(tmp_path):
@@ -243,6 +272,37 @@ def test_frames_of_the_c_library_in_between_stay(tmp_path, depth):
     assert site["frames"][1]["module"].endswith("/libc.so.6")
     if depth == 32:
         assert [frame["function"] for frame in site["frames"]][-3:] == ["sort", "mpi_step", "main"]
+
+
+INLINED = STEPS.with_name("tools_inlined")
+PLAIN_PROGRAM = STEPS.with_name("tools_plain")
+LINE = "compile with -g to see source lines)"
+
+
+def line_of(place):
+    lines = (SOURCE / "tests" / "tools" / "programs" / "inlined.c").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if f"/* line: {place} */" in line)
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_callers_that_were_inlined_are_expanded(tmp_path, depth):
+    result = profile(tmp_path, program=INLINED, options=f",depth={depth}", ranks=1)
+    site, = (site for site in result["callsites"] if site["name"] == "MPI_Barrier")
+    assert [(frame["function"], frame["line"], frame.get("inlined", False)) for frame in site["frames"]] == [
+        ("meet", line_of("meet"), True), ("step", line_of("step"), True), ("main", line_of("main"), False)]
+    assert len({(frame["module"], frame["offset"]) for frame in site["frames"]}) == 1
+    text = run_steps(cwd=tmp_path, program=INLINED, ranks=1).messages
+    at = text.index(f"    from meet (inlined.c:{line_of('meet')}) [inlined]")
+    assert text[at + 1:at + 3] == [f"         step (inlined.c:{line_of('step')}) [inlined]",
+                                   f"         main (inlined.c:{line_of('main')})"]
+    assert LINE not in text
+
+
+def test_a_program_without_debug_information_is_told_once_how_to_get_lines(tmp_path):
+    text = run_steps(cwd=tmp_path, program=PLAIN_PROGRAM, ranks=1).messages
+    assert sum(re.match(r"    from main \(tools_plain\+0x", line) is not None for line in text) == 3
+    assert text.count(LINE) == 1
+    assert text[text.index(LINE) - 1] == "(no debug information in tools_plain:"
 
 
 def test_depth_skips_the_layers_above(tmp_path):

@@ -39,7 +39,7 @@ class Expected:
     def __init__(self, folder, ranks):
         self.calls, self.sent, self.received, self.no_bytes = (Counter() for _ in range(4))
         self.sizes = defaultdict(Counter)
-        self.messages, self.bytes = Counter(), Counter()
+        self.messages, self.bytes, self.with_data = Counter(), Counter(), Counter()
         for rank in range(ranks):
             for line in read(folder, "expected", rank):
                 self.add(rank, completed(line))
@@ -55,6 +55,7 @@ class Expected:
         else:
             self.no_bytes[name] += 1
         for sends, world, number in transfers_of(call):
+            self.with_data[name] += number > 0
             if world is not None and (sends or name in ONE_SIDED):
                 cell = (rank, world) if sends else (world, rank)
                 self.messages[cell] += 1
@@ -82,7 +83,12 @@ def test_rows_histograms_and_matrix_are_what_the_program_carried(tmp_path, progr
     assert {cell: entry["messages"] for cell, entry in matrix.items()} == expected.messages
     assert {cell: entry["bytes"] for cell, entry in matrix.items()} == expected.bytes
     # The same calls by where they were made.
-    sites = Counter()
+    sites, messages = Counter(), Counter()
     for site in result["callsites"]:
         sites[site["name"]] += site["calls"]
+        messages[site["name"]] += site.get("messages", 0)
     assert sites == expected.calls
+    assert {name: messages[name] for name, row in rows.items()
+            if row["group"] in ("point-to-point", "one-sided")} == {
+        name: expected.with_data[name] for name, row in rows.items()
+        if row["group"] in ("point-to-point", "one-sided")}

@@ -71,14 +71,15 @@ struct profile_result *sample_full(void)
     result->callsites = qmpi_allocate(1, sizeof *result->callsites);
     result->callsites->name = qmpi_copy("MPI_Send");
     result->callsites->ranks = 4;
+    result->callsites->messages = 75;
     result->callsites->calls = calls(77, 1.0 / 3);
     result->callsites->by_rank = by_rank();
     result->callsites->frame_count = 2;
     result->callsites->frames = qmpi_allocate(2, sizeof *result->callsites->frames);
     result->callsites->frames[0] = (struct profile_frame){
-        0x1234, qmpi_copy("/bin/a"), qmpi_copy("f(int, char)"), qmpi_copy("/src/a.cpp"), 17};
+        0x1234, qmpi_copy("/bin/a"), qmpi_copy("f(int, char)"), qmpi_copy("/src/a.cpp"), 17, true};
     result->callsites->frames[1] =
-        (struct profile_frame){0x7fffffffffff, qmpi_copy(""), NULL, NULL, 0};
+        (struct profile_frame){0x7fffffffffff, qmpi_copy(""), NULL, NULL, 0, false};
 
     result->unfinished_receives = 6;
     result->flight_count = 1;

@@ -89,6 +89,8 @@ static void every_member_is_written_and_read_back(void **state)
     assert_string_equal(second->callsites->frames[0].function, "f(int, char)");
     assert_int_equal(second->callsites->frames[0].line, 17);
     assert_null(second->callsites->frames[1].function);
+    assert_int_equal(second->callsites->messages, 75);
+    assert_true(second->callsites->frames[0].inlined && !second->callsites->frames[1].inlined);
     assert_true(second->every_rank);
     assert_int_equal(second->functions->ranks, 2);
     assert_int_equal(second->functions->calls.time.min_rank, 3);

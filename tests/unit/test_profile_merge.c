@@ -319,6 +319,45 @@ static void call_sites_are_the_same_by_all_their_frames(void **state)
     profile_result_free(into);
 }
 
+/* Puts a frame of an inlined function in front. */
+static void add_inlined(struct profile_callsite *site, const char *function)
+{
+    struct profile_frame *frames = qmpi_allocate((size_t)site->frame_count + 1, sizeof *frames);
+    memcpy(frames + 1, site->frames, (size_t)site->frame_count * sizeof *frames);
+    frames[0] = (struct profile_frame){.offset = site->frames[0].offset,
+                                       .module = qmpi_copy(site->frames[0].module),
+                                       .function = qmpi_copy(function),
+                                       .inlined = true};
+    free(site->frames);
+    site->frames = frames;
+    site->frame_count++;
+}
+
+static void call_sites_are_the_same_with_and_without_what_was_inlined(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        struct profile_result *sides[] = {sample_single(0, 1, NULL), sample_single(1, 1, NULL)};
+        struct profile_result *other = sample_single(2, 1, NULL);
+        add_callsite(sides[turn], 2, "work");
+        add_inlined(sides[turn]->callsites, "inner");
+        add_callsite(sides[!turn], 2, NULL);
+        add_callsite(other, 3, "work");
+        add_inlined(other->callsites, "inner");
+        assert_true(profile_merge(sides[0], sides[1]));
+        assert_int_equal(sides[0]->callsite_count, 1);
+        const struct profile_callsite *site = sides[0]->callsites;
+        assert_int_equal(site->ranks, 2);
+        assert_int_equal(site->frame_count, 3);
+        assert_string_equal(site->frames[0].function, "inner");
+        assert_string_equal(site->frames[1].function, "work");
+        assert_true(site->frames[0].inlined && !site->frames[1].inlined);
+        assert_true(profile_merge(sides[0], other));
+        assert_int_equal(sides[0]->callsite_count, 2);
+        profile_result_free(sides[0]);
+    }
+}
+
 static void nothing_and_everything_is_everything(void **state)
 {
     (void)state;
@@ -389,6 +428,7 @@ int main(void)
         cmocka_unit_test(what_differs_little_is_not_in_files),
         cmocka_unit_test(functions_of_a_region_are_merged_as_those_of_the_run),
         cmocka_unit_test(call_sites_are_the_same_by_all_their_frames),
+        cmocka_unit_test(call_sites_are_the_same_with_and_without_what_was_inlined),
         cmocka_unit_test(nothing_and_everything_is_everything),
         cmocka_unit_test(what_is_there_twice_does_no_harm),
         cmocka_unit_test(without_memory_the_result_stays_as_it_was),

@@ -48,12 +48,12 @@ static void units_are_those_that_people_read(void **state)
     assert_string_equal(units_percent(0, 0), "-");
 }
 
-static char *print_columns(struct columns *columns)
+static char *print_columns(struct columns *columns, int width)
 {
     char *text;
     size_t length;
     FILE *stream = open_memstream(&text, &length);
-    assert_true(columns_print(columns, stream));
+    assert_true(columns_print(columns, stream, width));
     fclose(stream);
     return text;
 }
@@ -69,7 +69,7 @@ static void columns_are_as_wide_as_what_stands_in_them(void **state)
     columns_add(&columns, "x");
     columns_note(&columns, "a note as it is");
     columns_add_all(&columns, (const char *const[]){"b\x1b[1m\n", "2", "", NULL});
-    char *text = print_columns(&columns);
+    char *text = print_columns(&columns, 80);
     assert_string_equal(text, "name      n\n"
                               "\xc3\xa4       100  x\n"
                               "a note as it is\n"
@@ -87,10 +87,37 @@ static void a_name_that_is_too_long_gets_a_line_of_its_own(void **state)
     columns_start(&columns, "lr");
     columns_add(&columns, "%s", name);
     columns_add(&columns, "12");
-    char *text = print_columns(&columns);
+    char *text = print_columns(&columns, 80);
     assert_int_equal(strcspn(text, "\n"), 120);
-    assert_int_equal(strlen(text), 120 + 1 + COLUMNS_WIDTH + 1);
+    assert_int_equal(strlen(text), 120 + 1 + 80 + 1);
     free(text);
+}
+
+static void columns_are_left_out_in_their_order_where_a_line_is_too_short(void **state)
+{
+    (void)state;
+    static const struct {
+        int width;
+        const char *heading;
+    } cases[] = {{26, "name  aaaa  bbb  ccc  dddd"},
+                 {25, "name aaaa bbb ccc dddd"},
+                 {22, "name aaaa bbb ccc dddd"},
+                 {21, "name  aaaa  dddd"},
+                 {15, "name aaaa dddd"},
+                 {13, "name  dddd"},
+                 {10, "name  dddd"},
+                 {9, "name dddd"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct columns columns;
+        columns_start(&columns, "llrrr");
+        columns_set_optional(&columns, ".211.");
+        columns_add_all(&columns,
+                        (const char *const[]){"name", "aaaa", "bbb", "ccc", "dddd", NULL});
+        char *text = print_columns(&columns, cases[i].width);
+        assert_int_equal(strcspn(text, "\n"), strlen(cases[i].heading));
+        assert_memory_equal(text, cases[i].heading, strlen(cases[i].heading));
+        free(text);
+    }
 }
 
 static char *print_text(const struct profile_result *result, unsigned sections, int top)
@@ -98,7 +125,8 @@ static char *print_text(const struct profile_result *result, unsigned sections, 
     char *text;
     size_t length;
     FILE *stream = open_memstream(&text, &length);
-    assert_true(profile_print_text(stream, result, sections, top));
+    const struct profile_layout layout = {top, PROFILE_TEXT_WIDTH};
+    assert_true(profile_print_text(stream, result, sections, &layout));
     fclose(stream);
     return text;
 }
@@ -107,7 +135,7 @@ static void every_table_is_there_and_none_steers_the_terminal(void **state)
 {
     (void)state;
     static const char *const titles[] = {
-        "\nFunctions: ", "\nCall sites",    "\nCalls by size", "\nCommunication between",
+        "\nFunctions: ", "\nCall sites: ",  "\nCalls by size", "\nCommunication between",
         "\nWaiting",     "\nCommunicators", "\nFiles",         "\nRegions",
         "\nProcesses",
     };
@@ -145,6 +173,7 @@ int main(void)
         cmocka_unit_test(units_are_those_that_people_read),
         cmocka_unit_test(columns_are_as_wide_as_what_stands_in_them),
         cmocka_unit_test(a_name_that_is_too_long_gets_a_line_of_its_own),
+        cmocka_unit_test(columns_are_left_out_in_their_order_where_a_line_is_too_short),
         cmocka_unit_test(every_table_is_there_and_none_steers_the_terminal),
         cmocka_unit_test(an_empty_result_is_printed_too),
     };

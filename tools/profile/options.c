@@ -12,7 +12,7 @@
 
 const QMPIX_Tool_option profile_options[] = {
     {"output", NULL, "write to this file instead of stderr (%r %p %t %h)"},
-    {"format", "text", "format of the output file: text, json or csv"},
+    {"format", NULL, "format of the output file: text, json or csv; default: by its name"},
     {"top", "20", "maximum number of rows in each table; 0: all"},
     {"depth", "1", "number of stack frames per call site, 1 to 32"},
     {"ranks", "outliers", "ranks listed with each function in JSON and CSV: outliers or all"},
@@ -41,11 +41,15 @@ static bool read_number(int tool_id, const char *key, int least, int most, int *
 
 static bool read_output(int tool_id, struct options *options)
 {
-    if (!tool_option_file(tool_id, "output", &options->output))
+    const char *given;
+    int format = 0;
+    if (!tool_option_file(tool_id, "output", &options->output) ||
+        !tool_option_word(tool_id, "format", profile_format_names, "give text, json or csv",
+                          &format))
         return false;
-    if (options->output)
-        return true;
-    if (options->format == PROFILE_TEXT)
+    const bool is_given = QMPIX_Tool_get_option(tool_id, "format", &given) == MPI_SUCCESS;
+    options->format = is_given ? (enum profile_format)format : profile_format_of(options->output);
+    if (options->output || options->format == PROFILE_TEXT)
         return true;
     QMPIX_Tool_fail(tool_id, "format= requires a file; only the table can go to stderr\n"
                              "hint: name a file with output=FILE");
@@ -54,19 +58,16 @@ static bool read_output(int tool_id, struct options *options)
 
 bool profile_options_read(int tool_id, struct options *options)
 {
-    static const char *const formats[] = {"text", "json", "csv", NULL};
     static const char *const answers[] = {"no", "yes", NULL};
     static const char *const ranks[] = {"outliers", "all", NULL};
-    int format = 0, sync = 0, all = 0;
+    int sync = 0, all = 0;
     *options = (struct options){.top = 20, .depth = 1};
-    if (!tool_option_word(tool_id, "format", formats, "give text, json or csv", &format) ||
-        !tool_option_word(tool_id, "ranks", ranks, "give outliers or all", &all) ||
+    if (!tool_option_word(tool_id, "ranks", ranks, "give outliers or all", &all) ||
         !tool_option_word(tool_id, "sync", answers, "give yes or no", &sync) ||
         !read_number(tool_id, "top", 0, 1000000, &options->top) ||
         !read_number(tool_id, "depth", 1, PROFILE_DEPTH_MAX, &options->depth) ||
         !read_number(tool_id, "checkpoint", 1, 1000000, &options->checkpoint))
         return false;
-    options->format = (enum profile_format)format;
     options->sync = sync == 1;
     options->every_rank = all == 1;
     return read_output(tool_id, options);

@@ -3,11 +3,12 @@
 #ifndef QMPI_TOOL_PROFILE_OPTIONS_H
 #define QMPI_TOOL_PROFILE_OPTIONS_H
 
+#include "profile/profile.h"
+
 #include <qmpi/qmpi.h>
 
 #include <stdbool.h>
 
-enum profile_format { PROFILE_TEXT, PROFILE_JSON, PROFILE_CSV };
 enum { PROFILE_DEPTH_MAX = 32 };
 
 struct options {

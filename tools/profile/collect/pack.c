@@ -105,6 +105,7 @@ static void put_frame(struct wire *wire, struct profile_frame *frame)
     string(wire, &frame->function);
     string(wire, &frame->file);
     PUT(wire, frame->line);
+    PUT(wire, frame->inlined);
 }
 
 static void put_callsite(struct wire *wire, struct profile_callsite *callsite)
@@ -114,6 +115,7 @@ static void put_callsite(struct wire *wire, struct profile_callsite *callsite)
     ARRAY(wire, callsite->frames, count, put_frame);
     callsite->frame_count = callsite->frames ? (int)count : 0;
     PUT(wire, callsite->ranks);
+    PUT(wire, callsite->messages);
     PUT(wire, callsite->calls);
     put_by_rank(wire, &callsite->by_rank);
 }

@@ -4,6 +4,7 @@
 #include "collect/snapshot_parts.h"
 
 #include "profile/profile.h"
+#include "record/traits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,18 @@ static bool add_thread(struct table *sum, const struct thread *thread, size_t de
         if (!site)
             return false;
         stats_add(&site->stats, &site_of(its, depth)->stats);
+        site->more_messages +=
+            __atomic_load_n(&site_of(its, depth)->more_messages, __ATOMIC_RELAXED);
     }
     return true;
+}
+
+/* A call that is being noted meanwhile may be in one of the two. */
+static uint64_t count_messages(const struct site *site, uint64_t function)
+{
+    const uint64_t messages =
+        site->stats.calls * traits_messages(&traits_all[function]) + site->more_messages;
+    return (int64_t)messages < 0 ? 0 : messages;
 }
 
 static bool add_flights(struct table *sum, const struct flights_seen *flights, size_t depth)
@@ -66,6 +77,7 @@ static bool fill(struct profile_callsite *callsite, uint64_t *site, size_t depth
     callsite->name = strdup(name ? name : "");
     callsite->frames = calloc(depth, sizeof *callsite->frames);
     callsite->ranks = 1;
+    callsite->messages = count_messages(site_of(site, depth), site[0]);
     build_calls(&callsite->calls, &site_of(site, depth)->stats, tick, rank);
     return callsite->name && callsite->frames &&
            build_frames(callsite->frames, &callsite->frame_count, site, depth);
@@ -78,6 +90,7 @@ static void add_same(struct profile_callsite *into, struct profile_callsite *fro
 {
     const struct sides sides = {.mine = {.ranks = 1}, .its = {.ranks = 1}};
     const int rank = into->calls.time.min_rank;
+    into->messages += from->messages;
     merge_calls(&into->calls, &from->calls, &sides);
     into->calls.time = build_spread(into->calls.time.sum, rank);
     into->calls.wait = build_spread(into->calls.wait.sum, rank);

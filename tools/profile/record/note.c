@@ -17,6 +17,7 @@ struct amount {
     bool awaits;   /* and something will */
     uint64_t room; /* for that */
     uint64_t sent, received;
+    uint64_t messages; /* that carry something; 0 also: one or none, as the bytes tell */
 };
 
 static void note_cell(struct thread *thread, int world, bool sending, uint64_t bytes)
@@ -40,6 +41,7 @@ static void note_transfer(void *data, const QMPIX_Transfer *transfer)
     else
         amount->received += bytes;
     amount->awaits |= !transfer->sending && transfer->peer != MPI_PROC_NULL;
+    amount->messages += bytes > 0;
     if (transfer->sending || amount->reads_peer)
         note_cell(amount->thread, transfer->world, transfer->sending, bytes);
 }
@@ -260,6 +262,10 @@ static void note_amount(struct layer *layer, struct thread *thread, const QMPIX_
                                                        : NULL;
     note_site(noted.site, noted.time);
     note_rest(&noted.site->stats, &noted);
+    const uint64_t messages =
+        amount->messages ? amount->messages : amount->awaits || (bytes && traits->has_transfers);
+    if (messages != traits_messages(traits))
+        note_add(&noted.site->more_messages, messages - traits_messages(traits));
     if (bytes)
         note_add(&noted.site->function->sizes[note_bin(bytes, PROFILE_SIZE_BINS)], 1);
     if (noted.comm)

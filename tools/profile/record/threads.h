@@ -50,6 +50,7 @@ struct function_row {
 /* A call site, and the communicator of its last call: it most often is the next one's, too. */
 struct site {
     struct stats stats;
+    uint64_t more_messages;        /* than its calls times traits_messages; modulo 2^64 */
     uint64_t comm;                 /* handle */
     uint64_t changes;              /* handles_changes when it was looked up; 0: never */
     struct numbered_row *row;      /* of that communicator */

@@ -6,6 +6,7 @@
 #include <qmpi/observer.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct traits {
     bool has_transfers;    /* starts messages or one-sided accesses: its bytes are theirs */
@@ -32,6 +33,12 @@ enum { SEND_COUNT = 1, SEND_TYPE = 2, SEND_DEST = 3, SEND_COMM = 5 };
 
 /* Those of MPI_Recv. */
 enum { RECV_SOURCE = 3, RECV_STATUS = 6 };
+
+/* How many messages or one-sided accesses most of its calls make: call sites note the others. */
+static inline uint64_t traits_messages(const struct traits *traits)
+{
+    return traits->sends_plainly || traits->receives_plainly || traits->source >= 0;
+}
 
 /* Whether its calls may carry something. */
 static inline bool traits_carry(const struct traits *traits)

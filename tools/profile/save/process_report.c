@@ -72,26 +72,24 @@ static char *process_file_name(const struct layer *layer, int number)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* For inlined calls, the innermost function. */
-static void resolve_frame(struct profile_frame *frame)
+static char *copy(const char *text)
 {
-    const QMPIX_Address *found;
-    if (!*frame->module || QMPIX_Library_describe(frame->module, frame->offset, &found) ||
-        !found->frame_count)
-        return;
-    const QMPIX_Frame *innermost = found->frames;
-    frame->function = innermost->function ? strdup(innermost->function) : NULL;
-    frame->file = innermost->file ? strdup(innermost->file) : NULL;
-    frame->line = frame->file ? innermost->line : 0;
+    return text ? strdup(text) : NULL;
 }
 
-static void resolve(struct profile_result *result)
+static int find_places(const struct profile_result *result, const struct profile_frame *frame,
+                       struct profile_frame **places)
 {
-    size_t count;
-    struct profile_frame **frames = profile_result_frames(result, &count);
-    for (size_t i = 0; frames && i < count; i++)
-        resolve_frame(frames[i]);
-    free(frames);
+    const QMPIX_Address *found;
+    (void)result;
+    if (QMPIX_Library_describe(frame->module, frame->offset, &found) || !found->frame_count)
+        return 0;
+    *places = calloc((size_t)found->frame_count, sizeof **places);
+    for (int i = 0; *places && i < found->frame_count; i++)
+        (*places)[i] = (struct profile_frame){.function = copy(found->frames[i].function),
+                                              .file = copy(found->frames[i].file),
+                                              .line = found->frames[i].line};
+    return *places ? found->frame_count : 0;
 }
 
 static bool write_to(const struct layer *layer, const struct profile_result *result,
@@ -127,7 +125,7 @@ void process_write_all(struct layer *layer, struct profile_result *result)
     free(result->termination);
     result->termination = NULL;
     profile_result_sort(result, PROFILE_BY_TIME);
-    resolve(result);
+    profile_frames_resolve(result, find_places);
     if (!layer->options.output) {
         print_table(layer, result);
     } else if (!path || !write_to(layer, result, path, &problem)) {
@@ -160,7 +158,7 @@ static bool process_write(struct layer *layer, const char *path, const char *ter
         return false;
     profile_result_sort(result, PROFILE_BY_TIME);
     if (care == IN_FULL)
-        resolve(result);
+        profile_frames_resolve(result, find_places);
     const bool good = path && profile_write_json(result, path, problem);
     if (!good && care == IN_FULL && layer->rank == 0)
         print_table(layer, result);
