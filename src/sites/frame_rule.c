@@ -7,6 +7,7 @@
 #include "sites/frame_rule.h"
 
 #include "sites/arch/registers.h"
+#include "sites/frame_reader.h"
 
 #include <dwarf.h>
 #include <stddef.h>
@@ -19,65 +20,6 @@ struct dwarf_eh_bases {
 extern const void *_Unwind_Find_FDE(void *address, struct dwarf_eh_bases *bases);
 
 enum { REMEMBERED = 8 };
-
-/* ---- Reading --------------------------------------------------------------------------------- */
-
-struct reader {
-    const unsigned char *at, *end;
-};
-
-static uint64_t read_bytes(struct reader *reader, size_t count)
-{
-    uint64_t value = 0;
-    if ((size_t)(reader->end - reader->at) < count) {
-        reader->at = reader->end;
-        return 0;
-    }
-    memcpy(&value, reader->at, count); /* little-endian */
-    reader->at += count;
-    return value;
-}
-
-static uint64_t read_uleb(struct reader *reader)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; reader->at < reader->end; shift += 7) {
-        const unsigned char byte = *reader->at++;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            break;
-    }
-    return value;
-}
-
-static int64_t read_sleb(struct reader *reader)
-{
-    uint64_t value = 0;
-    unsigned shift = 0;
-    unsigned char byte = 0;
-    while (reader->at < reader->end) {
-        byte = *reader->at++;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-        if (!(byte & 0x80))
-            break;
-    }
-    if (byte & 0x40 && shift < 64)
-        value |= ~(uint64_t)0 << shift;
-    return (int64_t)value;
-}
-
-/* A record of the table, with its length before it. */
-static bool open_record(const void *record, struct reader *reader)
-{
-    uint32_t length;
-    memcpy(&length, record, sizeof length);
-    reader->at = (const unsigned char *)record + sizeof length;
-    reader->end = reader->at + length;
-    return length && length < 0xfffffff0;
-}
 
 /* ---- The state of the table's program -------------------------------------------------------- */
 
@@ -169,24 +111,10 @@ static void set_saved_expression(struct program *program, struct reader *reader)
     set_saved(program, number, known ? AT_FP : ELSEWHERE, offset);
 }
 
-static void remember(struct program *program)
-{
-    if (program->remembered_count == REMEMBERED)
-        program->failed = true;
-    else
-        program->remembered[program->remembered_count++] = program->state;
-}
-
-static void recall(struct program *program)
-{
-    if (!program->remembered_count)
-        program->failed = true;
-    else
-        program->state = program->remembered[--program->remembered_count];
-}
-
 /* ---- Instructions ---------------------------------------------------------------------------- */
 
+/* Without those that compilers do not use on this processor: the C library's unwinder knows them.
+ */
 static void run_other(struct program *program, struct reader *reader, uint64_t operation)
 {
     uint64_t number;
@@ -210,47 +138,28 @@ static void run_other(struct program *program, struct reader *reader, uint64_t o
     case DW_CFA_same_value:
         set_saved(program, read_uleb(reader), SAME, 0);
         break;
-    case DW_CFA_register:
-    case DW_CFA_val_offset:
-        number = read_uleb(reader);
-        read_uleb(reader);
-        set_saved(program, number, ELSEWHERE, 0);
-        break;
-    case DW_CFA_val_offset_sf:
-        number = read_uleb(reader);
-        read_sleb(reader);
-        set_saved(program, number, ELSEWHERE, 0);
-        break;
-    case DW_CFA_val_expression:
-        number = read_uleb(reader);
-        read_bytes(reader, read_uleb(reader));
-        set_saved(program, number, ELSEWHERE, 0);
-        break;
     case DW_CFA_expression:
         set_saved_expression(program, reader);
         break;
     case DW_CFA_remember_state:
-        remember(program);
+        program->failed = program->remembered_count == REMEMBERED;
+        if (!program->failed)
+            program->remembered[program->remembered_count++] = program->state;
         break;
     case DW_CFA_restore_state:
-        recall(program);
+        program->failed = !program->remembered_count;
+        if (!program->failed)
+            program->state = program->remembered[--program->remembered_count];
         break;
     case DW_CFA_def_cfa:
         number = read_uleb(reader);
         set_cfa(program, number, (int64_t)read_uleb(reader));
-        break;
-    case DW_CFA_def_cfa_sf:
-        number = read_uleb(reader);
-        set_cfa(program, number, read_sleb(reader) * program->data_factor);
         break;
     case DW_CFA_def_cfa_register:
         set_cfa(program, read_uleb(reader), program->state.offset);
         break;
     case DW_CFA_def_cfa_offset:
         set_cfa(program, program->state.cfa_register, (int64_t)read_uleb(reader));
-        break;
-    case DW_CFA_def_cfa_offset_sf:
-        set_cfa(program, program->state.cfa_register, read_sleb(reader) * program->data_factor);
         break;
     case DW_CFA_def_cfa_expression:
         set_cfa_expression(program, reader);

@@ -12,7 +12,7 @@ from support import ASAN, LIBQMPI, SOURCE
 
 PLACES = SOURCE / "tests" / "observe" / "programs"
 LEAF = "innermost < inlined < leaf"
-COMPILED = ["O0", "O2", "fp"]
+COMPILED = ["O0", "O2", "fp", "large"]
 
 
 def walks(name, *args, tools="sites", lines=False, **kwargs):
