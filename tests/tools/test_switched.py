@@ -171,7 +171,7 @@ def test_a_process_whose_sessions_are_finalized_reports_for_itself_without_compl
     assert saved["ending"] == "MPI_Session_finalize" and calls(saved)["MPI_Session_finalize"] == 1
     at = clocks(result)
     assert saved["application"]["sum"] <= (at["end"] - at["begin"]) / SLOWER  # what comes after MPI is not in it
-    assert "rank 0 alone, which reported separately" in report(tmp_path / "out.json.0")
+    assert "ended    each process reported separately: MPI_Session_finalize\n" in report(tmp_path / "out.json.0")
 
 
 @needs_sessions
