@@ -40,11 +40,11 @@ extern "C" {
 QMPI_API int QMPIX_Clock_get_time(uint64_t *ticks);
 
 /*
- * Converts a difference of two readings to nanoseconds. The error is at most about the time that a
- * few readings take. Therefore, if the time is more than twice as long as any converted before, the
- * call first determines the length of a tick from the time since the clock was started, which takes
- * half a microsecond. May be called in a signal handler, like QMPIX_Clock_get_time. MPI_ERR_ARG:
- * `nanoseconds` is NULL.
+ * Converts a difference of two readings to nanoseconds. The error is at most about as long as a few
+ * readings take. To keep it that small, the call first determines the length of a tick again, from
+ * the time since the clock was started, if the time to convert is more than twice as long as any
+ * converted before; this takes half a microsecond. May be called in a signal handler, like
+ * QMPIX_Clock_get_time. MPI_ERR_ARG: `nanoseconds` is NULL.
  */
 QMPI_API int QMPIX_Clock_to_nanoseconds(uint64_t ticks, uint64_t *nanoseconds);
 
@@ -60,23 +60,23 @@ typedef struct QMPIX_Clock_info {
 /*
  * Returns the properties of the clock. The length of a tick is determined from the time since the
  * clock was started, so the later the call is made, the more accurate it is: to about 0.01 % after
- * 1 millisecond, until which the call waits, and to 0.1 ppm after a second. The call takes some 20
- * microseconds. May be called in a signal handler, like QMPIX_Clock_get_time. MPI_ERR_ARG: `info`
- * is NULL, or its `size` is not set.
+ * 1 millisecond, and to 0.1 ppm after a second. In the first millisecond, the call waits until this
+ * millisecond is over; later, it takes some 20 microseconds. May be called in a signal handler,
+ * like QMPIX_Clock_get_time. MPI_ERR_ARG: `info` is NULL, or its `size` is not set.
  */
 QMPI_API int QMPIX_Clock_get_info(QMPIX_Clock_info *info);
 
 /*
  * Requests, from `init`, that the relation of this process's clock to rank 0's be measured. This is
- * done twice: at the end of MPI_Init or MPI_Init_thread, before any layer's code that follows this
- * call, and at the beginning of MPI_Finalize, before the first callback `before` of any layer.
- * However many layers request it, there are only these two measurements in a process. Pairs of
- * processes measure at the same time, so the duration grows with the logarithm of the number of
- * processes; with 2 processes on one machine, it is less than a millisecond. The messages use a
- * private communicator, and no layer sees them.
+ * done twice: at the end of MPI_Init or MPI_Init_thread, before it returns to any layer, and at the
+ * beginning of MPI_Finalize, before the first callback `before` of any layer. However many layers
+ * request it, there are only these two measurements in a process. Pairs of processes measure at the
+ * same time, so the duration grows with the logarithm of the number of processes; with 2 processes
+ * on one machine, it is less than a millisecond. The messages use a private communicator, and no
+ * layer sees them.
  *
  * The measurement is collective over MPI_COMM_WORLD. The layer must be in the stacks of all its
- * processes, above the same layers; otherwise, MPI_Init does not return. The layer gets
+ * processes, with the same layers below it; otherwise, MPI_Init does not return. The layer gets
  * MPI_Finalize even while it is switched off (see QMPIX_Tool_keep_function), so it may be switched
  * off and on in single processes. Call this function when nothing more can fail in `init`.
  * MPI_ERR_ARG: no such layer. MPI_ERR_OTHER: not called from `init` for the layer that is being
@@ -98,14 +98,14 @@ QMPI_API int QMPIX_Clock_request_offsets(int tool_id);
  * same clock, such as those of a node, get exactly the same time for the same moment. Therefore, no
  * message between them is received before it was sent.
  *
- * The bound is half the time of the shortest of several round trips, added up over the processes
- * through which the clock was compared with rank 0's: one process for each doubling of the number
- * of nodes, and one for each doubling of the number of processes in a node. Until MPI_Finalize,
- * there is only the first measurement, and the bound grows by 500 ns per millisecond after it,
- * because the rates of two clocks may differ by that much. From MPI_Finalize on, times between the
- * two measurements are interpolated linearly, so that a constant difference of rates has no effect;
- * the bound allows for a rate that changes by 1 ppm. A reading that is converted both before and
- * after the second measurement may give two different times.
+ * The clock is compared with rank 0's through other processes: one for each doubling of the number
+ * of nodes, and one for each doubling of the number of processes in a node. Each of these processes
+ * adds to the bound half the time of the shortest of several round trips. Until MPI_Finalize, there
+ * is only the first measurement, and the bound grows by 500 ns per millisecond after it, because
+ * the rates of two clocks may differ by that much. From MPI_Finalize on, times between the two
+ * measurements are interpolated linearly, so that a constant difference of rates has no effect; the
+ * bound allows for a rate that changes by 1 ppm. A reading that is converted both before and after
+ * the second measurement may give two different times.
  *
  * MPI_ERR_ARG: `nanoseconds` is NULL. MPI_ERR_OTHER: nothing has been measured: no layer requested
  * it, MPI_Init has not ended yet, the program uses only sessions, or an MPI call failed.

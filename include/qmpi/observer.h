@@ -173,7 +173,7 @@ typedef struct QMPIX_Observer {
     void *data;                                               /* passed in each record */
     unsigned groups; /* QMPIX_GROUP_…: functions to observe, in addition to `functions` */
     const enum QMPI_Functions_enum *functions; /* further functions to observe */
-    int function_count; /* neither groups nor functions: observe all functions */
+    int function_count; /* if there are neither groups nor functions, all are observed */
     unsigned flags;     /* QMPIX_OBSERVE_… */
 } QMPIX_Observer;
 
@@ -211,9 +211,9 @@ QMPI_API int QMPIX_Call_get_entry_time(const QMPIX_Call *call, uint64_t *time);
  * it: for tools that tell from another thread or from a signal handler how long a call has been
  * running. The call needs no further reading of the clock for this. `begin` is 0 until the call
  * begins; `end` is valid in `after`. The address is on the stack of the thread and is valid until
- * the call has returned, or has been left by longjmp or an exception; its distance from `call` is
- * the same in all calls, so that a tool can find it without a function call. Needs
- * QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the observer lacks the flag.
+ * the call has returned, or has been left by longjmp or an exception. Its distance from the record,
+ * to which `call` points, is always the same, so that a tool that knows this distance need not call
+ * this function. Needs QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the observer lacks the flag.
  */
 QMPI_API int QMPIX_Call_get_begin_address(const QMPIX_Call *call, const uint64_t **begin);
 
@@ -236,8 +236,9 @@ QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, 
  *     in MPI_Allgather and MPI_Allgatherv. Such data does not count as received, and counts as sent
  *     only if another process gets it. In other collectives with MPI_IN_PLACE, all data that is
  *     read counts as sent.
- *   - On an intercommunicator, "all processes" means those of the remote group; for the data that
- *     MPI_Reduce_scatter and MPI_Reduce_scatter_block read, those of the local group.
+ *   - On an intercommunicator, data is counted for the processes of the remote group; only the data
+ *     that MPI_Reduce_scatter and MPI_Reduce_scatter_block read is counted for those of the local
+ *     group.
  *   - Neighborhood collectives count only neighbors other than MPI_PROC_NULL.
  *   - One-sided calls: put and accumulate send, get receives, calls that fetch do both.
  *   - Files: writing sends, reading receives; the status tells the actual length, as for receives.
@@ -313,8 +314,8 @@ QMPI_API int QMPIX_Comm_world_rank(MPI_Comm comm, int rank, int *world);
 typedef struct QMPIX_Comm_identity {
     size_t size;     /* set by the caller: sizeof(QMPIX_Comm_identity) */
     uint64_t id;     /* not 0 */
-    uint64_t parent; /* id of the communicator from which this one was created; 0: none, or created
-                        by MPI_Intercomm_create, to which the members pass different ones */
+    uint64_t parent; /* id of the communicator from which this one was created; 0: none, or not
+                        the same one on all members (MPI_Intercomm_create) */
     int processes;   /* number of processes; of both groups of an intercommunicator */
 } QMPIX_Comm_identity;
 
@@ -336,17 +337,17 @@ typedef struct QMPIX_Comm_identity {
  * Processes that were spawned (MPI_Comm_spawn) have another MPI_COMM_WORLD, with ids as in a
  * separate job: the id of MPI_COMM_WORLD depends only on the number of its processes. Ids of
  * different worlds may therefore be equal, and must not be compared. A communicator with processes
- * of several worlds has no id that could be mistaken for that of another one: its identity is
+ * of several worlds has no id, so that it cannot be mistaken for another one: its identity is
  * unknown in all of its processes.
  *
  * MPI_ERR_ARG also: `comm` is MPI_COMM_NULL, or the size is too small. MPI_ERR_OTHER: no observer
  * has the flag, or the identity is unknown. It is unknown for communicators from MPI_Comm_spawn,
  * MPI_Comm_accept, MPI_Comm_connect, MPI_Comm_join and MPI_Comm_get_parent, and all others with
  * processes that are not in MPI_COMM_WORLD (in mpi://WORLD if the program uses only sessions); for
- * those that a layer has created by PMPI_X, or with a function that is not in the standard; if
- * memory is exhausted; and for all that were created from these, even if their processes are all of
- * one world. If a call that creates a communicator fails on some of the members only, later ids may
- * differ between them.
+ * those that a layer has created by PMPI_X; for those created with a function that is not in the
+ * standard; if memory is exhausted; and for all communicators created from one whose identity is
+ * unknown, even if all processes of the new one are of one world. If a call that creates a
+ * communicator fails on some of the members only, later ids may differ between them.
  */
 QMPI_API int QMPIX_Comm_get_identity(MPI_Comm comm, QMPIX_Comm_identity *identity);
 
