@@ -98,7 +98,8 @@ def text(result: dict) -> str:
     lines = [f"profile at the end of a run, {result['mpi']}", f"build: {result['build']}",
              f"load at the start: {result['load']:.2f} on {result['cpus']} CPUs", "",
              "| ranks | merge, ms | split and reduce, ms | MiB without profile, mean "
-             "| profile's, mean | with the merge, mean | with the merge, rank 0 |",
+             "| added by profile, before the merge, mean | the same after the merge, mean "
+             "| the same after the merge, rank 0 |",
              "|" + "---|" * 7]
     for measured in result["rows"]:
         mean, first = measured["memory_mean"], measured["memory_rank_0"]

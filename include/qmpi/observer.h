@@ -346,8 +346,9 @@ typedef struct QMPIX_Comm_identity {
  * processes that are not in MPI_COMM_WORLD (in mpi://WORLD if the program uses only sessions); for
  * those that a layer has created by PMPI_X; for those created with a function that is not in the
  * standard; if memory is exhausted; and for all communicators created from one whose identity is
- * unknown, even if all processes of the new one are of one world. If a call that creates a
- * communicator fails on some of the members only, later ids may differ between them.
+ * unknown, even if all processes of the new one are of one world (except by MPI_Intercomm_create).
+ * If a call that creates a communicator fails on some of the members only, later ids may differ
+ * between them.
  */
 QMPI_API int QMPIX_Comm_get_identity(MPI_Comm comm, QMPIX_Comm_identity *identity);
 
