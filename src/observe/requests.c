@@ -107,7 +107,8 @@ static void list_not_pending(const QMPIX_Call *call, const MPI_Status *statuses,
     }
 }
 
-/* A completion of one request fails with the operation's own error, and has freed the request. */
+/* Without a status, what is freed is known to be complete: an inactive persistent request is not.
+ */
 static void list_freed(const QMPIX_Call *call, struct list *list)
 {
     const MPI_Request *given = QMPI_ARGUMENT(call, qmpi_meaning_of(call)->request, MPI_Request *);
@@ -117,46 +118,44 @@ static void list_freed(const QMPIX_Call *call, struct list *list)
     }
 }
 
-static bool has_completed(const QMPIX_Call *call)
+/* Whether the arguments that the call sets are valid. A completion of one request fails with the
+ * error of the operation, which tells nothing of them. */
+static bool has_results(const QMPIX_Call *call)
 {
     int class = MPI_SUCCESS;
-    const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
-    if (!qmpi_meaning_succeeded(call)) {
-        QMPI_PMPI(Error_class, ERROR_CLASS)(*(const int *)call->result, &class);
-        return class == MPI_ERR_IN_STATUS;
-    }
-    return !meaning->flag || *QMPI_ARGUMENT(call, meaning->flag, int *);
+    if (qmpi_meaning_succeeded(call))
+        return true;
+    QMPI_PMPI(Error_class, ERROR_CLASS)(*(const int *)call->result, &class);
+    return class == MPI_ERR_IN_STATUS;
 }
 
 static void list_completed(const QMPIX_Call *call, struct list *list)
 {
     const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
-    if (!meaning->statuses && !qmpi_meaning_succeeded(call)) {
+    const bool succeeded = qmpi_meaning_succeeded(call);
+    if (!has_results(call)) {
         list_freed(call, list);
+    } else if (succeeded && meaning->flag && !*QMPI_ARGUMENT(call, meaning->flag, int *)) {
         return;
-    }
-    if (!has_completed(call))
-        return;
-    if (meaning->index) {
+    } else if (meaning->index) {
         const int index = *QMPI_ARGUMENT(call, meaning->index, int *);
         if (index >= 0 && index < call->request_count)
             add(list, call->requests[index]);
-        return;
-    }
-    if (meaning->indices) {
+    } else if (meaning->indices) {
         const int *indices = QMPI_ARGUMENT(call, meaning->indices, int *);
         const int done = *QMPI_ARGUMENT(call, meaning->outcount, int *);
         for (int i = 0; i < done; i++)
             add(list, call->requests[indices[i]]);
-        return;
-    }
-    const MPI_Status *statuses = MPI_STATUSES_IGNORE;
-    if (meaning->statuses && !qmpi_meaning_succeeded(call))
-        statuses = QMPI_ARGUMENT(call, meaning->statuses, MPI_Status *);
-    if (statuses != MPI_STATUSES_IGNORE)
-        list_not_pending(call, statuses, list);
-    else
+    } else if (succeeded) {
         add_all(list, call->requests, call->request_count);
+    } else {
+        const MPI_Status *statuses =
+            meaning->statuses ? QMPI_ARGUMENT(call, meaning->statuses, MPI_Status *) : NULL;
+        if (!statuses || statuses == MPI_STATUSES_IGNORE)
+            list_freed(call, list);
+        else
+            list_not_pending(call, statuses, list);
+    }
 }
 
 int QMPIX_Call_get_completed(const QMPIX_Call *call, int capacity, MPI_Request *requests,

@@ -2,7 +2,7 @@
 """Every call of a program is seen once, in order, and every figure that is told of it is exact."""
 import pytest
 
-from observe_support import check_program, check_unordered, observe_program
+from observe_support import check_program, check_unordered, completed, observe_program, read
 from support import needs_sessions
 
 
@@ -13,6 +13,17 @@ def test_point_to_point(tmp_path):
 @pytest.mark.parametrize("lower", [[], ["pending"]], ids=["mpi", "pending"])
 def test_completion(tmp_path, lower):
     check_program("observe_completion", tmp_path, lower=lower)
+
+
+def test_completion_without_statuses(tmp_path):
+    """Of calls that fail, too: Open MPI's MPI_Waitall then returns the error of the operation."""
+    def check_requests(folder, rank):
+        calls = zip(read(folder, "expected", rank), read(folder, "witness", rank), strict=True)
+        for expected, seen in calls:
+            assert [seen[key] for key in ("function", "started", "completed")] == [
+                completed(expected)[key] for key in ("function", "started", "completed")], expected
+
+    check_program("observe_completion", tmp_path, more=",few=yes", check=check_requests)
 
 
 def test_a_message_is_known_that_was_given_the_handle_of_the_one_before(tmp_path):

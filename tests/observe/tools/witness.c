@@ -6,7 +6,7 @@
  * promises of any call is tested here too; a field `fault` names what did not hold.
  *
  * Options: folder=FOLDER; ranks=yes: also the world ranks of the communicator that the call is
- * given.
+ * given; few=yes: asks for no statuses where the program ignores them.
  */
 #define _GNU_SOURCE
 #include <qmpi/observer.h>
@@ -318,7 +318,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
 
 static void init(int tool_id)
 {
-    const char *folder = NULL, *ranks = NULL;
+    const char *folder = NULL, *ranks = NULL, *few = NULL;
     const char *rank = getenv(getenv("PMI_RANK") ? "PMI_RANK" : "OMPI_COMM_WORLD_RANK");
     struct layer *layer = calloc(1, sizeof *layer);
     char *path = NULL;
@@ -331,11 +331,13 @@ static void init(int tool_id)
     layer->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     layer->ranks = QMPIX_Tool_get_option(tool_id, "ranks", &ranks) == MPI_SUCCESS;
     free(path);
+    const int has_no_statuses = QMPIX_Tool_get_option(tool_id, "few", &few) == MPI_SUCCESS;
     const QMPIX_Observer observer = {.size = sizeof observer,
                                      .before = before,
                                      .after = after,
                                      .data = layer,
-                                     .flags = QMPIX_OBSERVE_REQUESTS | QMPIX_OBSERVE_STATUSES};
+                                     .flags = QMPIX_OBSERVE_REQUESTS |
+                                              (has_no_statuses ? 0U : QMPIX_OBSERVE_STATUSES)};
     QMPI_Register_tool_storage(tool_id, layer);
     if (layer->file < 0 || QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS)
         QMPIX_Tool_fail(tool_id, "the witness cannot observe\nhint: look at its folder");
