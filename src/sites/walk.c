@@ -67,17 +67,19 @@ enum {
     FP_SHIFT = 5,
     FP_MAX = (1 << 6) - 1, /* stands for QMPI_FP_AT_FP */
     CODE_SHIFT = 3,
+    RULE_KIND = (1 << FP_SHIFT) - 1, /* the code and `base` */
     WORD = sizeof(uintptr_t)
 };
 _Static_assert(ADDRESS_SHIFT + ADDRESS_BITS - PLACE_BITS == 64, "an address does not fit");
+
+#define KIND_OF(base, code) ((unsigned)(code) << CODE_SHIFT | (unsigned)(base))
 
 static _Atomic uint64_t table[1 << PLACE_BITS];
 static atomic_bool is_used; /* since it was cleared */
 
 static inline _Atomic uint64_t *place_of(uintptr_t address)
 {
-    const uintptr_t high = address >> PLACE_BITS;
-    return &table[(address ^ high ^ high >> PLACE_BITS) & ((1 << PLACE_BITS) - 1)];
+    return &table[(address ^ address >> PLACE_BITS) & ((1 << PLACE_BITS) - 1)];
 }
 
 /* One that does not fit is unknown. */
@@ -85,7 +87,8 @@ static uint64_t pack(uintptr_t address, const struct qmpi_frame_rule *rule, enum
 {
     const int64_t offset = rule->base == QMPI_FRAME_SAVED ? -rule->offset : rule->offset;
     const int64_t fp = rule->fp == QMPI_FP_AT_FP ? FP_MAX : rule->fp;
-    const bool fits = offset % WORD == 0 && offset >= 0 && offset / WORD <= OFFSET_MAX &&
+    const bool goes_up = offset > 0 || rule->base != QMPI_FRAME_SP;
+    const bool fits = offset % WORD == 0 && offset >= 0 && offset / WORD <= OFFSET_MAX && goes_up &&
                       (fp < FP_MAX || rule->fp == QMPI_FP_AT_FP);
     const uint64_t word = (uint64_t)(address >> PLACE_BITS) << ADDRESS_SHIFT | (uint64_t)code
                                                                                    << CODE_SHIFT;
@@ -262,14 +265,49 @@ static __attribute__((noinline)) bool cross_signal(struct position *position)
     return use_range(position);
 }
 
-bool qmpi_walk_up(struct qmpi_callers *callers, const void *frame)
+/*
+ * The same as walk_any where each frame begins at a distance from the stack pointer and is the
+ * program's or that of what calls `main`: most programs' frames, without debugging. False: one is
+ * another one, or is not remembered.
+ */
+static inline bool walk_usual(struct qmpi_callers *callers, uintptr_t cfa, uintptr_t end)
 {
-    struct qmpi_callers found = *callers;
-    struct position position = {.cfa = (uintptr_t)frame, .begin = (uintptr_t)frame};
+    void **const all = callers->all;
+    const int capacity = callers->capacity;
+    int count = 0;
+    callers->count = 0;
+    if (__builtin_expect(qmpi_closing(), 0))
+        return false;
+    while (cfa <= end) {
+        const uintptr_t address = *at(cfa - WORD);
+        const uint64_t word = atomic_load_explicit(place_of(address), memory_order_relaxed);
+        if (__builtin_expect(word >> ADDRESS_SHIFT != address >> PLACE_BITS, 0))
+            return false;
+        const unsigned kind = word & RULE_KIND;
+        if (kind == KIND_OF(QMPI_FRAME_SP, QMPI_CODE_PROGRAM)) {
+            if (count < capacity)
+                all[count++] = (void *)address;
+            callers->count = count;
+            if (count == capacity)
+                return true;
+        } else if (kind == KIND_OF(QMPI_FRAME_SP, QMPI_CODE_START)) {
+            if (count < capacity)
+                all[count++] = (void *)address;
+        } else {
+            return kind == KIND_OF(QMPI_FRAME_END, QMPI_CODE_START);
+        }
+        cfa += (word >> OFFSET_SHIFT & OFFSET_MAX) * WORD;
+    }
+    return false;
+}
+
+static __attribute__((noinline)) bool walk_any(struct qmpi_callers *callers, struct position start)
+{
+    struct qmpi_callers found = {.all = callers->all, .capacity = callers->capacity};
+    struct position position = start;
     uintptr_t first_fp;
     bool in_interrupted = false;
-    use_range(&position);
-    position.address = (uintptr_t)qmpi_frame_return_address(frame);
+    position.address = (uintptr_t)qmpi_frame_return_address((const void *)position.cfa);
     bool more = true;
     while (position.address) { /* NULL: of a coroutine, whose first function nobody called */
         const uint64_t word = look_up(position.address);
@@ -290,4 +328,12 @@ bool qmpi_walk_up(struct qmpi_callers *callers, const void *frame)
         qmpi_callers_end(&found);
     *callers = found;
     return true;
+}
+
+bool qmpi_walk_up(struct qmpi_callers *callers, const void *frame)
+{
+    struct position position = {.cfa = (uintptr_t)frame, .begin = (uintptr_t)frame};
+    use_range(&position);
+    return __builtin_expect(walk_usual(callers, position.cfa, position.end), 1) ||
+           walk_any(callers, position);
 }
