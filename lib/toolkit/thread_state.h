@@ -74,6 +74,13 @@ static inline void thread_level_leave(struct thread_level *level)
         thread_level_current = level->outer;
 }
 
+/* The same for a level that is known to be a first one. */
+static inline void thread_level_leave_first(struct thread_level *level)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    level->busy = NULL;
+}
+
 /* Whether the current work interrupts other work of this thread. */
 static inline bool thread_level_interrupts(void)
 {

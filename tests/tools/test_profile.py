@@ -194,6 +194,24 @@ def test_a_rank_that_sends_to_itself_and_reads_from_itself_has_one_cell(tmp_path
     assert result["matrix"] == [{"from": 0, "to": 0, "messages": 3, "bytes": 90}]
 
 
+def test_each_message_from_one_place_counts_for_its_peer_and_communicator(tmp_path):
+    result = profile(tmp_path, "init", "peers", "finalize")
+    # Four messages of 10 bytes for rank 0 and of 11 for rank 1, in the second communicator the
+    # other way round.
+    assert result["matrix"] == [
+        {"from": rank, "to": to, "messages": 12, "bytes": total}
+        for rank in (0, 1) for to, total in ((0, 124), (1, 128))]
+    send, receive = (functions(result)[name] for name in ("MPI_Isend", "MPI_Recv"))
+    assert (send["calls"], send["bytes"], send["no_bytes"]) == (54, {"sent": 504, "received": 0}, 6)
+    assert (receive["calls"], receive["bytes"], receive["no_bytes"]) == (
+        48, {"sent": 0, "received": 504}, 0)
+    sites = [site for site in result["callsites"] if site["name"] in ("MPI_Isend", "MPI_Recv")]
+    assert [(site["name"], site["calls"]) for site in sorted(sites, key=lambda site: site["name"])] == [
+        ("MPI_Isend", 54), ("MPI_Recv", 48)]
+    freed = [comm["bytes"] for comm in result["communicators"] if comm["name"] != "MPI_COMM_WORLD"]
+    assert sum(row["sent"] for row in freed) == sum(row["received"] for row in freed) == 504
+
+
 def test_sizes_and_times_of_calls_are_in_their_bins(tmp_path):
     result = profile(tmp_path, "init", "send=1000", "send=1024", "send=0", "finalize",
                      options=":slow,ms=20")
@@ -244,6 +262,14 @@ def test_depth_takes_the_callers_of_the_caller(tmp_path):
     result = profile(tmp_path, "init", "send=8", "finalize", options=",depth=2")
     site, = (site for site in result["callsites"] if site["name"] == "MPI_Send")
     assert [frame["function"] for frame in site["frames"]] == ["send", "mpi_step"]
+
+
+def test_one_function_called_from_two_in_turn_has_two_call_sites(tmp_path):
+    result = profile(tmp_path, "init", *["rank", "late=0"] * 20, "finalize", options=",depth=2",
+                     ranks=1)
+    sites = {site["frames"][1]["function"]: site["calls"] for site in result["callsites"]
+             if site["frames"][0]["function"] == "rank_of"}
+    assert sites == {"mpi_step": 20, "other_step": 20}
 
 
 @pytest.mark.parametrize("depth", [4, 5, 32])

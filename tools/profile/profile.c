@@ -128,7 +128,7 @@ static void init(int tool_id)
         return;
     const QMPIX_Observer observer = {
         .size = sizeof observer,
-        .before = observe_before,
+        .before = layer->options.depth == 1 ? observe_before : observe_before_deep,
         .after = observe_after,
         .data = layer,
         .flags = QMPIX_OBSERVE_STATUSES | QMPIX_OBSERVE_TIME,

@@ -60,6 +60,35 @@ static void send(int bytes)
     free(data);
 }
 
+/* To the ranks of a communicator in turn, four times, and to nobody: all from one place. */
+static void send_to_all(MPI_Comm comm, int size, int reversed)
+{
+    char data[64] = "";
+    MPI_Request requests[64];
+    for (int i = 0; i <= 4 * size; i++) {
+        const int peer = reversed ? size - 1 - i % size : i % size;
+        MPI_Isend(data, 10 + peer, MPI_BYTE, i == 4 * size ? MPI_PROC_NULL : peer, 0, comm,
+                  &requests[i]);
+    }
+    for (int i = 0; i < 4 * size; i++)
+        MPI_Recv(data, sizeof data, MPI_BYTE, i % size, 0, comm, MPI_STATUS_IGNORE);
+    MPI_Waitall(4 * size + 1, requests, MPI_STATUSES_IGNORE);
+}
+
+/* With communicators of one handle in turn, in which the ranks have another order. */
+static void use_peers(void)
+{
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < 3; i++) {
+        MPI_Comm comm;
+        MPI_Comm_split(MPI_COMM_WORLD, 0, i == 1 ? -rank : rank, &comm);
+        send_to_all(comm, size, i == 1);
+        MPI_Comm_free(&comm);
+    }
+}
+
 /* Communicators with a name set late, freed, and with their handles used again. */
 static void use_comms(void)
 {
@@ -247,6 +276,8 @@ static int mpi_step(const char *step, const char *value)
         send(atoi(value));
     else if (!strcmp(step, "comms"))
         use_comms();
+    else if (!strcmp(step, "peers"))
+        use_peers();
     else if (!strcmp(step, "file"))
         use_file(value);
     else if (!strcmp(step, "window"))

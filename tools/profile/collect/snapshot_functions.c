@@ -66,7 +66,9 @@ static bool add_thread(struct table *sum, const struct thread *thread, const str
         struct function_sum *to = sum_of(sum, *its);
         if (!to)
             return false;
-        stats_add(&to->stats, &site_of(its, depth)->stats);
+        const struct site *site = site_of(its, depth);
+        stats_add(&to->stats, &site->stats);
+        to->row.times[note_time_bin(__atomic_load_n(&site->last, __ATOMIC_ACQUIRE))]++;
     }
     return true;
 }
@@ -84,7 +86,7 @@ static bool add_flights(struct table *sum, const struct flights_seen *flights,
         if (!to)
             return false;
         stats_add(&to->stats, &stats);
-        to->row.times[note_bin(ticks_nanoseconds(stats.time), PROFILE_TIME_BINS)]++;
+        to->row.times[note_time_bin(stats.time)]++;
     }
     return true;
 }

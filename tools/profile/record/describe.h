@@ -12,7 +12,7 @@
 /* Whether calls of a function are noted now. */
 static inline bool record_counts(const struct layer *layer, const struct traits *traits)
 {
-    if (!atomic_load_explicit(&layer->regions.on, memory_order_relaxed))
+    if (!regions_are_on(&layer->regions))
         return false;
     return !traits_set_always_on(traits, layer->options.sync) || profile_is_on(layer);
 }

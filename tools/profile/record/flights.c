@@ -15,9 +15,9 @@ ptrdiff_t flights_begin_place;
 bool flight_is_overwritten(const struct flight *flight, const QMPIX_Word *word)
 {
     uint64_t number;
-    const uint64_t state = FLIGHT_GET(flight->state);
-    return state == FLIGHT_RUNS && (!tool_safe_copy(&number, &word->number, sizeof number) ||
-                                    number != FLIGHT_GET(flight->mark));
+    const uint64_t mark = FLIGHT_GET(flight->mark);
+    return flight_state(mark) == FLIGHT_RUNS &&
+           (!tool_safe_copy(&number, &word->number, sizeof number) || number != mark);
 }
 
 /* Where a signal's handler has a stack of its own, addresses tell nothing. */
@@ -38,11 +38,10 @@ static bool was_left(const struct flight *flight, const QMPIX_Word *word)
            flight_is_overwritten(flight, flight->word);
 }
 
-static void pop(struct flights *flights)
+static void pop(struct flights *flights, struct flight *flight)
 {
-    struct flight *flight = flights->top;
-    FLIGHT_PUT(flight->mark, 0);
-    flights->top = flight->outer;
+    FLIGHT_PUT(flight->mark, flight->mark - flight_state(flight->mark));
+    flights->nested = flight->outer && flight->outer->outer ? flight->outer : NULL;
 }
 
 static struct flight *make(struct flight *outer)
@@ -57,27 +56,28 @@ static struct flight *make(struct flight *outer)
 
 struct flight *flights_place(struct flights *flights, const QMPIX_Word *word)
 {
-    while (flights->top && was_left(flights->top, word))
-        pop(flights);
-    if (!flights->top)
+    struct flight *flight;
+    while ((flight = flights_innermost(flights)) && was_left(flight, word))
+        pop(flights, flight);
+    if (!flight)
         return &flights->first;
-    return flights->top->inner ? flights->top->inner : make(flights->top);
+    return flight->inner ? flight->inner : make(flight);
 }
 
-struct flight *flights_end_outer(struct flights *flights, const QMPIX_Word *word)
+struct flight *flights_end(struct flights *flights, const QMPIX_Word *word)
 {
-    struct flight *flight = flights->top;
+    struct flight *flight = flights_innermost(flights), *inner;
     while (flight && flight->word != word)
         flight = flight->outer;
-    while (flight && flights->top != flight)
-        pop(flights);
+    while (flight && (inner = flights_innermost(flights)) != flight)
+        pop(flights, inner);
     if (flight)
-        pop(flights);
+        pop(flights, flight);
     return flight;
 }
 
 void flights_forget(struct flights *flights)
 {
-    while (flights->top)
-        pop(flights);
+    for (struct flight *flight; (flight = flights_innermost(flights));)
+        pop(flights, flight);
 }

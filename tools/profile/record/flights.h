@@ -19,17 +19,19 @@ struct site;
 struct receive;
 
 enum flight_state {
-    FLIGHT_RUNS,  /* it counts when it has ended */
-    FLIGHT_WAITS, /* sync=yes: for the other ranks; it has not begun */
-    FLIGHT_NOTED, /* it has been counted already: MPI_Finalize */
+    FLIGHT_ENDED,
+    FLIGHT_BEGINS, /* it cannot be seen yet */
+    FLIGHT_RUNS,   /* it counts when it has ended */
+    FLIGHT_WAITS,  /* sync=yes: for the other ranks; it has not begun */
+    FLIGHT_NOTED,  /* it has been counted already: MPI_Finalize */
+    FLIGHT_STATES = 8
 };
 
-/* Written by its thread alone, word by word; `mark` first and last (0: nothing is under way). */
+/* Written by its thread alone, word by word; `mark` first and last. */
 struct flight {
-    uint64_t
-        mark; /* another one for each state of each call; what QMPIX_Word holds where it runs */
-    uint64_t marked; /* the last one that was used */
-    uint64_t state, wait;
+    uint64_t mark; /* the state, and a multiple of FLIGHT_STATES that grows: no two are equal; what
+                      QMPIX_Word holds where it runs */
+    uint64_t wait;
     uint64_t since;         /* tick at which the state began; where it runs the record has that, */
     const QMPIX_Call *call; /* at flights_begin_place */
     const QMPIX_Word *word;
@@ -40,8 +42,8 @@ struct flight {
 
 /* Those of one thread. */
 struct flights {
-    struct flight *top;  /* the innermost call; NULL: the thread is in none */
-    struct flight first; /* where the outermost one is noted */
+    struct flight *nested; /* the innermost call that is within another one; NULL: none is */
+    struct flight first;   /* where the outermost one is noted */
 };
 
 /* What others than its thread read. */
@@ -50,13 +52,28 @@ struct flights {
 /* Each store is seen before the next one, so that who reads a later one sees `mark` changed. */
 #define FLIGHT_PUT(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
 
-/* Where a call from within another one is noted; those that were left by a jump are forgotten.
- * NULL: memory is out. */
-struct flight *flights_place(struct flights *flights, const QMPIX_Word *word);
+static inline enum flight_state flight_state(uint64_t mark)
+{
+    return (enum flight_state)(mark % FLIGHT_STATES);
+}
 
-/* The call of a word, where that is not the innermost one: those within it were left by a jump.
- * NULL: it is not known. */
-struct flight *flights_end_outer(struct flights *flights, const QMPIX_Word *word);
+/* Returns the mark of another state, or of another call. */
+static inline uint64_t flight_next_mark(uint64_t mark, enum flight_state state)
+{
+    return mark - mark % FLIGHT_STATES + FLIGHT_STATES + state;
+}
+
+/* The innermost call; NULL: the thread is in none. */
+static inline struct flight *flights_innermost(struct flights *flights)
+{
+    if (__builtin_expect(flights->nested != NULL, 0))
+        return flights->nested;
+    return flight_state(flights->first.mark) == FLIGHT_ENDED ? NULL : &flights->first;
+}
+
+/* Where a call that begins is noted; those that were left by a jump are forgotten. NULL: memory is
+ * out. */
+struct flight *flights_place(struct flights *flights, const QMPIX_Word *word);
 
 /* How far behind the record of a call the tick is at which it began: see
  * QMPIX_Call_get_begin_address. Set by the first call. */
@@ -65,22 +82,14 @@ extern ptrdiff_t flights_begin_place __attribute__((visibility("hidden")));
 /* A call begins. NULL: memory is out. */
 static inline struct flight *flights_begin(struct flights *flights, const QMPIX_Word *word)
 {
-    struct flight *flight = flights->top ? flights_place(flights, word) : &flights->first;
+    struct flight *flight = flights_place(flights, word);
     if (!flight)
         return NULL;
+    FLIGHT_PUT(flight->mark, flight_next_mark(flight->mark, FLIGHT_BEGINS));
     FLIGHT_PUT(flight->word, word);
     FLIGHT_PUT(flight->wait, 0);
-    flights->top = flight;
+    flights->nested = flight->outer ? flight : NULL;
     return flight;
-}
-
-/* The same where the thread is in none. */
-static inline struct flight *flights_begin_first(struct flights *flights, const QMPIX_Word *word)
-{
-    FLIGHT_PUT(flights->first.word, word);
-    FLIGHT_PUT(flights->first.wait, 0);
-    flights->top = &flights->first;
-    return &flights->first;
 }
 
 static inline void flights_describe(struct flight *flight, const QMPIX_Call *call,
@@ -94,16 +103,14 @@ static inline void flights_describe(struct flight *flight, const QMPIX_Call *cal
  * what has waited do not mix. */
 static inline void flights_wait(struct flight *flight, uint64_t ticks)
 {
-    FLIGHT_PUT(flight->mark, 0);
+    FLIGHT_PUT(flight->mark, flight_next_mark(flight->mark, FLIGHT_BEGINS));
     FLIGHT_PUT(flight->wait, ticks);
 }
 
 /* From now on, or anew, it can be seen. Those that do not count never are. Returns the mark. */
 static inline uint64_t flights_publish(struct flight *flight, enum flight_state state)
 {
-    const uint64_t mark = flight->marked + 1;
-    flight->marked = mark;
-    FLIGHT_PUT(flight->state, state);
+    const uint64_t mark = flight_next_mark(flight->mark, state);
     FLIGHT_PUT(flight->mark, mark);
     return mark;
 }
@@ -134,23 +141,39 @@ static inline const uint64_t *flights_times(const QMPIX_Call *call)
     return (const uint64_t *)(const void *)((const char *)call + flights_begin_place);
 }
 
-/* The only call that the thread is in ends. */
-static inline void flights_end_first(struct flights *flights)
-{
-    FLIGHT_PUT(flights->first.mark, 0);
-    flights->top = NULL;
-}
-
 /* The call of a word ends, and can be seen no longer: what it noted is valid until the next one
  * begins. NULL: it is not known. */
-static inline struct flight *flights_end(struct flights *flights, const QMPIX_Word *word)
+struct flight *flights_end(struct flights *flights, const QMPIX_Word *word);
+
+/*
+ * The same where the thread is in none, or in this one alone: the place of the outermost call is
+ * free, or is that of the word. Such a call begins with what was found out about it, and runs.
+ */
+static inline bool flights_are_none(const struct flights *flights)
 {
-    struct flight *flight = flights->top;
-    if (__builtin_expect(!flight || flight->word != word, 0))
-        return flights_end_outer(flights, word);
-    FLIGHT_PUT(flight->mark, 0);
-    flights->top = flight->outer;
-    return flight;
+    return flight_state(flights->first.mark) == FLIGHT_ENDED;
+}
+
+static inline void flights_run_first(struct flights *flights, const QMPIX_Call *call,
+                                     QMPIX_Word *word, struct site *site)
+{
+    struct flight *flight = &flights->first;
+    const uint64_t mark = flight->mark + FLIGHT_STATES + FLIGHT_RUNS;
+    FLIGHT_PUT(flight->word, word);
+    FLIGHT_PUT(flight->wait, 0);
+    flights_describe(flight, call, site);
+    FLIGHT_PUT(flight->mark, mark);
+    word->number = mark;
+}
+
+static inline bool flights_run_only(const struct flights *flights, const QMPIX_Word *word)
+{
+    return flights->first.mark == word->number && flights->first.word == word && !flights->nested;
+}
+
+static inline void flights_end_first(struct flights *flights)
+{
+    FLIGHT_PUT(flights->first.mark, flights->first.mark - FLIGHT_RUNS);
 }
 
 /* The thread is in no call any more. */

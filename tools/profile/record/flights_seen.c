@@ -48,9 +48,9 @@ static bool see(struct flight_seen *seen, const struct flight *flight, uint64_t 
 {
     uint64_t since = FLIGHT_GET(flight->since);
     *seen = (struct flight_seen){.flight = flight, .mark = FLIGHT_GET(flight->mark)};
-    if (!seen->mark)
+    seen->state = flight_state(seen->mark);
+    if (seen->state < FLIGHT_RUNS)
         return false;
-    seen->state = FLIGHT_GET(flight->state);
     seen->wait = FLIGHT_GET(flight->wait);
     seen->site = FLIGHT_GET(flight->site);
     if (!see_record(seen, FLIGHT_GET(flight->call)))

@@ -8,7 +8,8 @@
 /* What a flight was at one moment. */
 struct flight_seen {
     const struct flight *flight;
-    uint64_t mark, state, number, wait, comm, file, time; /* `time`: ticks so far */
+    enum flight_state state;
+    uint64_t mark, number, wait, comm, file, time; /* `time`: ticks so far */
     const struct site *site;
     bool outermost;
 };

@@ -46,55 +46,13 @@ static void note_transfer(void *data, const QMPIX_Transfer *transfer)
         note_cell(amount->thread, transfer->world, transfer->sending, bytes);
 }
 
-/* What QMPIX_Call_for_each_transfer finds out too, for any function, in twice as many instructions.
- */
-static bool find_send(const QMPIX_Call *call, struct amount *amount)
-{
-    const void *const *arguments = call->arguments;
-    const bool is_int = call->function->parameters[SEND_COUNT].kind == QMPIX_KIND_INT;
-    const MPI_Count count =
-        is_int ? *(const int *)arguments[SEND_COUNT] : *(const MPI_Count *)arguments[SEND_COUNT];
-    const int dest = *(const int *)arguments[SEND_DEST];
-    MPI_Count size = 0;
-    int world = MPI_UNDEFINED;
-    if (dest == MPI_PROC_NULL)
-        return true;
-    if (PMPI_Type_size_x(*(const MPI_Datatype *)arguments[SEND_TYPE], &size) != MPI_SUCCESS ||
-        QMPIX_Comm_world_rank(*(const MPI_Comm *)arguments[SEND_COMM], dest, &world) != MPI_SUCCESS)
-        return false;
-    amount->sent = (uint64_t)(count * size);
-    note_cell(amount->thread, world, true, amount->sent);
-    return true;
-}
-
-/* Likewise. The status is there: see QMPIX_OBSERVE_STATUSES. False: more than an int holds. */
-static bool find_receive(const QMPIX_Call *call, struct amount *amount)
-{
-    const MPI_Status *status = *(MPI_Status *const *)call->arguments[RECV_STATUS];
-    int bytes = 0;
-    if (*(const int *)call->arguments[RECV_SOURCE] == MPI_PROC_NULL)
-        return true;
-    if (status == MPI_STATUS_IGNORE || PMPI_Get_count(status, MPI_BYTE, &bytes) != MPI_SUCCESS ||
-        bytes < 0)
-        return false;
-    amount->received = (uint64_t)bytes;
-    return true;
-}
-
-static bool find_plain_amount(const QMPIX_Call *call, const struct traits *traits,
-                              struct amount *amount)
-{
-    return (traits->sends_plainly && find_send(call, amount)) ||
-           (traits->receives_plainly && find_receive(call, amount));
-}
-
 /* Of MPI_Startall some operations are messages and some collectives: each knows its own. Of a
  * receive that is only posted nothing counts but whether a message will come. */
 static void find_amount(const QMPIX_Call *call, const struct traits *traits, struct amount *amount)
 {
     if (traits->source >= 0)
         amount->awaits = *(const int *)call->arguments[traits->source] != MPI_PROC_NULL;
-    else if (traits->has_transfers && !find_plain_amount(call, traits, amount))
+    else if (traits->has_transfers)
         QMPIX_Call_for_each_transfer(call, note_transfer, amount);
     if (traits->has_bytes) {
         MPI_Count sent = 0, received = 0;
@@ -135,6 +93,7 @@ find_other_comm(struct layer *layer, struct thread *thread, const QMPIX_Call *ca
         __atomic_store_n(&site->changes, 0, __ATOMIC_RELEASE);
         __atomic_store_n(&site->comm, HANDLE_WORD(comm), __ATOMIC_RELEASE);
         __atomic_store_n(&site->row, row, __ATOMIC_RELEASE);
+        __atomic_store_n(&site->cell, NULL, __ATOMIC_RELEASE);
         __atomic_store_n(&site->changes, changes, __ATOMIC_RELEASE);
     }
     return row;

@@ -9,6 +9,7 @@
 
 #include "layer.h"
 #include "record/callsites.h"
+#include "record/regions.h"
 #include "record/ticks.h"
 #include "record/traits.h"
 
@@ -23,8 +24,7 @@ static inline bool note_has_succeeded(const QMPIX_Call *call, const struct trait
 static inline uint64_t note_key(const struct layer *layer, const QMPIX_Call *call, bool is_inner)
 {
     return (uint64_t)call->function->number |
-           atomic_load_explicit(&layer->regions.now, memory_order_relaxed) |
-           (is_inner ? CALL_APART : 0);
+           (regions_place(&layer->regions) & ~(uint64_t)CALL_OFF) | (is_inner ? CALL_APART : 0);
 }
 
 /* Whether site->row is the communicator's. */
@@ -37,26 +37,10 @@ static inline bool note_is_comm_of(const struct layer *layer, const struct site 
 
 static inline void note_site(struct site *site, uint64_t time)
 {
+    const uint64_t last = site->last;
     note_call(&site->stats, time);
-    note_add(&site->function->times[note_bin(ticks_nanoseconds(time), PROFILE_TIME_BINS)], 1);
-}
-
-/* Whether the outermost call that ends, of a function that ends plainly, is noted at `site`, and
- * the communicator is that of the last call there. */
-static inline bool note_is_usual(const struct layer *layer, const QMPIX_Call *call,
-                                 const struct traits *traits, const struct site *site)
-{
-    return site && site->function->key == note_key(layer, call, false) &&
-           (traits->comm < 0 ||
-            note_is_comm_of(layer, site, *(const MPI_Comm *)call->arguments[traits->comm]));
-}
-
-/* Notes such a call. */
-static inline void note_usual(struct site *site, const struct traits *traits, uint64_t time)
-{
-    note_site(site, time);
-    if (traits->comm >= 0)
-        note_call(&site->row->stats, time);
+    __atomic_store_n(&site->last, time, __ATOMIC_RELEASE);
+    note_add(&site->function->times[note_time_bin(last)], 1);
 }
 
 /* Notes any call. `flight`: what was noted of it when it began; NULL: nothing, memory was out.

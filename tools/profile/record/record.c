@@ -7,6 +7,7 @@
 
 #include "record/control.h"
 #include "record/describe.h"
+#include "record/message.h"
 #include "record/note.h"
 #include "record/receives.h"
 #include "record/ticks.h"
@@ -104,47 +105,107 @@ static inline struct thread *idle_notes(const struct layer *layer, const struct 
     return __builtin_expect(row && !level->busy, 1) ? row->by_layer[layer->tool_id] : NULL;
 }
 
-void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
+__attribute__((always_inline)) static inline void
+observe_begin(const QMPIX_Call *call, QMPIX_Word *word, void **callers, size_t depth)
 {
-    void *caller = NULL;
-    QMPIX_Call_get_caller(call, &caller);
-    struct layer *layer = call->observer->data;
+    const struct layer *layer = call->observer->data;
     struct thread_level *level = thread_level_current;
     struct thread *thread = idle_notes(layer, level);
+    const uint64_t key = (uint64_t)call->function->number | regions_place(&layer->regions);
     struct site *site;
-    if (__builtin_expect(
-            thread && !thread->flights.top && traits_all[call->function->number].begins_simply &&
-                atomic_load_explicit(&layer->regions.on, memory_order_relaxed) &&
-                (site = sites_find_recent(thread, note_key(layer, call, false), caller)),
-            1)) {
+    if (__builtin_expect(thread && flights_are_none(&thread->flights) &&
+                             (site = sites_find_recent(thread, key, callers, depth)),
+                         1)) {
         thread_level_take(level, word);
-        struct flight *flight = flights_begin_first(&thread->flights, word);
-        flights_describe(flight, call, site);
-        word->number = flights_publish(flight, FLIGHT_RUNS);
-        thread_level_leave(level);
+        flights_run_first(&thread->flights, call, word, site);
+        thread_level_leave_first(level);
     } else {
         begin_any(call, word);
     }
 }
 
+void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    void *caller;
+    sites_callers(call, &caller, 1);
+    observe_begin(call, word, &caller, 1);
+}
+
+void observe_before_deep(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const struct layer *layer = call->observer->data;
+    void *callers[PROFILE_DEPTH_MAX];
+    if (traits_all[call->function->number].begins_simply) {
+        sites_callers(call, callers, (size_t)layer->options.depth);
+        observe_begin(call, word, callers, (size_t)layer->options.depth);
+    } else {
+        begin_any(call, word);
+    }
+}
+
+static inline uint64_t time_of(const QMPIX_Call *call)
+{
+    const uint64_t *times = flights_times(call);
+    return times[1] > times[0] ? times[1] - times[0] : 0;
+}
+
+__attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_Word *word,
+                                                  struct thread *thread)
+{
+    struct thread_level *level = thread_level_current;
+    struct site *site = thread->flights.first.site;
+    const uint64_t time = time_of(call);
+    struct message message;
+    thread_level_take(level, word);
+    const bool found = message_find(thread, call, site, &message);
+    if (found) {
+        flights_end_first(&thread->flights);
+        note_site(site, time);
+        note_call(&site->row->stats, time);
+        message_note(site, &message);
+    }
+    thread_level_leave_first(level);
+    if (!found)
+        end_any(call, word);
+}
+
+/* Whether the only call of the thread ends in the usual way; then `row` is where its communicator's
+ * calls are noted (NULL: it has none). */
+static inline bool ends_usually(const struct layer *layer, const struct thread *thread,
+                                const QMPIX_Call *call, const QMPIX_Word *word,
+                                struct numbered_row **row)
+{
+    const struct site *site = thread->flights.first.site;
+    if (!flights_run_only(&thread->flights, word) || !site ||
+        site->usual != regions_place(&layer->regions))
+        return false;
+    *row = NULL;
+    if (site->comm_argument < 0)
+        return true;
+    *row = site->row;
+    return note_is_comm_of(layer, site, *(const MPI_Comm *)call->arguments[site->comm_argument]);
+}
+
 void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    struct layer *layer = call->observer->data;
+    const struct layer *layer = call->observer->data;
     struct thread_level *level = thread_level_current;
     struct thread *thread = idle_notes(layer, level);
-    struct flight *flight = thread ? &thread->flights.first : NULL;
-    const struct traits *traits = &traits_all[call->function->number];
-    if (__builtin_expect(thread && thread->flights.top == flight && flight->word == word &&
-                             word->number && !flight->wait && traits->ends_plainly &&
-                             note_is_usual(layer, call, traits, flight->site),
-                         1)) {
-        const uint64_t *times = flights_times(call);
-        const uint64_t time = times[1] > times[0] ? times[1] - times[0] : 0;
-        thread_level_take(level, word);
-        flights_end_first(&thread->flights);
-        note_usual(flight->site, traits, time);
-        thread_level_leave(level);
-    } else {
+    struct numbered_row *row;
+    if (__builtin_expect(!thread || !ends_usually(layer, thread, call, word, &row), 0)) {
         end_any(call, word);
+        return;
     }
+    struct site *site = thread->flights.first.site;
+    if (site->end != SITE_ENDS_PLAINLY) {
+        end_message(call, word, thread);
+        return;
+    }
+    const uint64_t time = time_of(call);
+    thread_level_take(level, word);
+    flights_end_first(&thread->flights);
+    note_site(site, time);
+    if (row)
+        note_call(&row->stats, time);
+    thread_level_leave_first(level);
 }

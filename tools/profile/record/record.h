@@ -8,6 +8,7 @@
 #include <qmpi/observer.h>
 
 void observe_before(const QMPIX_Call *call, QMPIX_Word *word);
+void observe_before_deep(const QMPIX_Call *call, QMPIX_Word *word); /* with options.depth > 1 */
 void observe_after(const QMPIX_Call *call, QMPIX_Word *word);
 
 #endif

@@ -17,7 +17,6 @@ bool regions_make(struct regions *regions)
     if (!regions->nodes)
         return false;
     regions->nodes[0] = (struct region_node){-1, -1};
-    atomic_store(&regions->on, true);
     atomic_store(&regions->now, CALL_APART);
     return true;
 }
@@ -33,7 +32,7 @@ void regions_begin(struct layer *layer)
 {
     struct regions *regions = &layer->regions;
     pthread_mutex_lock(&layer->lock);
-    if (!regions_have_begun(regions) && atomic_load(&regions->on))
+    if (!regions_have_begun(regions) && regions_are_on(regions))
         regions->on_since = ticks_now();
     atomic_fetch_and(&regions->now, ~(uint64_t)CALL_APART);
     pthread_mutex_unlock(&layer->lock);
@@ -53,11 +52,14 @@ void regions_switch(struct layer *layer, bool on)
 {
     struct regions *regions = &layer->regions;
     pthread_mutex_lock(&layer->lock);
-    if (regions_have_begun(regions) && on != atomic_load(&regions->on)) {
+    if (regions_have_begun(regions) && on != regions_are_on(regions)) {
         regions->on_time = regions_time(regions);
         regions->on_since = on ? ticks_now() : 0;
     }
-    atomic_store(&regions->on, on);
+    if (on)
+        atomic_fetch_and(&regions->now, ~(uint64_t)CALL_OFF);
+    else
+        atomic_fetch_or(&regions->now, CALL_OFF);
     pthread_mutex_unlock(&layer->lock);
 }
 
@@ -108,8 +110,8 @@ static void set_node(struct regions *regions)
     for (int region = next_open(regions, -1); region >= 0 && node >= 0;
          region = next_open(regions, region))
         node = node_with(regions, node, region);
-    const uint64_t begun = atomic_load(&regions->now) & CALL_APART;
-    atomic_store(&regions->now, (uint64_t)(node < 0 ? 0 : node) << 32 | begun);
+    const uint64_t flags = atomic_load(&regions->now) & (CALL_APART | CALL_OFF);
+    atomic_store(&regions->now, (uint64_t)(node < 0 ? 0 : node) << 32 | flags);
 }
 
 static int find_region(const struct regions *regions, const char *name)

@@ -45,6 +45,18 @@ static inline bool regions_have_begun(const struct regions *regions)
     return !(atomic_load(&regions->now) & CALL_APART);
 }
 
+/* What calls are noted under now. */
+static inline uint64_t regions_place(const struct regions *regions)
+{
+    return atomic_load_explicit(&regions->now, memory_order_relaxed);
+}
+
+/* Whether profiling is on. */
+static inline bool regions_are_on(const struct regions *regions)
+{
+    return !(regions_place(regions) & CALL_OFF);
+}
+
 /* Whether the region is among those of the node. Under the layer's lock. */
 bool regions_hold(const struct regions *regions, int node, int region);
 

@@ -68,8 +68,8 @@ struct region_node {
 };
 
 struct regions {
-    atomic_bool on;
-    _Atomic uint64_t now; /* what calls are noted under, but for their function: see CALL_APART */
+    _Atomic uint64_t now; /* what calls are noted under, but for their function, and whether they
+                             are: see CALL_APART */
     struct region *all;
     int count;
     struct region_node *nodes;

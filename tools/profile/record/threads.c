@@ -6,7 +6,15 @@
 #include "toolkit/toolkit.h"
 #include "util/util.h"
 
+#include <string.h>
+
 static struct thread *all[256]; /* [tool_id] */
+
+/* No call's: a key of any depth. */
+static struct {
+    uint64_t key[1 + PROFILE_DEPTH_MAX];
+    struct site site;
+} none;
 
 /* Those that the thread that ends was in: the next one is in none of them. */
 static void forget_calls(struct thread_level *level)
@@ -23,6 +31,7 @@ static void forget_calls(struct thread_level *level)
 
 void threads_start(void)
 {
+    memset(none.key, 0xff, sizeof none.key);
     thread_level_start(sizeof(struct thread_row), forget_calls);
 }
 
@@ -33,10 +42,6 @@ static bool make_table(struct table *table, size_t key_words, size_t row_size)
 
 static void make_recent(struct thread *thread)
 {
-    static struct {
-        uint64_t key[2]; /* no call's */
-        struct site site;
-    } none = {.key = {UINT64_MAX}};
     for (size_t i = 0; i < sizeof thread->recent / sizeof *thread->recent; i++)
         thread->recent[i] = &none.site;
 }
@@ -52,6 +57,7 @@ static struct thread *make_thread(int depth)
                        make_table(&thread->sites, 1 + frames, SITE_SIZE(frames));
     if (!whole)
         return NULL;
+    thread->interrupts = thread_level_interrupts();
     make_recent(thread);
     return thread;
 }

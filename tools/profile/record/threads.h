@@ -10,8 +10,10 @@
 
 #include "options.h"
 #include "profile/profile.h"
+#include "record/arch/add.h"
 #include "record/flights.h"
 #include "record/hash_table.h"
+#include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
 struct layer;
@@ -27,9 +29,10 @@ struct stats {
 /*
  * Calls are noted under a key: the function's number and the region node << 32. The time of calls
  * with CALL_APART is not part of the time in MPI: they were made within another call, or outside of
- * application time.
+ * application time. CALL_OFF is in no key: while profiling is off, what calls are noted under is
+ * not that of any site.
  */
-enum { CALL_APART = 1 << 16, CALL_NUMBER = CALL_APART - 1 };
+enum { CALL_APART = 1 << 16, CALL_OFF = 1 << 17, CALL_NUMBER = CALL_APART - 1 };
 
 static inline int call_key_number(uint64_t key)
 {
@@ -44,17 +47,40 @@ static inline int call_key_node(uint64_t key)
 /* Rows of the tables; first the key. What calls of a function cost is the sum over its sites. */
 struct function_row {
     uint64_t key; /* without CALL_APART */
-    uint64_t sizes[PROFILE_SIZE_BINS], times[PROFILE_TIME_BINS];
+    uint64_t sizes[PROFILE_SIZE_BINS];
+    uint64_t times[PROFILE_TIME_BINS]; /* see struct site */
 };
 
-/* A call site, and the communicator of its last call: it most often is the next one's, too. */
+/* How most calls of a site end, which need not be looked at as a whole. */
+enum site_end {
+    SITE_ENDS_PLAINLY, /* they carry nothing */
+    SITE_SENDS,        /* one message: see message.h */
+    SITE_RECEIVES
+};
+
+/*
+ * A call site, and the communicator and the peer of its last call: they most often are the next
+ * one's, too.
+ *
+ * The time of its last call is not in the function's bins: it is put there by the next one. Before
+ * the first call `last` is 0, and the bin of 0 has one call too few. The processor does not read
+ * its clock while it waits for the address of an earlier store; that of a bin would depend on the
+ * reading before.
+ */
 struct site {
     struct stats stats;
+    uint64_t last;
     uint64_t more_messages;        /* than its calls times traits_messages; modulo 2^64 */
     uint64_t comm;                 /* handle */
     uint64_t changes;              /* handles_changes when it was looked up; 0: never */
     struct numbered_row *row;      /* of that communicator */
     struct function_row *function; /* NULL: memory was out */
+    uint64_t usual;                /* what calls are noted under, but for their function, where they
+                                      end as `end` says; UINT64_MAX: nowhere */
+    struct matrix_row *cell;       /* of what is sent to `peer` in that communicator; NULL: none */
+    int peer;
+    signed char comm_argument; /* see struct traits */
+    unsigned char end;         /* enum site_end */
 };
 
 /* The key of a call site is that of its calls and options.depth frames, the caller first; 0: no
@@ -77,6 +103,11 @@ static inline unsigned note_bin(uint64_t number, unsigned bins)
 {
     const unsigned bin = 63U ^ (unsigned)__builtin_clzll(number | 1);
     return bin < bins ? bin : bins - 1;
+}
+
+static inline unsigned note_time_bin(uint64_t ticks)
+{
+    return note_bin(ticks_nanoseconds(ticks), PROFILE_TIME_BINS);
 }
 
 struct matrix_row {
@@ -102,7 +133,8 @@ enum { RECENT_SITES_BITS = 7 };
 struct thread {
     struct table functions, matrix, comms, files, sites;
     struct flights flights;                      /* the calls under way */
-    struct site *recent[1 << RECENT_SITES_BITS]; /* by caller, with options.depth 1; never NULL */
+    struct site *recent[1 << RECENT_SITES_BITS]; /* by callers; never NULL */
+    bool interrupts;                             /* notes of calls that interrupt others' noting */
     uint64_t posted, arrived; /* receives that calls posted, and that were seen to complete */
     struct leaving leaving[LEAVING_MAX];
     int leaving_count;
@@ -142,15 +174,9 @@ static inline struct thread *threads_self(int tool_id, int depth)
 /* All threads' notes for a layer; follow `next`. Any thread, without a lock. */
 struct thread *threads_first(int tool_id);
 
-/* Notes are read by others while this thread writes them: each word at once, and after what was
- * written before, so that a call that is seen in its notes is not seen under way. */
-static inline void note_add(uint64_t *word, uint64_t more)
-{
-    __atomic_store_n(word, *word + more, __ATOMIC_RELEASE);
-}
-
-/* Without calls both limits are 0, so that the first call exceeds the upper one or is equal to
- * both.
+/* Notes are read by others while this thread writes them: see note_add. A call that is seen in its
+ * notes is not seen under way. Without calls both limits are 0, so that the first call exceeds the
+ * upper one or is equal to both.
  */
 static inline void note_call(struct stats *stats, uint64_t time)
 {

@@ -2,13 +2,13 @@
 /* See ticks.h. */
 #include "record/ticks.h"
 
-uint64_t ticks_scale = UINT64_C(1) << 32;
+uint64_t ticks_scale = UINT64_C(1) << 58;
 
 void ticks_refine(void)
 {
-    uint64_t scale = ticks_scale;
-    QMPIX_Clock_to_nanoseconds(UINT64_C(1) << 32, &scale);
-    __atomic_store_n(&ticks_scale, scale, __ATOMIC_RELAXED);
+    uint64_t nanoseconds;
+    if (QMPIX_Clock_to_nanoseconds(UINT64_C(1) << 32, &nanoseconds) == MPI_SUCCESS)
+        __atomic_store_n(&ticks_scale, nanoseconds << 26, __ATOMIC_RELAXED);
 }
 
 double ticks_length(void)

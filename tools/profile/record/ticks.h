@@ -5,7 +5,7 @@
 
 #include <qmpi/clock.h>
 
-/* Nanoseconds per tick, times 2^32. Declared hidden, so that a call reads it directly, not through
+/* Nanoseconds per tick, times 2^58. Declared hidden, so that a call reads it directly, not through
  * the GOT. */
 extern uint64_t ticks_scale __attribute__((visibility("hidden")));
 
@@ -27,7 +27,7 @@ static inline uint64_t ticks_now(void)
 static inline uint64_t ticks_nanoseconds(uint64_t ticks)
 {
     __extension__ typedef unsigned __int128 wide;
-    return (uint64_t)((wide)ticks * ticks_scale >> 32);
+    return (uint64_t)((wide)(ticks << 6) * ticks_scale >> 64);
 }
 
 #endif

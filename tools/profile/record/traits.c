@@ -2,6 +2,7 @@
 /* See traits.h. */
 #include "record/traits.h"
 
+#include "record/message.h"
 #include "record/receives.h"
 
 #include <string.h>
@@ -36,17 +37,6 @@ static bool takes(const QMPIX_Function *function, QMPIX_Kind kind)
     return false;
 }
 
-/* Not the persistent ones: MPI_Start is what sends. */
-static bool sends_plainly(const QMPIX_Function *function)
-{
-    const QMPIX_Parameter *parameters = function->parameters;
-    return function->group == QMPIX_GROUP_POINT_TO_POINT && !strstr(function->name, "_init") &&
-           function->parameter_count > SEND_COMM && !strcmp(parameters[SEND_COUNT].name, "count") &&
-           parameters[SEND_TYPE].kind == QMPIX_KIND_DATATYPE &&
-           !strcmp(parameters[SEND_DEST].name, "dest") &&
-           parameters[SEND_COMM].kind == QMPIX_KIND_COMM;
-}
-
 static void describe_receives(struct traits *traits, const QMPIX_Function *function)
 {
     traits->receives = (unsigned char)receives_role(function);
@@ -77,6 +67,16 @@ static bool is_controlled(enum QMPI_Functions_enum number)
     }
 }
 
+static void describe_end(struct traits *traits, const QMPIX_Function *function)
+{
+    enum site_end end = SITE_ENDS_PLAINLY;
+    const bool carries = traits_carry(traits) && !message_end(function, &end);
+    traits->end = (unsigned char)end;
+    traits->ends_usually =
+        !traits->is_controlled && !carries && traits->file < 0 &&
+        (traits->receives == RECEIVES_NOTHING || traits->receives == RECEIVES_FREES);
+}
+
 static void describe(struct traits *traits, const QMPIX_Function *function)
 {
     const enum QMPI_Functions_enum number = function->number;
@@ -94,14 +94,9 @@ static void describe(struct traits *traits, const QMPIX_Function *function)
                     number != MPI_BARRIER_T && !takes(function, QMPIX_KIND_REQUEST);
     traits->has_error = function->result == QMPIX_KIND_INT;
     traits->is_controlled = is_controlled(number);
-    traits->sends_plainly = sends_plainly(function);
-    traits->receives_plainly =
-        !strcmp(function->name, "MPI_Recv") || !strcmp(function->name, "MPI_Recv_c");
     traits->begins_simply =
         !traits->is_controlled && !completes && traits->receives != RECEIVES_FREES;
-    traits->ends_simply =
-        !traits->is_controlled && !completes && traits->receives != RECEIVES_MAKES;
-    traits->ends_plainly = traits->ends_simply && !traits_carry(traits) && traits->file < 0;
+    describe_end(traits, function);
 }
 
 void traits_find(void)

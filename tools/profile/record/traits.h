@@ -3,24 +3,24 @@
 #ifndef QMPI_TOOL_PROFILE_RECORD_TRAITS_H
 #define QMPI_TOOL_PROFILE_RECORD_TRAITS_H
 
+#include "record/threads.h"
+
 #include <qmpi/observer.h>
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct traits {
-    bool has_transfers;    /* starts messages or one-sided accesses: its bytes are theirs */
-    bool has_bytes;        /* moves bytes otherwise */
-    bool reads_peer;       /* one-sided: what it receives comes from the peer's window */
-    bool waits;            /* a blocking collective, before which sync=yes waits; not MPI_Barrier */
-    bool is_controlled;    /* see control.h */
-    bool has_error;        /* returns an error class */
-    bool sends_plainly;    /* one buffer of one datatype to one rank: MPI_Send and its like */
-    bool receives_plainly; /* one message, of which the status tells: MPI_Recv */
-    bool begins_simply;    /* nothing is to be done before it but to note that it begins (see
-                              traits_let_wait), */
-    bool ends_simply;      /* nor after it but to note what it cost and carried, */
-    bool ends_plainly;     /* and it carries nothing */
+    bool has_transfers; /* starts messages or one-sided accesses: its bytes are theirs */
+    bool has_bytes;     /* moves bytes otherwise */
+    bool reads_peer;    /* one-sided: what it receives comes from the peer's window */
+    bool waits;         /* a blocking collective, before which sync=yes waits; not MPI_Barrier */
+    bool is_controlled; /* see control.h */
+    bool has_error;     /* returns an error class */
+    bool begins_simply; /* nothing is to be done before it but to note that it begins (see
+                           traits_let_wait), */
+    bool ends_usually;  /* nor after it but to note what it cost, and one message: */
+    unsigned char end;  /* enum site_end */
     unsigned char receives;   /* enum receives_role */
     unsigned char completion; /* of RECEIVES_COMPLETES: see receives_completion */
     signed char comm;         /* the argument that is a communicator; -1: none */
@@ -28,16 +28,10 @@ struct traits {
     signed char source;       /* of RECEIVES_POSTS: the argument that is the rank; -1: none */
 };
 
-/* The arguments of MPI_Send and its like. */
-enum { SEND_COUNT = 1, SEND_TYPE = 2, SEND_DEST = 3, SEND_COMM = 5 };
-
-/* Those of MPI_Recv. */
-enum { RECV_SOURCE = 3, RECV_STATUS = 6 };
-
 /* How many messages or one-sided accesses most of its calls make: call sites note the others. */
 static inline uint64_t traits_messages(const struct traits *traits)
 {
-    return traits->sends_plainly || traits->receives_plainly || traits->source >= 0;
+    return traits->end != SITE_ENDS_PLAINLY || traits->source >= 0;
 }
 
 /* Whether its calls may carry something. */
