@@ -24,30 +24,32 @@ OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
 
 
-def launch(build: Build, ranks: int, library: str) -> list[str]:
-    """The launcher in front of a program; `library` is preloaded into the ranks alone."""
+def launch(build: Build, ranks: int, environment: dict[str, str]) -> tuple[list[str], dict]:
+    """The launcher in front of a program, and its environment; what is to be preloaded is preloaded
+    into the ranks alone."""
+    passed = {**environment, **(OPEN_MPI if build.mpi() == "openmpi" else {})}
+    library = passed.pop("LD_PRELOAD", "")
     found = shutil.which("mpiexec." + build.mpi()) or shutil.which("mpiexec")
     if not found:
         raise measure.Failed("mpiexec not found: cannot start ranks")
     preload = (["-x", f"LD_PRELOAD={library}"] if build.mpi() == "openmpi" else
                ["-genv", "LD_PRELOAD", library])
-    return [found, "-n", str(ranks), *preload]
+    return [found, "-n", str(ranks), *(preload if library else [])], passed
 
 
 def run_job(build: Build, ranks: int, layer: str) -> dict:
     """The line of tools/finalize.c, the layer being between two of it."""
-    preload = build.with_stack("finalize1", layer, "finalize1")
-    library = preload.pop("LD_PRELOAD")  # for the ranks alone, not for the launcher
-    preload["QMPI_TOOL_PATH"] += f":{build.folder / 'tools'}"
-    preload.update(OPEN_MPI if build.mpi() == "openmpi" else {})
-    command = [*launch(build, ranks, library), str(build.bench / "ranks"), str(TIMES)]
+    stack = build.with_stack("finalize1", layer, "finalize1")
+    stack["QMPI_TOOL_PATH"] += f":{build.folder / 'tools'}"
+    launcher, environment = launch(build, ranks, stack)
+    command = [*launcher, str(build.bench / "ranks"), str(TIMES)]
     try:
-        done = subprocess.run(command, env=clean_environment(preload), stdin=subprocess.DEVNULL,
+        done = subprocess.run(command, env=clean_environment(environment), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
         raise measure.Failed(f"{ranks} ranks with {layer}: not finished after {TIMEOUT} s") from None
     if done.returncode or "cannot be preloaded" in done.stderr:
-        raise measure.Failed(f"{' '.join(command)} with {preload}\n"
+        raise measure.Failed(f"{' '.join(command)} with {environment}\n"
                              f"ended with status {done.returncode}\n{done.stdout}{done.stderr}")
     told = json.loads(done.stdout)
     if told["ranks"] != ranks:

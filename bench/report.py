@@ -104,6 +104,13 @@ def bundled(result: dict) -> list[str]:
                     for entry in result["bundled"]]
 
 
+def round_trips(result: dict) -> list[str]:
+    lines = ["", "A round trip of 8 bytes between two ranks, and what it costs more than without "
+             "libqmpi (ns)", ""]
+    return lines + [f"  {entry['name']:30} {entry['ns']:8.1f} {entry['ns_more']:+8.1f}"
+                    for entry in result["round_trips"]]
+
+
 def text(result: dict) -> str:
     lines = [f"{result['function']}, {result['mpi']}",
              f"build: {result['build']}; {result['cpu']}"]
@@ -123,6 +130,8 @@ def text(result: dict) -> str:
         lines += dlsym(result)
     if result["bundled"]:
         lines += bundled(result)
+    if result["round_trips"]:
+        lines += round_trips(result)
     if result["start_up"]:
         lines += start_up(result)
     if result["clocks"]:

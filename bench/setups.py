@@ -19,6 +19,7 @@ LOOK_UP = "look up"
 OBSERVER = "observer"
 AFTER_ONLY = "after only"
 PROFILE = "profile"
+PROFILE_DEPTH = "profile depth"
 MPICH = "mpich"
 MPICH_ONCE = "mpich once"
 MPICH_LOOK_UP = "mpich look up"
@@ -73,6 +74,17 @@ class Bundled:
     target: float = 0  # nanoseconds over `empty`; 0: none
 
 
+@dataclass
+class RoundTrip:
+    """A stack under which two ranks exchange messages of 8 bytes."""
+
+    name: str
+    environment: dict[str, str]
+    target: float = 0  # nanoseconds over no libqmpi, and so many readings of the clock; 0: none
+    readings: int = 0
+    times: float = 0  # at most so many times the entry before it; 0: no target
+
+
 class Build:
     """A build folder: where the programs and the libraries are."""
 
@@ -84,6 +96,7 @@ class Build:
         self.first_call = self.bench / "first_call"
         self.ask_dlsym = self.bench / "ask_dlsym"
         self.probe = self.bench / "probe"
+        self.round_trip = self.bench / "round_trip"
         self.clock = self.bench / "clock"
         libraries = [path for path in (self.folder / "src").glob("libqmpi*.so") if path.exists()]
         if not libraries or not self.loop.exists():
@@ -168,6 +181,8 @@ def rows(build: Build) -> list[Row]:
         Row(AFTER_ONLY, "qmpi, the same, without `before`", stacks("observe_after")),
         Row(PROFILE, "qmpi, `empty`, and `profile` below it",
             {1: build.with_tools("empty"), 2: build.with_tools("empty:profile")}),
+        Row(PROFILE_DEPTH, "qmpi, the same with `profile,depth=4`",
+            {1: build.with_tools("empty"), 2: build.with_tools("empty:profile,depth=4")}),
         *mpich,
         Row(PMPI_CHAIN, "qmpi, PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
         Row(PMPI, "qmpi, PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
@@ -182,7 +197,8 @@ def checked_rows(build: Build) -> list[Row]:
     """The heights that the targets in instructions need."""
     checked = rows(build)
     for row in checked:
-        pairs = row.key in (MPICH_MIXED, MPICH_OVER, OBSERVER, AFTER_ONLY, PROFILE, NEXT)
+        pairs = row.key in (MPICH_MIXED, MPICH_OVER, OBSERVER, AFTER_ONLY, PROFILE,
+                             PROFILE_DEPTH, NEXT)
         lowest = () if row.key == AFTER_ONLY else (0, 1)
         row.cells = {k: row.cells[k] for k in row.cells if k in (*lowest, 8, 100) or pairs and k == 2}
     return checked
@@ -238,3 +254,13 @@ def bundled(build: Build) -> list[Bundled]:
 
     return [Bundled("empty", tool("empty")),
             Bundled("log,output=/dev/null", tool("log,output=/dev/null"), 500)]
+
+
+def round_trips(build: Build) -> list[RoundTrip]:
+    """Without libqmpi, and then what is compared with it."""
+    return [
+        RoundTrip("no libqmpi", {}),
+        RoundTrip("empty", build.with_tools("empty")),
+        RoundTrip("profile", build.with_tools("profile"), target=50, readings=5),
+        RoundTrip("profile:count:mpit", build.with_tools("profile:count:mpit"), times=1.05),
+    ]

@@ -66,6 +66,7 @@ def in_instructions(result: dict) -> list[dict]:
         ("each further observer of a run", within_run(rows[setups.OBSERVER]), 18),
         ("the same, without `before`", within_run(rows[setups.AFTER_ONLY]), 11),
         ("profile, over `empty`", rows[setups.PROFILE]["each_further"][unit], 270),
+        ("profile,depth=4, over `empty`", rows[setups.PROFILE_DEPTH]["each_further"][unit], 999),
         *over_wrappers(rows),
         ("calling address", result["calling_address"][unit], 45),
     ]
@@ -85,6 +86,26 @@ def in_instructions(result: dict) -> list[dict]:
     return [target(*entry, unit) for entry in wanted] + [noise]
 
 
+def in_readings(result: dict) -> list[dict]:
+    """What depends on the cost of a reading of the clock, which no two machines have in common."""
+    reading = min(result["clocks"].values())
+    rows = {row["key"]: row for row in result["rows"]}
+    found = [target(f"{name}, over `empty`, 2 readings and {more} ns",
+                    rows[key]["each_further"]["ns"], 2 * reading + more, "ns")
+             for name, key, more in (("profile", setups.PROFILE, 10),
+                                     ("profile,depth=4", setups.PROFILE_DEPTH, 44))]
+    for entry in result["round_trips"]:
+        name = f"round trip, {entry['name']}"
+        if entry["target"]:
+            found.append(target(
+                f"{name}, {entry['readings']} readings and {entry['target']} ns", entry["ns_more"],
+                entry["readings"] * reading + entry["target"], "ns"))
+        if entry["times_target"]:
+            found.append(target(f"{name}, over the line before it", entry["times"],
+                                entry["times_target"], "times"))
+    return found
+
+
 def of(result: dict) -> list[dict]:
     found = in_instructions(result) if "instructions" in result["figures"] else []
     found += [target(f"first MPI call, {entry['name']}", entry["instructions"],
@@ -100,4 +121,5 @@ def of(result: dict) -> list[dict]:
                   for entry in result["dlsym"] if entry["target"]]
         found += [target(f"MPI_Iprobe, {entry['name']}, over `empty`", entry["ns"], entry["target"], "ns")
                   for entry in result["bundled"] if entry["target"]]
+        found += in_readings(result)
     return found

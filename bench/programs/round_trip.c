@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * round_trip count CALLS…, round_trip time CALLS LOOPS: as loop does, with round trips of 8 bytes
- * by MPI_Send and MPI_Recv. With two ranks, rank 1 sends back what it receives, and rank 0
- * measures; alone, a rank sends to itself, so that all instructions are its own.
+ * round_trip CALLS LOOPS: as many round trips of 8 bytes, by MPI_Send and MPI_Recv of two ranks, in
+ * each of LOOPS loops; rank 0 prints nanoseconds per round trip, the median of the loops.
  */
 #include "time_loops.h"
 
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int rank, other;
 
@@ -28,19 +26,17 @@ __attribute__((noinline)) static int call_loop(long calls)
 
 int main(int argc, char **argv)
 {
-    const long calls = argc > 2 ? atol(argv[2]) : 0;
-    const long loops = argc > 3 ? atol(argv[3]) : 0;
+    const long calls = argc == 3 ? atol(argv[1]) : 0;
+    const long loops = argc == 3 ? atol(argv[2]) : 0;
     int status = 2, size;
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    other = size == 1 ? 0 : 1 - rank;
-    if (size == 1 && argc > 2 && !strcmp(argv[1], "count"))
-        status = count_loops(call_loop, argc - 2, argv + 2);
-    else if (size <= 2 && argc == 4 && !strcmp(argv[1], "time") && calls > 0 && loops > 0)
+    other = 1 - rank;
+    if (size == 2 && calls > 0 && loops > 0)
         status = rank == 0 ? time_loops(call_loop, calls, loops) : call_loop(calls * loops);
     else
-        fprintf(stderr, "usage: round_trip count CALLS... | round_trip time CALLS LOOPS\n");
+        fprintf(stderr, "usage: mpiexec -n 2 round_trip CALLS LOOPS\n");
     MPI_Finalize();
     return status;
 }
