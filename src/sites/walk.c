@@ -301,13 +301,14 @@ static inline bool walk_usual(struct qmpi_callers *callers, uintptr_t cfa, uintp
     return false;
 }
 
-static __attribute__((noinline)) bool walk_any(struct qmpi_callers *callers, struct position start)
+static __attribute__((noinline)) bool walk_any(struct qmpi_callers *callers, const void *frame)
 {
     struct qmpi_callers found = {.all = callers->all, .capacity = callers->capacity};
-    struct position position = start;
+    struct position position = {.cfa = (uintptr_t)frame, .begin = (uintptr_t)frame};
     uintptr_t first_fp;
     bool in_interrupted = false;
-    position.address = (uintptr_t)qmpi_frame_return_address((const void *)position.cfa);
+    use_range(&position);
+    position.address = (uintptr_t)qmpi_frame_return_address(frame);
     bool more = true;
     while (position.address) { /* NULL: of a coroutine, whose first function nobody called */
         const uint64_t word = look_up(position.address);
@@ -332,8 +333,9 @@ static __attribute__((noinline)) bool walk_any(struct qmpi_callers *callers, str
 
 bool qmpi_walk_up(struct qmpi_callers *callers, const void *frame)
 {
-    struct position position = {.cfa = (uintptr_t)frame, .begin = (uintptr_t)frame};
-    use_range(&position);
-    return __builtin_expect(walk_usual(callers, position.cfa, position.end), 1) ||
-           walk_any(callers, position);
+    const uintptr_t cfa = (uintptr_t)frame;
+    const struct range *const range = current;
+    return (__builtin_expect(holds(range, cfa), 1) &&
+            __builtin_expect(walk_usual(callers, cfa, range->stack.end), 1)) ||
+           walk_any(callers, frame);
 }
