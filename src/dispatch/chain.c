@@ -2,7 +2,6 @@
 /* See chain.h. */
 #include "dispatch/chain.h"
 
-#include "dispatch/arch/frame.h"
 #include "dispatch/arch/node.h"
 #include "dispatch/mpich_convention.h"
 #include "util/util.h"
@@ -10,7 +9,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
-#include <unwind.h>
 
 _Thread_local const void *qmpi_entry_frame, *qmpi_jumped_frame;
 qmpi_atomic_context qmpi_heads[QMPI_FUNCTION_COUNT];
@@ -39,27 +37,6 @@ static struct qmpi_interceptors layers[QMPI_LAYERS_MAX + 1];
 _Static_assert(offsetof(struct QMPIX_Node, function) == QMPI_NODE_FUNCTION &&
                    offsetof(struct QMPIX_Node, tool_id) == QMPI_NODE_TOOL_ID,
                "the assembly code knows other nodes");
-
-/* The personality routine of over_X, which keeps the outer frame in a register that its caller
- * saved. */
-_Unwind_Reason_Code qmpi_thunk_personality(int version, _Unwind_Action actions,
-                                           _Unwind_Exception_Class class,
-                                           struct _Unwind_Exception *exception,
-                                           struct _Unwind_Context *context) QMPI_HIDDEN;
-
-_Unwind_Reason_Code qmpi_thunk_personality(int version, _Unwind_Action actions,
-                                           _Unwind_Exception_Class class,
-                                           struct _Unwind_Exception *exception,
-                                           struct _Unwind_Context *context)
-{
-    (void)version;
-    (void)class;
-    (void)exception;
-    if (actions & _UA_CLEANUP_PHASE)
-        qmpi_entry_frame =
-            (const void *)(uintptr_t)_Unwind_GetGR(context, QMPI_THUNK_FRAME_REGISTER);
-    return _URC_CONTINUE_UNWIND;
-}
 
 struct qmpi_node *qmpi_node_of(QMPI_Context context)
 {

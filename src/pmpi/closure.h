@@ -40,6 +40,9 @@ struct qmpi_closure {
 typedef void qmpi_closure_user(void *data, struct qmpi_closure *closure);
 void qmpi_closure_use(const char *path, qmpi_closure_user *use, void *data);
 
+/* Fills `names`, once all objects are known. For qmpi_closure_use. */
+void qmpi_closure_add_names(struct qmpi_closure *closure);
+
 /* Returns the index of the object for a DT_NEEDED name or a path; -1: none. */
 int qmpi_closure_find(const struct qmpi_closure *closure, const char *name);
 
