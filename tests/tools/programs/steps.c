@@ -60,15 +60,16 @@ static void send(int bytes)
     free(data);
 }
 
-/* To the ranks of a communicator in turn, four times, and to nobody: all from one place. */
+/* To the ranks of a communicator in turn, four times, and to nobody: all from one place. The third
+ * message is empty. */
 static void send_to_all(MPI_Comm comm, int size, int reversed)
 {
     char data[64] = "";
     MPI_Request requests[64];
     for (int i = 0; i <= 4 * size; i++) {
         const int peer = reversed ? size - 1 - i % size : i % size;
-        MPI_Isend(data, 10 + peer, MPI_BYTE, i == 4 * size ? MPI_PROC_NULL : peer, 0, comm,
-                  &requests[i]);
+        MPI_Isend(data, i == 2 ? 0 : 10 + peer, MPI_BYTE, i == 4 * size ? MPI_PROC_NULL : peer, 0,
+                  comm, &requests[i]);
     }
     for (int i = 0; i < 4 * size; i++)
         MPI_Recv(data, sizeof data, MPI_BYTE, i % size, 0, comm, MPI_STATUS_IGNORE);
