@@ -461,16 +461,21 @@ def test_three_layers_have_three_right_results(tmp_path):
 
 @pytest.mark.parametrize("between", ["empty", "count,output=%t.txt", "empty:log,output=%t.log:empty"])
 def test_a_layer_agrees_with_one_below_it(tmp_path, between):
-    """What is between them takes some nanoseconds or microseconds, the calls milliseconds."""
+    """What is between them takes some nanoseconds or microseconds, the calls milliseconds. A process may
+    be interrupted between the clocks of the two, but not each time: one of a few runs has to agree."""
     tools = f"profile,output=upper.json,format=json:{between}:profile,output=lower.json,format=json:" \
             "delay,functions=MPI_Barrier,after=20ms"
-    result = run_steps("init", *["barrier"] * 5, "finalize", cwd=tmp_path, tools=tools)
-    assert result.returncode == 0 and result.messages == []
-    upper, lower = (functions(load(tmp_path / f"{name}.json"))["MPI_Barrier"]["time"]
-                    for name in ("upper", "lower"))
-    assert upper["sum"] >= 10 * 0.02
-    for figure in ("sum", "min", "max"):
-        assert upper[figure] == pytest.approx(lower[figure], rel=0.01)
+    for _ in range(5):
+        result = run_steps("init", *["barrier"] * 5, "finalize", cwd=tmp_path, tools=tools)
+        assert result.returncode == 0 and result.messages == []
+        upper, lower = (functions(load(tmp_path / f"{name}.json"))["MPI_Barrier"]["time"]
+                        for name in ("upper", "lower"))
+        assert upper["sum"] >= 10 * 0.02
+        agree = [upper[figure] == pytest.approx(lower[figure], rel=0.01)
+                 for figure in ("sum", "min", "max")]
+        if all(agree):
+            break
+    assert all(agree), (upper, lower)
 
 
 def test_two_layers_without_files_print_two_tables_and_leave_two_files(tmp_path):
