@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections import Counter
+from datetime import datetime, time, timedelta, timezone
 
 import pytest
 from log_support import STEPS, WORDS, lines_of, matches, names, read, run_log
@@ -109,11 +110,19 @@ def test_a_file_that_cannot_be_written_loses_nothing():
     assert len([text for text in result.messages if text.startswith("[0]")]) >= 6
 
 
-def test_times_can_be_left_out_or_be_the_clocks():
+def test_times_can_be_left_out():
     lines = lines_of(run_log(STEPS, *STEP_NAMES, options=",time=none"))
     assert all(line.time is None for line in lines)
-    lines = lines_of(run_log(STEPS, *STEP_NAMES, options=",time=clock"))
-    assert all(line.time.count(":") == 2 for line in lines)
+
+
+def test_times_of_day_are_those_of_the_run():
+    zone = timezone(timedelta(hours=5, minutes=30))
+    begin = datetime.now(zone)
+    lines = lines_of(run_log(STEPS, *STEP_NAMES, options=",time=clock", env={"TZ": "TEST-5:30"}))
+    end = datetime.now(zone)
+    if begin.date() == end.date():
+        assert all(begin.time() <= time.fromisoformat(line.time) <= end.time() for line in lines)
+    assert [line.time for line in lines] == sorted(line.time for line in lines)
 
 
 def test_callers():

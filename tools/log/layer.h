@@ -43,8 +43,8 @@ extern int log_layer_count;
 /* When the first layer was initialized, in ticks of <qmpi/clock.h>. */
 extern uint64_t log_start;
 
-/* Seconds that local time was ahead of UTC then. */
-extern long log_utc_offset;
+/* The local time then, in nanoseconds since the Epoch. */
+extern uint64_t log_start_local;
 
 /* The process that MPI runs in: a forked child says nothing of its end. */
 extern pid_t log_owner;

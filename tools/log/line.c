@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See line.h. What may be called in a signal handler makes its line in memory of its own and calls
- * nothing but clock_gettime, <qmpi/clock.h> and what sink.h says. */
+ * nothing but <qmpi/clock.h> and what sink.h says. */
 #define _GNU_SOURCE
 #include "line.h"
 
@@ -9,7 +9,6 @@
 #include <qmpi/clock.h>
 
 #include <string.h>
-#include <time.h>
 
 uint64_t line_time(uint64_t ticks)
 {
@@ -25,13 +24,6 @@ uint64_t line_now(void)
     return line_time(ticks);
 }
 
-static uint64_t time_of_day(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
-
 static void add_two(struct text *text, int number, char before)
 {
     text_char(text, before);
@@ -39,15 +31,13 @@ static void add_two(struct text *text, int number, char before)
     text_char(text, (char)('0' + number % 10));
 }
 
-/* Local time, as long as it can be had without a lock: the distance from UTC is that at the start.
- */
+/* Local time, which is asked for at the start alone: that takes a lock. */
 static void add_clock(struct text *text, uint64_t when)
 {
-    const uint64_t wall = time_of_day() - (line_now() - when);
-    const int64_t seconds = (int64_t)(wall / 1000000000U) + log_utc_offset;
-    const int of_day = (int)(seconds % 86400);
+    const uint64_t local = log_start_local + when;
+    const int of_day = (int)(local / 1000000000U % 86400);
     char fraction[6];
-    uint64_t rest = wall % 1000000000U / 1000;
+    uint64_t rest = local % 1000000000U / 1000;
     for (int i = 5; i >= 0; i--, rest /= 10)
         fraction[i] = (char)('0' + rest % 10);
     add_two(text, of_day / 3600, ' ');

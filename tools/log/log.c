@@ -29,7 +29,7 @@
 struct layer *log_layers;
 int log_layer_count;
 uint64_t log_start;
-long log_utc_offset;
+uint64_t log_start_local;
 pid_t log_owner;
 
 /* ---- A call ---------------------------------------------------------------------------------- */
@@ -160,14 +160,15 @@ static bool output_is_taken(const struct layer *layer)
 
 static void start_clock(void)
 {
-    const time_t now = time(NULL);
+    struct timespec now;
     struct tm parts;
     if (log_start)
         return;
+    clock_gettime(CLOCK_REALTIME, &now);
     QMPIX_Clock_get_time(&log_start);
     log_owner = getpid();
-    if (localtime_r(&now, &parts))
-        log_utc_offset = parts.tm_gmtoff;
+    const int64_t ahead = localtime_r(&now.tv_sec, &parts) ? parts.tm_gmtoff : 0; /* of UTC */
+    log_start_local = (uint64_t)(now.tv_sec + ahead) * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
 static bool observe(struct layer *layer)
