@@ -253,7 +253,9 @@ def bundled(build: Build) -> list[Bundled]:
         return {**build.with_tools(name), "QMPI_TOOL_PATH": str(build.folder / "tools")}
 
     return [Bundled("empty", tool("empty")),
-            Bundled("log,output=/dev/null", tool("log,output=/dev/null"), 500)]
+            Bundled("log,output=/dev/null", tool("log,output=/dev/null"), 500),
+            # A rule that selects the function, and a call that does not come.
+            Bundled("delay, no delay", tool("delay,functions=MPI_Iprobe,before=1ms,calls=4000000000"), 15)]
 
 
 def round_trips(build: Build) -> list[RoundTrip]:
