@@ -6,7 +6,6 @@ import os
 import platform
 import signal
 import subprocess
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,18 +13,10 @@ import pytest
 
 from pmpi_support import PMPI_TOOLS, pmpi_program, pmpi_tool, run_pmpi, succeed
 from support import (ASAN, LIBQMPI, OPEN_MPI, TOOLS, clean_environment, folder_open_to_all,
-                     program)
+                     program, wait_until)
 
 SURROUNDINGS = pmpi_program("surroundings")
 TWICE = "now:alpha:now"
-
-
-def wait_until(is_so, seconds=60):
-    """What another process does comes a moment later. Returns what `is_so` said last."""
-    end = time.monotonic() + seconds
-    while not (answer := is_so()) and time.monotonic() < end:
-        time.sleep(0.02)
-    return answer
 
 
 def entries(folder):

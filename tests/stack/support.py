@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -259,6 +260,14 @@ def run_job(command, env, *, ranks, ends=None, variables=None, timeout=120, cwd=
                     said, done)
     check_sanitizers(result.stdout + result.stderr + said)
     return result
+
+
+def wait_until(is_so, seconds=60):
+    """What another process does comes a moment later. Returns what `is_so` said last."""
+    end = time.monotonic() + seconds
+    while not (answer := is_so()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return answer
 
 
 def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), timeout=120, cwd=None,

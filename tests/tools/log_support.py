@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import time
 from pathlib import Path
 
 from support import BUILD, BUNDLED_TOOLS, clean_environment, run_mpi
@@ -73,14 +72,6 @@ def names(lines):
 def matches(pattern, text):
     """`*` stands for an address, a handle or another number that may differ."""
     return re.fullmatch(r"[\w.&@-]+".join(map(re.escape, pattern.split("*"))), text)
-
-
-def wait_for(condition, seconds=20):
-    """What it returns, which is true, or false when time is up."""
-    until = time.monotonic() + seconds
-    while not (found := condition()) and time.monotonic() < until:
-        time.sleep(0.02)
-    return found
 
 
 def writers_of(path):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from job import Job
-from log_support import FAULTS, PROGRAMS, WRITER, names, read, run_log, wait_for, writers_of
-from support import ASAN, BUNDLED_TOOLS, LIBQMPI, RUN_RANK, clean_environment, launch
+from log_support import FAULTS, PROGRAMS, WRITER, names, read, run_log, writers_of
+from support import ASAN, BUNDLED_TOOLS, LIBQMPI, RUN_RANK, clean_environment, launch, wait_until
 
 TERMINATIONS = PROGRAMS / "tools_terminations"
 COUNT = 3000  # more lines than are written at once
@@ -26,7 +26,7 @@ def run(folder, *steps, options="", **more):
     """The lines, when nobody writes any more."""
     result = run_log(TERMINATIONS, *steps, options=f",output={folder}/lines.%r{options}", **more)
     path = folder / "lines.0"
-    assert wait_for(lambda: not writers_of(path))
+    assert wait_until(lambda: not writers_of(path))
     return result, read(path)
 
 
@@ -107,7 +107,7 @@ def test_lines_of_a_process_that_hangs_are_there(tmp_path):
         assert os.getsid(writer) == writer and f"PPid:\t{job.ranks[0].pid}" not in status
         assert len(list(Path(f"/proc/{writer}/fd").iterdir())) == 3
         os.kill(job.ranks[0].pid, signal.SIGKILL)
-        assert wait_for(lambda: not writers_of(job.path))
+        assert wait_until(lambda: not writers_of(job.path))
 
 
 def test_a_quiet_process_wakes_nobody_until_it_calls_again(tmp_path):
@@ -153,7 +153,7 @@ def test_a_child_that_is_forked_while_a_thread_opens_the_file(tmp_path):
     os.mkfifo(fifo)
 
     def read_all():
-        wait_for((tmp_path / "forked").exists)
+        wait_until((tmp_path / "forked").exists)
         text.append(fifo.read_text())
 
     reader = threading.Thread(target=read_all)
@@ -196,7 +196,7 @@ def test_a_full_file_loses_only_what_does_not_fit(tmp_path):
     try:
         result = run_log(TERMINATIONS, f"calls={COUNT}", "finalize", options=f",output={folder}/lines.%r")
         assert result.returncode == 0
-        assert wait_for(lambda: not writers_of(folder / "lines.0"))
+        assert wait_until(lambda: not writers_of(folder / "lines.0"))
         text = (folder / "lines.0").read_text()
         assert 12000 < len(text) <= 16384
         assert [int(tag) for tag in re.findall(r"tag=(\d+),.*>\n", text)][:50] == list(range(1, 51))

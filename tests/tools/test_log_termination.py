@@ -6,8 +6,8 @@ import signal
 import pytest
 from job import Job
 from log_support import (FAULTS, STEPS, TOOL_PATH, WORDS, Line, terminations_of, lines_of, matches,
-                         names, read, run_log, wait_for, writers_of)
-from support import ASAN, LIBQMPI, OPEN_MPI, RUN_RANK, clean_environment, launch
+                         names, read, run_log, writers_of)
+from support import ASAN, LIBQMPI, OPEN_MPI, RUN_RANK, clean_environment, launch, wait_until
 
 BEGUN = ["init", "barrier"]
 
@@ -125,7 +125,7 @@ def test_the_calls_of_other_ranks_when_one_aborts(tmp_path):
                      ranks=2, options=f",enter=yes,output={tmp_path}/x")
     assert result.returncode == 5
     # What a process that was killed had to say is written after its end.
-    assert wait_for(lambda: not writers_of(tmp_path / "x.0") + writers_of(tmp_path / "x.1"))
+    assert wait_until(lambda: not writers_of(tmp_path / "x.0") + writers_of(tmp_path / "x.1"))
     waiting = [line for line in read(tmp_path / "x.0") if line.function == "MPI_Sendrecv"]
     assert waiting and all(line.result.startswith("<unfinished") for line in waiting)
     assert read(tmp_path / "x.1")[-1].function == "MPI_Abort"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See line.h. What may be called in a signal handler makes its line in memory of its own and calls
  * nothing but <qmpi/clock.h> and what sink.h says. */
-#define _GNU_SOURCE
 #include "line.h"
 
 #include "arguments.h"
