@@ -6,6 +6,7 @@
 #include "profile/atomic_file.h"
 #include "profile/csv_row.h"
 #include "profile/efficiency.h"
+#include "profile/findings.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -90,6 +91,24 @@ static void put_efficiency(struct row *row, const struct profile_result *result,
         row_set_text(row, COLUMN_name, figures[i].name);
         row_set_real(row, COLUMN_value, figures[i].value);
         row_put(row, "efficiency");
+    }
+}
+
+static void put_findings(struct row *row, const struct profile_result *result)
+{
+    struct profile_findings findings;
+    if (!profile_findings_find(result, &findings))
+        return;
+    for (int i = 0; i < findings.count; i++) {
+        const struct profile_finding *it = &findings.all[i];
+        row_set_text(row, COLUMN_name, it->kind);
+        row_set_text(row, COLUMN_text, it->summary);
+        row_set_number(row, COLUMN_rank, it->rank);
+        if (it->peer >= 0)
+            row_set_number(row, COLUMN_peer, it->peer);
+        row_set_real(row, COLUMN_time_sum, it->seconds);
+        row_set_real(row, COLUMN_value, it->share);
+        row_put(row, "finding");
     }
 }
 
@@ -180,6 +199,21 @@ static char *describe_frames(const struct profile_frame *frames, int count)
     return stream && !fclose(stream) ? text : NULL;
 }
 
+static void put_waits(struct row *row, const struct profile_callsite *site, const char *text)
+{
+    for (size_t i = 0; i < site->waits.count; i++) {
+        const struct profile_wait *wait = &site->waits.all[i];
+        row_set_text(row, COLUMN_name, site->name);
+        row_set_text(row, COLUMN_text, text);
+        row_set_number(row, COLUMN_rank, wait->rank);
+        if (wait->peer >= 0)
+            row_set_number(row, COLUMN_peer, wait->peer);
+        row_set_whole(row, COLUMN_calls, wait->calls);
+        row_set_real(row, COLUMN_wait_sum, wait->time);
+        row_put(row, "wait");
+    }
+}
+
 static void put_callsites(struct row *row, const struct profile_result *result)
 {
     for (size_t i = 0; i < result->callsite_count && row->good; i++) {
@@ -194,6 +228,7 @@ static void put_callsites(struct row *row, const struct profile_result *result)
         row_set_calls(row, &site->calls);
         row_put(row, "callsite");
         put_by_rank(row, result, "callsite_rank", site->name, text, &site->calls, &site->by_rank);
+        put_waits(row, site, text);
         free(text);
     }
 }
@@ -276,6 +311,7 @@ bool profile_print_csv(FILE *stream, const struct profile_result *result)
     struct row row = {.stream = stream, .good = true};
     row_put_names(&row);
     put_head(&row, result);
+    put_findings(&row, result);
     put_efficiency(&row, result, NULL);
     put_processes(&row, result);
     put_flights(&row, result);

@@ -19,7 +19,8 @@
 /* clang-format off */
 #define PROFILE_FIGURES(F) \
     F(shortest, TIME, LEAST, "", 1) \
-    F(longest, TIME, GREATEST, "longest", 1)
+    F(longest, TIME, GREATEST, "longest", 1) \
+    F(polling, TIME, TOTAL, "", 0)
 /* clang-format on */
 
 enum profile_unit { PROFILE_TIME, PROFILE_COUNT };

@@ -47,7 +47,7 @@ json_t *element_whole(uint64_t value)
 }
 
 /* What is unfinished is dropped. */
-static json_t *finished(json_t *object, bool good)
+json_t *element_finish(json_t *object, bool good)
 {
     if (good)
         return object;
@@ -66,7 +66,7 @@ json_t *element_spread(const struct profile_spread *spread)
         good = good && json_object_set_new(object, "min_rank", json_integer(spread->min_rank)) == 0;
     if (spread->max_rank >= 0)
         good = good && json_object_set_new(object, "max_rank", json_integer(spread->max_rank)) == 0;
-    return finished(object, good);
+    return element_finish(object, good);
 }
 
 /* Adds the members that everything with calls has. */
@@ -102,55 +102,7 @@ static json_t *bins(const uint64_t *counts, int count)
             good = json_array_append_new(array,
                                          json_pack("[i, o]", bin, element_whole(counts[bin]))) == 0;
     }
-    return finished(array, good);
-}
-
-/* ---- Calls by rank --------------------------------------------------------------------------- */
-
-static const char *const rank_columns[] = {"rank", "calls", "time", "wait", "sent", "received"};
-enum { RANK_COLUMNS = sizeof rank_columns / sizeof *rank_columns, RANK_COLUMNS_ALWAYS = 3 };
-
-static json_t *rank_value(const struct profile_rank_calls *calls, int column)
-{
-    const uint64_t counts[RANK_COLUMNS] = {(uint64_t)calls->rank, calls->calls,   0, 0,
-                                           calls->sent,           calls->received};
-    const double times[RANK_COLUMNS] = {0, 0, calls->time, calls->wait};
-    return column == 2 || column == 3 ? element_real(times[column]) : element_whole(counts[column]);
-}
-
-static bool is_needed(const struct profile_by_rank *by_rank, int column)
-{
-    bool is_needed = column < RANK_COLUMNS_ALWAYS;
-    for (size_t i = 0; i < by_rank->count && !is_needed; i++) {
-        json_t *value = rank_value(&by_rank->all[i], column);
-        is_needed = json_number_value(value) > 0;
-        json_decref(value);
-    }
-    return is_needed;
-}
-
-/* By columns, which is shorter, and is what tools for tables take. */
-static bool add_by_rank(json_t *object, const struct profile_result *result,
-                        const struct profile_calls *calls, const struct profile_by_rank *by_rank)
-{
-    json_t *columns = json_object();
-    size_t count = 0;
-    bool good = columns != NULL;
-    for (int column = 0; column < RANK_COLUMNS && good; column++) {
-        if (!is_needed(by_rank, column))
-            continue;
-        json_t *values = json_array();
-        for (size_t i = 0; i < by_rank->count && good; i++) {
-            if (profile_rank_is_listed(result, calls, &by_rank->all[i]))
-                good = json_array_append_new(values, rank_value(&by_rank->all[i], column)) == 0;
-        }
-        count = json_array_size(values);
-        good = json_object_set_new(columns, rank_columns[column], values) == 0 && good;
-    }
-    if (good && count)
-        return json_object_set_new(object, "by_rank", columns) == 0;
-    json_decref(columns);
-    return good;
+    return element_finish(array, good);
 }
 
 /* ---- Elements -------------------------------------------------------------------------------- */
@@ -166,8 +118,8 @@ json_t *element_function(const struct profile_result *result, const void *elemen
     good = good && json_object_set_new(object, "times", bins(it->times, PROFILE_TIME_BINS)) == 0;
     if (it->ranks)
         good = good && json_object_set_new(object, "ranks", json_integer(it->ranks)) == 0;
-    good = good && add_by_rank(object, result, &it->calls, &it->by_rank);
-    return finished(object, good);
+    good = good && element_add_by_rank(object, result, &it->calls, &it->by_rank);
+    return element_finish(object, good);
 }
 
 static json_t *frame(const struct profile_frame *it)
@@ -183,7 +135,7 @@ static json_t *frame(const struct profile_frame *it)
         good = good && json_object_set_new(object, "line", json_integer(it->line)) == 0;
     if (it->inlined)
         good = good && json_object_set_new(object, "inlined", json_true()) == 0;
-    return finished(object, good);
+    return element_finish(object, good);
 }
 
 static json_t *frames(const struct profile_frame *its, int count)
@@ -192,7 +144,7 @@ static json_t *frames(const struct profile_frame *its, int count)
     bool good = array != NULL;
     for (int i = 0; i < count && good; i++)
         good = json_array_append_new(array, frame(&its[i])) == 0;
-    return finished(array, good);
+    return element_finish(array, good);
 }
 
 json_t *element_callsite(const struct profile_result *result, const void *element)
@@ -203,7 +155,8 @@ json_t *element_callsite(const struct profile_result *result, const void *elemen
     bool good = object && add_calls(object, &it->calls);
     if (it->messages)
         good = good && json_object_set_new(object, "messages", element_whole(it->messages)) == 0;
-    return finished(object, good && add_by_rank(object, result, &it->calls, &it->by_rank));
+    good = good && element_add_by_rank(object, result, &it->calls, &it->by_rank);
+    return element_finish(object, good && element_add_waits(object, &it->waits));
 }
 
 json_t *element_flight(const struct profile_result *result, const void *element)
@@ -233,7 +186,7 @@ json_t *element_communicator(const struct profile_result *result, const void *el
     json_t *object = json_pack("{s:o, s:i, s:i, s:s, s:o}", "name", element_string(it->name),
                                "size", it->size, "first", it->first, "members", members,
                                "instances", element_whole(it->instances));
-    return finished(object, object && add_calls(object, &it->calls));
+    return element_finish(object, object && add_calls(object, &it->calls));
 }
 
 json_t *element_file(const struct profile_result *result, const void *element)
@@ -243,7 +196,7 @@ json_t *element_file(const struct profile_result *result, const void *element)
     json_t *object = json_pack("{s:o, s:o, s:o, s:o}", "name", element_string(it->name), "opens",
                                element_whole(it->opens), "read", element_whole(it->read), "written",
                                element_whole(it->written));
-    return finished(object, object && add_calls(object, &it->calls));
+    return element_finish(object, object && add_calls(object, &it->calls));
 }
 
 /* Without the digits that are lost when the times it is computed from are written. */
@@ -260,7 +213,7 @@ json_t *element_efficiency(const struct profile_efficiency *efficiency)
     profile_efficiency_list(efficiency, figures);
     for (int i = 0; i < PROFILE_EFFICIENCY_FIGURES && good; i++)
         good = json_object_set_new(object, figures[i].name, element_ratio(figures[i].value)) == 0;
-    return finished(object, good);
+    return element_finish(object, good);
 }
 
 /* Adds what files of older versions lack. */
@@ -293,7 +246,7 @@ json_t *element_region(const struct profile_result *result, const void *element)
                                element_spread(&it->mpi));
     good = good && object && (!it->node_count || add_useful(object, result, it));
     good = json_object_set_new(object, "functions", functions) == 0 && good;
-    return finished(object, good);
+    return element_finish(object, good);
 }
 
 json_t *element_process(const struct profile_result *result, const void *element)

@@ -7,6 +7,7 @@
 #define QMPI_PROFILE_JSON_ELEMENTS_H
 
 #include "profile/efficiency.h"
+#include "profile/findings.h"
 #include "profile/result.h"
 
 #include <jansson.h>
@@ -19,6 +20,10 @@ json_t *element_real(double value);
 json_t *element_whole(uint64_t value);
 
 json_t *element_spread(const struct profile_spread *spread);
+/* Findings of `result`, as an array. */
+json_t *element_findings(const struct profile_result *result,
+                         const struct profile_findings *findings);
+
 json_t *element_efficiency(const struct profile_efficiency *efficiency);
 
 /* Elements of the arrays of `result`. */
@@ -30,5 +35,14 @@ json_t *element_communicator(const struct profile_result *result, const void *el
 json_t *element_file(const struct profile_result *result, const void *element);
 json_t *element_region(const struct profile_result *result, const void *element);
 json_t *element_process(const struct profile_result *result, const void *element);
+
+/* Adds to the object of a function or a call site what files list of its ranks; and to that of a
+ * call site what ranks waited there. Nothing if there is none. False: memory is exhausted. */
+bool element_add_by_rank(json_t *object, const struct profile_result *result,
+                         const struct profile_calls *calls, const struct profile_by_rank *by_rank);
+bool element_add_waits(json_t *object, const struct profile_waits *waits);
+
+/* Returns the object if it is `good`; otherwise frees it and returns NULL. */
+json_t *element_finish(json_t *object, bool good);
 
 #endif

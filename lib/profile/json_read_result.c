@@ -5,6 +5,7 @@
 #include "profile/result.h"
 #include "util/util.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,59 +38,82 @@ static void read_calls(const struct source *source, struct profile_calls *calls)
     calls->received = source_whole(&bytes, "received");
 }
 
-static bool is_count(const json_t *value)
-{
-    return json_is_integer(value) && json_integer_value(value) >= 0;
-}
-
-/* A column of `calls by rank`. */
+/* A column of a table that is written by columns: a member of each of its elements. */
 struct column {
     const char *name;
     bool is_optional;
-    size_t count, time; /* offset of the member, of either type; 0: of the other */
+    enum { RANK, PEER, COUNT, TIME } type; /* RANK: from 0; PEER: from -1 */
+    size_t offset;
 };
 
-static bool read_value(struct profile_rank_calls *calls, const struct column *column,
-                       const json_t *value)
+static bool read_value(void *element, const struct column *column, const json_t *value)
 {
-    const uint64_t count = (uint64_t)json_integer_value(value);
+    char *member = (char *)element + column->offset;
+    const json_int_t whole = json_integer_value(value);
     const double time = json_number_value(value);
-    if (column->time)
-        memcpy((char *)calls + column->time, &time, sizeof time);
-    else if (column->count)
-        memcpy((char *)calls + column->count, &count, sizeof count);
+    const int rank = (int)whole;
+    if (column->type == TIME)
+        memcpy(member, &time, sizeof time);
+    else if (column->type == COUNT)
+        memcpy(member, &whole, sizeof whole);
     else
-        calls->rank = (int)count;
-    return column->time ? json_is_number(value) : is_count(value);
+        memcpy(member, &rank, sizeof rank);
+    if (column->type == TIME)
+        return json_is_number(value);
+    return json_is_integer(value) && whole >= (column->type == PEER ? -1 : 0) &&
+           (column->type == COUNT || whole <= INT_MAX);
 }
 
-/* Columns of one length, as json_elements.c writes them. */
-static void read_by_rank(const struct source *parent, struct profile_by_rank *by_rank)
+/* Reads columns of one length, as json_elements.c writes them, into an array of elements of `size`
+ * bytes. `columns` begins with the ranks and ends with an empty one. */
+static void *read_columns(const struct source *parent, const char *key,
+                          const struct column *columns, size_t size, size_t *count)
 {
-#define OFFSET(MEMBER) offsetof(struct profile_rank_calls, MEMBER)
-    static const struct column columns[] = {{"rank", false, 0, 0},
-                                            {"calls", false, OFFSET(calls), 0},
-                                            {"time", false, 0, OFFSET(time)},
-                                            {"wait", true, 0, OFFSET(wait)},
-                                            {"sent", true, OFFSET(sent), 0},
-                                            {"received", true, OFFSET(received), 0}};
-#undef OFFSET
-    const struct source source = source_object(parent, "by_rank");
-    by_rank->count = json_array_size(source_member(&source, "rank"));
-    by_rank->all = qmpi_allocate(by_rank->count + 1, sizeof *by_rank->all);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        const struct column *column = &columns[i];
+    const struct source source = source_object(parent, key);
+    *count = json_array_size(source_member(&source, columns->name));
+    char *all = qmpi_allocate(*count + 1, size);
+    for (const struct column *column = columns; column->name; column++) {
         const json_t *array = source_member(&source, column->name);
         if (!array && column->is_optional)
             continue;
-        bool good = json_is_array(array) && json_array_size(array) == by_rank->count;
-        for (size_t k = 0; good && k < by_rank->count; k++)
-            good = read_value(&by_rank->all[k], column, json_array_get(array, k));
+        bool good = json_is_array(array) && json_array_size(array) == *count;
+        for (size_t i = 0; good && i < *count; i++)
+            good = read_value(all + i * size, column, json_array_get(array, i));
         if (!good)
             source_fail_member(&source, column->name,
-                               column->time ? "a number for each rank"
-                                            : "a whole number for each rank");
+                               column->type == TIME ? "a number for each rank"
+                                                    : "a whole number for each rank");
     }
+    return all;
+}
+
+static void read_by_rank(const struct source *parent, struct profile_by_rank *by_rank)
+{
+#define COLUMN(NAME, OPTIONAL, TYPE)                                                               \
+    {                                                                                              \
+#NAME, OPTIONAL, TYPE, offsetof(struct profile_rank_calls, NAME)                           \
+    }
+    static const struct column columns[] = {
+        COLUMN(rank, false, RANK), COLUMN(calls, false, COUNT), COLUMN(time, false, TIME),
+        COLUMN(wait, true, TIME),  COLUMN(sent, true, COUNT),   COLUMN(received, true, COUNT),
+        {NULL, false, RANK, 0}};
+#undef COLUMN
+    by_rank->all = read_columns(parent, "by_rank", columns, sizeof *by_rank->all, &by_rank->count);
+}
+
+static void read_waits(const struct source *parent, struct profile_waits *waits)
+{
+#define COLUMN(NAME, TYPE)                                                                         \
+    {                                                                                              \
+#NAME, false, TYPE, offsetof(struct profile_wait, NAME)                                    \
+    }
+    static const struct column columns[] = {COLUMN(rank, RANK),
+                                            COLUMN(peer, PEER),
+                                            COLUMN(calls, COUNT),
+                                            COLUMN(time, TIME),
+                                            {NULL, false, RANK, 0}};
+#undef COLUMN
+    waits->all = read_columns(parent, "waits", columns, sizeof *waits->all, &waits->count);
 }
 
 /* Pairs of a bin and its calls. */
@@ -154,6 +178,8 @@ static void read_callsite(const struct source *source, void *element)
     read_calls(source, &it->calls);
     if (source_member(source, "by_rank"))
         read_by_rank(source, &it->by_rank);
+    if (source_member(source, "waits"))
+        read_waits(source, &it->waits);
 }
 
 static void read_flight(const struct source *source, void *element)

@@ -67,6 +67,9 @@ static bool put_head(FILE *stream, const struct profile_result *result)
     good = good && put_member(stream, "application", element_spread(&result->application)) &&
            put_member(stream, "time", element_spread(&result->time));
     struct profile_efficiency found;
+    struct profile_findings findings;
+    if (profile_findings_find(result, &findings))
+        good = good && put_member(stream, "findings", element_findings(result, &findings));
     if (profile_efficiency_find(result, NULL, &found))
         good = good && put_member(stream, "efficiency", element_efficiency(&found));
     if (schema_of(result) >= 2)

@@ -105,7 +105,8 @@ static void take_places(struct profile_callsite *mine, struct profile_callsite *
 static bool prepare_callsite(void *mine, void *its, const struct sides *sides)
 {
     struct profile_callsite *a = mine, *b = its;
-    return merge_prepare_ranks(&a->by_rank, b ? &b->by_rank : NULL, sides);
+    return merge_prepare_ranks(&a->by_rank, b ? &b->by_rank : NULL, sides) &&
+           merge_prepare_waits(&a->waits, b ? &b->waits : NULL);
 }
 
 static void add_callsite(void *mine, const void *its, const struct sides *sides)
@@ -114,6 +115,7 @@ static void add_callsite(void *mine, const void *its, const struct sides *sides)
     struct profile_callsite gone = *(const struct profile_callsite *)its;
     merge_ranks((struct merge_listed){&a->by_rank, &a->calls},
                 (struct merge_listed){&gone.by_rank, &gone.calls}, sides);
+    merge_waits(&a->waits, &gone.waits, sides->every_rank);
     merge_calls(&a->calls, &gone.calls, sides);
     a->ranks += gone.ranks;
     a->messages += gone.messages;

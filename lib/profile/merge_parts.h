@@ -51,6 +51,10 @@ bool merge_prepare_ranks(struct profile_by_rank *mine, const struct profile_by_r
                          const struct sides *sides);
 void merge_ranks(struct merge_listed mine, struct merge_listed its, const struct sides *sides);
 
+/* merge_waits.c: what ranks waited at a call site. `its` stays its owner's. */
+bool merge_prepare_waits(struct profile_waits *mine, const struct profile_waits *its);
+void merge_waits(struct profile_waits *mine, const struct profile_waits *its, bool every_rank);
+
 /* Sorts both arrays and enlarges *mine for all elements. Returns false if memory is exhausted. */
 bool merge_prepare(const struct merge_kind *kind, void **mine, size_t count, void *its,
                    size_t its_count, const struct sides *sides);

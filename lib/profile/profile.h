@@ -8,6 +8,7 @@
 #include "profile/compare.h"
 #include "profile/efficiency.h"
 #include "profile/filter.h"
+#include "profile/findings.h"
 #include "profile/frames.h"
 #include "profile/merge.h"
 #include "profile/merge_parts.h"

@@ -60,6 +60,7 @@ void profile_callsite_clear(struct profile_callsite *callsite)
     free_frames(callsite->frames, callsite->frame_count);
     free(callsite->name);
     free(callsite->by_rank.all);
+    free(callsite->waits.all);
 }
 
 void profile_flight_clear(struct profile_flight *flight)

@@ -54,6 +54,22 @@ struct profile_by_rank {
     size_t count;
 };
 
+/*
+ * For how long a rank waited for another one at a call site: in point-to-point calls, beyond what
+ * their data explain. In a result of several ranks at most PROFILE_WAITS_MOST for each call site,
+ * the longest, unless every_rank is set.
+ */
+enum { PROFILE_WAITS_MOST = 64 };
+struct profile_wait {
+    int rank, peer; /* in MPI_COMM_WORLD; peer -1: unknown */
+    uint64_t calls;
+    double time;
+};
+struct profile_waits {
+    struct profile_wait *all; /* by rank, then peer */
+    size_t count;
+};
+
 struct profile_function {
     char *name;  /* "MPI_Send" */
     char *group; /* "point-to-point" */
@@ -88,6 +104,7 @@ struct profile_callsite {
     uint64_t messages; /* and one-sided accesses, with data; not those of collectives */
     struct profile_calls calls;
     struct profile_by_rank by_rank;
+    struct profile_waits waits;
 };
 
 /* Messages and one-sided accesses between two ranks of MPI_COMM_WORLD. */
@@ -158,6 +175,12 @@ struct profile_process {
 /* The ending of a process that used sessions alone and has finalized each. */
 #define PROFILE_SESSIONS_ENDED "MPI_Session_finalize"
 
+/* What is worth a finding (findings.h), in percent of the run; 0: the default. */
+struct profile_thresholds {
+    int any, init; /* of MPI_Init and MPI_Finalize: of at least 1 s */
+};
+enum { PROFILE_THRESHOLD = 5, PROFILE_INIT_THRESHOLD = 20 };
+
 enum { PROFILE_SCHEMA = 2 }; /* of what is collected here */
 
 struct profile_result {
@@ -171,7 +194,8 @@ struct profile_result {
     int rank;          /* that process's; -1: it is of all ranks */
     char *termination; /* "exit", "MPI_Abort", "signal SIGTERM", "checkpoint", "MPI_Pcontrol",
                      PROFILE_SESSIONS_ENDED; NULL: MPI_Finalize */
-    bool every_rank;   /* what is said by rank is said of every rank */
+    struct profile_thresholds thresholds;    /* in no file */
+    bool every_rank;                         /* what is said by rank is said of every rank */
     struct profile_spread application, time; /* per rank; `time` is in MPI */
     /* Receives that were posted (MPI_Irecv, MPI_Start) and not seen to complete: freed, or pending.
      * Their bytes are nowhere. */

@@ -117,7 +117,7 @@ static bool print_head(const struct text *text)
                                            "on", "max",       "on", "stddev",    NULL};
     const struct profile_result *result = text->result;
     struct columns columns;
-    if (!print_subject(text))
+    if (!print_subject(text) || !text_findings(text))
         return false;
     fputc('\n', text->stream);
     columns_start(&columns, "lrrrrrrrr");
@@ -275,7 +275,8 @@ bool profile_print_text(FILE *stream, const struct profile_result *result, unsig
            (!WANTS(FUNCTIONS) || print_functions(&text)) &&
            (!WANTS(CALLSITES) || text_callsites(&text)) &&
            (!WANTS(HISTOGRAMS) || text_histograms(&text)) &&
-           (!WANTS(MATRIX) || text_matrix(&text)) && (!WANTS(WAITS) || text_waits(&text)) &&
+           (!WANTS(MATRIX) || text_matrix(&text)) &&
+           (!WANTS(WAITS) || (text_waits(&text) && text_peer_waits(&text))) &&
            (!WANTS(COMMUNICATORS) || text_communicators(&text)) &&
            (!WANTS(FILES) || text_files(&text)) && (!WANTS(REGIONS) || text_regions(&text)) &&
            (!WANTS(PROCESSES) || text_processes(&text));

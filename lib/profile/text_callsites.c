@@ -183,3 +183,71 @@ bool text_flights(const struct text *text)
     text_rest(text, text->result->flight_count, "calls");
     return good;
 }
+
+/* ---- Waiting for peers ----------------------------------------------------------------------- */
+
+struct place_wait {
+    const struct profile_callsite *site;
+    const struct profile_wait *wait;
+};
+
+/* The longest first. */
+static int compare_waits(const void *a, const void *b)
+{
+    const struct place_wait *mine = a, *its = b;
+    return (mine->wait->time < its->wait->time) - (mine->wait->time > its->wait->time);
+}
+
+/* All waits of the result; NULL: memory is exhausted. */
+static struct place_wait *list_waits(const struct profile_result *result, size_t *count)
+{
+    size_t room = 1, listed = 0;
+    for (size_t i = 0; i < result->callsite_count; i++)
+        room += result->callsites[i].waits.count;
+    struct place_wait *all = calloc(room, sizeof *all);
+    for (size_t i = 0; all && i < result->callsite_count; i++) {
+        const struct profile_callsite *site = &result->callsites[i];
+        for (size_t k = 0; k < site->waits.count; k++)
+            all[listed++] = (struct place_wait){site, &site->waits.all[k]};
+    }
+    if (all)
+        qsort(all, listed, sizeof *all, compare_waits);
+    *count = listed;
+    return all;
+}
+
+static void add_wait(struct columns *columns, const struct text *text, const struct place_wait *it)
+{
+    columns_add(columns, "%s", it->site->name);
+    columns_add(columns, "%d", it->wait->rank);
+    if (it->wait->peer >= 0)
+        columns_add(columns, "%d", it->wait->peer);
+    else
+        columns_add(columns, "?");
+    columns_add(columns, "%llu", (unsigned long long)it->wait->calls);
+    columns_add(columns, "%s", units_time(it->wait->time));
+    text_add_share(columns, text, it->wait->time);
+    note_frames(columns, text, it->site->frames, it->site->frame_count);
+}
+
+bool text_peer_waits(const struct text *text)
+{
+    static const char *const headings[] = {"call site", "rank", "peer", "calls",
+                                           "waiting",   "%",    NULL};
+    struct columns columns;
+    size_t count;
+    struct place_wait *all = list_waits(text->result, &count);
+    if (!all || !count) {
+        free(all);
+        return all != NULL;
+    }
+    fprintf(text->stream, "\nWaiting for a peer in point-to-point calls\n");
+    columns_start(&columns, "lrrrrr");
+    columns_add_all(&columns, headings);
+    for (size_t i = 0; i < text_shown(text, count); i++)
+        add_wait(&columns, text, &all[i]);
+    const bool good = columns_print(&columns, text->stream, text->width);
+    text_rest(text, count, "waits");
+    free(all);
+    return good;
+}

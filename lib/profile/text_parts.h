@@ -40,9 +40,13 @@ void text_add_extremes(struct columns *columns, const struct profile_spread *spr
 bool text_functions(const struct text *text, const struct profile_function *functions,
                     size_t count);
 
+/* text_findings.c */
+bool text_findings(const struct text *text);
+
 /* text_callsites.c */
 bool text_callsites(const struct text *text);
 bool text_flights(const struct text *text);
+bool text_peer_waits(const struct text *text);
 
 /* text_parts.c */
 bool text_waits(const struct text *text);

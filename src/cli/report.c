@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum { DEFAULT_TOP = 20 };
-enum { KEY_COMPARE = 256, KEY_FILTER, KEY_TOP, KEY_SECTION };
+enum { KEY_COMPARE = 256, KEY_FILTER, KEY_TOP, KEY_THRESHOLD, KEY_INIT_THRESHOLD, KEY_SECTION };
 
 static const struct argp_option options[] = {
     {"format", 'f', "text|json|csv", 0, "output format (default: by the name of the output file)",
@@ -32,12 +32,16 @@ static const struct argp_option options[] = {
     {"filter", KEY_FILTER, "GLOB", 0,
      "only MPI functions whose names match, ignoring case: '*send*'", 2},
     {"top", KEY_TOP, "N", 0, "print at most N rows in each text table (default: 20; 0: all)", 2},
+    {"threshold", KEY_THRESHOLD, "PERCENT", 0,
+     "a problem is a finding from this part of the run on (default: 5)", 2},
+    {"init-threshold", KEY_INIT_THRESHOLD, "PERCENT", 0,
+     "the same for MPI_Init and MPI_Finalize, of at least 1 s (default: 20)", 2},
     {NULL, 0, NULL, 0, "Text tables (default: all):", 3},
     {"functions", KEY_SECTION + 0, NULL, 0, "time, calls and bytes by function", 3},
     {"callsites", KEY_SECTION + 1, NULL, 0, "time, calls and bytes by call site", 3},
     {"histograms", KEY_SECTION + 2, NULL, 0, "calls by size and by time", 3},
     {"matrix", KEY_SECTION + 3, NULL, 0, "bytes and messages between ranks", 3},
-    {"waits", KEY_SECTION + 4, NULL, 0, "waiting before collectives (sync=yes)", 3},
+    {"waits", KEY_SECTION + 4, NULL, 0, "waiting: for peers, and before collectives (sync=yes)", 3},
     {"communicators", KEY_SECTION + 5, NULL, 0, "by communicator", 3},
     {"files", KEY_SECTION + 6, NULL, 0, "MPI-IO by file", 3},
     {"regions", KEY_SECTION + 7, NULL, 0, "by region that the program marked", 3},
@@ -64,6 +68,7 @@ struct request {
     enum profile_sort sort;
     const char *filter;
     int top;
+    struct profile_thresholds thresholds;
     unsigned sections; /* 0: none was named */
     char **files;      /* ends with NULL */
 };
@@ -89,14 +94,21 @@ static int choose(const char *option, const char *word, const char *const *words
     return 0;
 }
 
-static int read_top(const char *text, struct argp_state *state)
+/* A number from `least` to `most`, or an error of use that names what must be given. */
+static int read_number(const char *text, int least, int most, const char *option, const char *what,
+                       struct argp_state *state)
 {
     char *end;
     errno = 0;
     const long value = strtol(text, &end, 10);
-    if (end == text || *end || errno || value < 0 || value > INT_MAX)
-        cli_misuse(state, "--top must be a number of rows, 0 or more, not '%s'", text);
+    if (end == text || *end || errno || value < least || value > most)
+        cli_misuse(state, "--%s must be %s, not '%s'", option, what, text);
     return (int)value;
+}
+
+static int read_percentage(const char *text, const char *option, struct argp_state *state)
+{
+    return read_number(text, 1, 100, option, "a percentage from 1 to 100", state);
 }
 
 static void check(struct request *request, struct argp_state *state)
@@ -137,7 +149,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         request->filter = argument;
         return 0;
     case KEY_TOP:
-        request->top = read_top(argument, state);
+        request->top =
+            read_number(argument, 0, INT_MAX, "top", "a number of rows, 0 or more", state);
+        return 0;
+    case KEY_THRESHOLD:
+        request->thresholds.any = read_percentage(argument, "threshold", state);
+        return 0;
+    case KEY_INIT_THRESHOLD:
+        request->thresholds.init = read_percentage(argument, "init-threshold", state);
         return 0;
     case ARGP_KEY_ARGS:
         request->files = state->argv + state->next;
@@ -228,6 +247,7 @@ static int prepare(const struct request *request, struct loaded *loaded, int cou
         if (!result)
             continue;
         left++;
+        result->thresholds = request->thresholds;
         profile_frames_resolve(result, find_places);
         if (request->filter && !profile_filter(result, request->filter))
             qmpi_printf("%s: no function matches '%s'", loaded[i].path, request->filter);

@@ -46,7 +46,7 @@ def as_rows(*arguments):
 
 def titles(text):
     """Those of the tables that can be chosen."""
-    return [title for title in re.findall(r"(?m)^\n([A-Z]\w+(?: sites)?)", text) if title != "Efficiency"]
+    return [title for title in re.findall(r"(?m)^\n([A-Z]\w+(?: sites)?)", text) if title not in ("Findings", "Efficiency")]
 
 
 # ---- files and what they hold
@@ -70,7 +70,7 @@ def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
             yield from objects(part, (*path, key))
 
     optional = {"wait", "function", "file", "line", "useful", "nodes", "efficiency", "min_rank", "max_rank",
-                "by_rank", "inlined"}
+                "by_rank", "inlined", "findings"}
     seen = 0
     for path in objects(whole):
         for member in list(_at(whole, path)):
@@ -79,7 +79,7 @@ def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
             (tmp_path / "file.json").write_text(json.dumps(document))
             status = subprocess.run([QMPI, "report", tmp_path / "file.json"], capture_output=True,
                                     env=clean_environment(), timeout=60).returncode
-            may_lack = member in optional and path[-2:-1] != ("nodes",) or "efficiency" in path or (
+            may_lack = "findings" in path or member in optional and path[-2:-1] != ("nodes",) or "efficiency" in path or (
                 path == () and member in ("rank", "ending")) or (
                 member == "ranks" and path[-2:-1] == ("functions",)) or (
                 path[-1:] == ("by_rank",) and member in ("sent", "received")) or (
@@ -161,7 +161,7 @@ def test_csv_has_the_same_columns_in_every_row_and_every_figure():
     sites = [row for row in rows if row["table"] == "callsite"]
     assert sites[0]["text"] == "exchange (/opt/heat/src/halo.c:43) < main (/opt/heat/src/heat.c:58)"
     assert {row["table"] for row in rows} == {
-        "run", "total", "efficiency", "process", "function", "function_rank", "callsite_rank", "size", "time", "callsite", "matrix", "communicator",
+        "run", "total", "finding", "efficiency", "process", "function", "function_rank", "callsite_rank", "size", "time", "callsite", "matrix", "communicator",
         "file", "region", "region_mpi", "region_useful"}
 
 

@@ -19,6 +19,7 @@ struct options {
     bool sync;       /* a barrier before collectives */
     bool every_rank; /* what is listed by rank is listed for every rank */
     int checkpoint;  /* seconds; 0: none */
+    struct profile_thresholds thresholds;
 };
 
 /* All that profile knows, for QMPIX_Tool_info. */

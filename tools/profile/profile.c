@@ -10,6 +10,7 @@
 #include "pvars.h"
 #include "record/comms.h"
 #include "record/files.h"
+#include "record/peer_waits.h"
 #include "record/receives.h"
 #include "record/record.h"
 #include "record/regions.h"
@@ -134,6 +135,7 @@ static void init(int tool_id)
         .flags = QMPIX_OBSERVE_STATUSES | QMPIX_OBSERVE_TIME,
     };
     ticks_refine();
+    peer_waits_start();
     traits_find();
     if (layer->options.sync)
         traits_let_wait();

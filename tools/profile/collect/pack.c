@@ -86,6 +86,11 @@ static void put_by_rank(struct wire *wire, struct profile_by_rank *by_rank)
     ARRAY(wire, by_rank->all, by_rank->count, put_rank_calls);
 }
 
+static void put_wait(struct wire *wire, struct profile_wait *wait)
+{
+    PUT(wire, *wait);
+}
+
 static void put_function(struct wire *wire, struct profile_function *function)
 {
     string(wire, &function->name);
@@ -118,6 +123,7 @@ static void put_callsite(struct wire *wire, struct profile_callsite *callsite)
     PUT(wire, callsite->messages);
     PUT(wire, callsite->calls);
     put_by_rank(wire, &callsite->by_rank);
+    ARRAY(wire, callsite->waits.all, callsite->waits.count, put_wait);
 }
 
 static void put_flight(struct wire *wire, struct profile_flight *flight)

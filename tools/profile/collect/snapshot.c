@@ -187,6 +187,7 @@ static bool build_head(struct profile_result *result, const struct layer *layer,
     result->ranks = 1;
     result->rank = layer->rank;
     result->every_rank = layer->options.every_rank;
+    result->thresholds = layer->options.thresholds;
     result->program = strdup(layer->program ? layer->program : "");
     result->mpi = strdup(layer->mpi ? layer->mpi : "");
     result->begin = strdup(layer->begin);

@@ -70,6 +70,81 @@ bool build_frames(struct profile_frame *frames, int *count, const uint64_t *key,
     return true;
 }
 
+/* ---- Waiting for peers ----------------------------------------------------------------------- */
+
+/* What all threads waited for a peer at the call site of a row. */
+struct wait_sum {
+    const uint64_t *row;
+    int peer;
+    uint64_t calls, time;
+};
+struct wait_sums {
+    struct wait_sum *all;
+    size_t count;
+};
+
+static int compare_sums(const void *a, const void *b)
+{
+    const struct wait_sum *mine = a, *its = b;
+    const uintptr_t my_row = (uintptr_t)mine->row, its_row = (uintptr_t)its->row;
+    return (my_row > its_row) - (my_row < its_row);
+}
+
+static void add_wait(struct wait_sums *waits, struct table *sum, size_t depth,
+                     const struct peer_wait_row *its)
+{
+    const struct site *site = (const struct site *)(uintptr_t)its->key[0];
+    uint64_t words[1 + PROFILE_DEPTH_MAX];
+    memcpy(words, site_key(site, depth), (1 + depth) * sizeof *words);
+    words[0] = (uint64_t)call_key_number(words[0]);
+    waits->all[waits->count++] = (struct wait_sum){
+        .row = table_find(sum, words, 1 + depth),
+        .peer = (int)(int64_t)its->key[1],
+        .calls = __atomic_load_n(&its->calls, __ATOMIC_RELAXED),
+        .time = __atomic_load_n(&its->time, __ATOMIC_RELAXED),
+    };
+}
+
+/* Those of all threads; rows that are added meanwhile are left out. False: memory is out. */
+static bool sum_waits(struct wait_sums *waits, const struct layer *layer, struct table *sum)
+{
+    size_t room = 1;
+    for (const struct thread *thread = threads_first(layer->tool_id); thread; thread = thread->next)
+        room += thread->peer_waits.count;
+    *waits = (struct wait_sums){calloc(room, sizeof *waits->all), 0};
+    for (const struct thread *thread = threads_first(layer->tool_id); waits->all && thread;
+         thread = thread->next) {
+        struct table_place place = {0};
+        for (const struct peer_wait_row *its;
+             waits->count < room && (its = table_next(&thread->peer_waits, &place));)
+            add_wait(waits, sum, (size_t)layer->options.depth, its);
+    }
+    if (waits->count > 1)
+        qsort(waits->all, waits->count, sizeof *waits->all, compare_sums);
+    return waits->all != NULL;
+}
+
+static bool fill_waits(struct profile_callsite *callsite, const struct wait_sums *waits,
+                       const uint64_t *row, double tick, int rank)
+{
+    const struct wait_sum key = {.row = row};
+    const struct wait_sum *found =
+        waits->count ? bsearch(&key, waits->all, waits->count, sizeof key, compare_sums) : NULL;
+    const struct wait_sum *const end = waits->all + waits->count;
+    while (found && found > waits->all && found[-1].row == row)
+        found--;
+    for (; found && found < end && found->row == row; found++) {
+        struct profile_wait wait = {rank, found->peer, found->calls, (double)found->time * tick};
+        const struct profile_waits more = {&wait, 1};
+        if (!merge_prepare_waits(&callsite->waits, &more))
+            return false;
+        merge_waits(&callsite->waits, &more, true);
+    }
+    return true;
+}
+
+/* ---- Call sites ------------------------------------------------------------------------------ */
+
 static bool fill(struct profile_callsite *callsite, uint64_t *site, size_t depth, double tick,
                  int rank)
 {
@@ -91,6 +166,8 @@ static void add_same(struct profile_callsite *into, struct profile_callsite *fro
     const struct sides sides = {.mine = {.ranks = 1}, .its = {.ranks = 1}};
     const int rank = into->calls.time.min_rank;
     into->messages += from->messages;
+    if (merge_prepare_waits(&into->waits, &from->waits))
+        merge_waits(&into->waits, &from->waits, true);
     merge_calls(&into->calls, &from->calls, &sides);
     into->calls.time = build_spread(into->calls.time.sum, rank);
     into->calls.wait = build_spread(into->calls.wait.sum, rank);
@@ -118,6 +195,7 @@ bool build_callsites(struct profile_result *result, const struct layer *layer,
     const size_t depth = (size_t)layer->options.depth;
     struct table sum = {0};
     struct table_place place = {0};
+    struct wait_sums waits = {NULL, 0};
     bool good = table_make(&sum, 1 + depth, SITE_SIZE(depth));
     for (const struct thread *thread = threads_first(layer->tool_id); good && thread;
          thread = thread->next)
@@ -125,9 +203,16 @@ bool build_callsites(struct profile_result *result, const struct layer *layer,
     good = good && add_flights(&sum, flights, depth);
     result->callsites = good ? calloc(sum.count + 1, sizeof *result->callsites) : NULL;
     good = result->callsites != NULL;
-    for (uint64_t *site; good && (site = table_next(&sum, &place));)
-        good = !site_of(site, depth)->stats.calls ||
-               fill(&result->callsites[result->callsite_count++], site, depth, tick, layer->rank);
+    good = good && sum_waits(&waits, layer, &sum);
+    for (uint64_t *site; good && (site = table_next(&sum, &place));) {
+        struct profile_callsite *callsite = &result->callsites[result->callsite_count];
+        if (!site_of(site, depth)->stats.calls)
+            continue;
+        result->callsite_count++;
+        good = fill(callsite, site, depth, tick, layer->rank) &&
+               fill_waits(callsite, &waits, site, tick, layer->rank);
+    }
+    free(waits.all);
     if (good)
         combine_same(result);
     table_free(&sum);

@@ -6,6 +6,7 @@
 #include "record/comms.h"
 #include "record/files.h"
 #include "record/freed_handles.h"
+#include "record/peer_waits.h"
 #include "record/receives.h"
 
 /* ---- What a call carried --------------------------------------------------------------------- */
@@ -201,6 +202,19 @@ static struct site *site_of_call(struct layer *layer, struct thread *thread, con
                : sites_find_other(thread, key, site, depth);
 }
 
+/* A call that asks whether something has come. If it follows one from the same place at once, the
+ * time between them is lost, too. */
+static void note_polling(struct thread *thread, const QMPIX_Call *call, struct site *site)
+{
+    uint64_t begin = 0, end = 0;
+    QMPIX_Call_get_time(call, &begin, &end);
+    const uint64_t time = end > begin ? end - begin : 0, pause = begin - thread->polled_tick;
+    const uint64_t at_once = time + peer_waits_floor / 10;
+    note_add(&site->stats.polling, thread->polled == site && pause < at_once ? time + pause : time);
+    thread->polled = site;
+    thread->polled_tick = end;
+}
+
 static void note_amount(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
                         const QMPIX_Word *word, const struct flight *flight, uint64_t time,
                         const struct amount *amount)
@@ -233,6 +247,11 @@ static void note_amount(struct layer *layer, struct thread *thread, const QMPIX_
         note_places(layer, thread, call, word, noted);
     if (amount->awaits)
         post(layer, thread, call, &noted);
+    if (traits->polls)
+        note_polling(thread, call, noted.site);
+    else if (time > peer_waits_floor &&
+             !(site_key(noted.site, (size_t)layer->options.depth)[0] & CALL_APART))
+        peer_waits_note(thread, call, noted.site, time, bytes);
 }
 
 void note(struct layer *layer, struct thread *thread, const QMPIX_Call *call,

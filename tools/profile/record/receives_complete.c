@@ -4,8 +4,11 @@
 
 #include "layer.h"
 #include "record/callsites.h"
+#include "record/peer_waits.h"
 #include "record/receives.h"
 #include "record/traits.h"
+
+#include <string.h>
 
 /* The arguments of a call that completes; -1: it has none. */
 struct completion {
@@ -141,6 +144,15 @@ static void note_bytes(struct layer *layer, struct thread *thread, const struct 
         note_add(&entries->comm->stats.received, bytes);
 }
 
+/* The communicator of a receive if it still exists, else MPI_COMM_NULL. */
+static MPI_Comm comm_of(const struct layer *layer, const struct receive *receive)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    if (receive->post_call.comm && still_means(&layer->comms.handles, receive))
+        memcpy(&comm, &receive->post_call.comm_handle, sizeof comm);
+    return comm;
+}
+
 /* It has completed; `status` NULL: with an error, and nothing came. Its place is still held. */
 static void arrive(struct layer *layer, struct thread *thread, struct receive *receive,
                    const MPI_Status *status)
@@ -148,6 +160,8 @@ static void arrive(struct layer *layer, struct thread *thread, struct receive *r
     const uint64_t bytes = status ? bytes_of(receive, status) : 0;
     if (bytes)
         note_bytes(layer, thread, receive, bytes);
+    if (__builtin_expect(thread->completed.is_wanted && status, 0))
+        peer_waits_add(thread, comm_of(layer, receive), status, bytes);
     note_add(&thread->arrived, 1);
     receives_complete_now(receive);
 }

@@ -9,6 +9,7 @@
 #include "record/describe.h"
 #include "record/message.h"
 #include "record/note.h"
+#include "record/peer_waits.h"
 #include "record/receives.h"
 #include "record/ticks.h"
 #include "toolkit/toolkit.h"
@@ -66,6 +67,8 @@ static void end(struct layer *layer, struct thread_level *level, const QMPIX_Cal
     const bool counted = word->number != 0, completes = traits->receives == RECEIVES_COMPLETES;
     struct thread *thread = threads_at(level, layer->tool_id, layer->options.depth);
     struct flight *flight = thread ? flights_end(&thread->flights, word) : NULL;
+    if (thread && completes)
+        peer_waits_expect(thread, time);
     if (flight && completes)
         receives_complete(layer, thread, flight, call);
     if (thread && counted)
@@ -163,6 +166,8 @@ __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_
         note_site(site, time);
         note_call(&site->row->stats, time);
         message_note(site, &message);
+        if (__builtin_expect(time > peer_waits_floor, 0))
+            peer_waits_note(thread, call, site, time, message.bytes);
     }
     thread_level_leave_first(level);
     if (!found)

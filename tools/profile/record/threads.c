@@ -53,6 +53,7 @@ static struct thread *make_thread(int depth)
     const bool whole = thread && make_table(&thread->functions, 1, sizeof(struct function_row)) &&
                        make_table(&thread->matrix, 1, sizeof(struct matrix_row)) &&
                        make_table(&thread->comms, 1, sizeof(struct numbered_row)) &&
+                       make_table(&thread->peer_waits, 2, sizeof(struct peer_wait_row)) &&
                        make_table(&thread->files, 1, sizeof(struct numbered_row)) &&
                        make_table(&thread->sites, 1 + frames, SITE_SIZE(frames));
     if (!whole)

@@ -119,6 +119,21 @@ struct numbered_row {
     struct stats stats;
 };
 
+/* How long was waited for a peer at a call site: see peer_waits.h. */
+struct peer_wait_row {
+    uint64_t key[2]; /* address of the site in this thread's table; rank of the peer, -1: unknown */
+    uint64_t calls, time;
+};
+
+/* The receives that a call under way has completed, if it may have waited for them. */
+enum { COMPLETED_MAX = 32 };
+struct completed {
+    bool is_wanted;
+    int count;
+    uint64_t bytes;
+    int peers[COMPLETED_MAX]; /* ranks in MPI_COMM_WORLD; -1: unknown */
+};
+
 /* A call under way that gives a communicator or a file back. */
 struct leaving {
     const void *word; /* its QMPIX_Word */
@@ -131,10 +146,13 @@ enum { LEAVING_MAX = 8 };
 enum { RECENT_SITES_BITS = 7 };
 
 struct thread {
-    struct table functions, matrix, comms, files, sites;
+    struct table functions, matrix, comms, files, sites, peer_waits;
     struct flights flights;                      /* the calls under way */
     struct site *recent[1 << RECENT_SITES_BITS]; /* by callers; never NULL */
     bool interrupts;                             /* notes of calls that interrupt others' noting */
+    struct completed completed;
+    struct site *polled;      /* where it last asked for something: see note_polling */
+    uint64_t polled_tick;     /* at which that call ended */
     uint64_t posted, arrived; /* receives that calls posted, and that were seen to complete */
     struct leaving leaving[LEAVING_MAX];
     int leaving_count;

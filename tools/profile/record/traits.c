@@ -19,10 +19,10 @@ static signed char find(const QMPIX_Function *function, QMPIX_Kind kind)
     return -1;
 }
 
-static signed char find_source(const QMPIX_Function *function)
+static signed char find_named(const QMPIX_Function *function, const char *name)
 {
     for (int i = 0; i < function->parameter_count; i++) {
-        if (!strcmp(function->parameters[i].name, "source"))
+        if (!strcmp(function->parameters[i].name, name))
             return (signed char)i;
     }
     return -1;
@@ -41,7 +41,15 @@ static void describe_receives(struct traits *traits, const QMPIX_Function *funct
 {
     traits->receives = (unsigned char)receives_role(function);
     traits->completion = (unsigned char)receives_completion(function);
-    traits->source = traits->receives == RECEIVES_POSTS ? find_source(function) : -1;
+    traits->source = traits->receives == RECEIVES_POSTS ? find_named(function, "source") : -1;
+}
+
+static struct awaited find_awaited(const QMPIX_Function *function)
+{
+    if (function->group != QMPIX_GROUP_POINT_TO_POINT || takes(function, QMPIX_KIND_REQUEST))
+        return (struct awaited){-1, -1, -1};
+    return (struct awaited){find_named(function, "source"), find_named(function, "dest"),
+                            find_named(function, "status")};
 }
 
 /* What control.h follows. */
@@ -96,6 +104,9 @@ static void describe(struct traits *traits, const QMPIX_Function *function)
     traits->is_controlled = is_controlled(number);
     traits->begins_simply =
         !traits->is_controlled && !completes && traits->receives != RECEIVES_FREES;
+    traits->awaited = find_awaited(function);
+    traits->polls = (completes || function->group == QMPIX_GROUP_POINT_TO_POINT) &&
+                    find_named(function, "flag") >= 0;
     describe_end(traits, function);
 }
 

@@ -10,11 +10,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The arguments of a blocking point-to-point function that tell for whom it waits; -1: none. */
+struct awaited {
+    signed char source, destination, status;
+};
+
 struct traits {
     bool has_transfers; /* starts messages or one-sided accesses: its bytes are theirs */
     bool has_bytes;     /* moves bytes otherwise */
     bool reads_peer;    /* one-sided: what it receives comes from the peer's window */
     bool waits;         /* a blocking collective, before which sync=yes waits; not MPI_Barrier */
+    bool polls;         /* asks whether something has come or completed, and does not wait */
     bool is_controlled; /* see control.h */
     bool has_error;     /* returns an error class */
     bool begins_simply; /* nothing is to be done before it but to note that it begins (see
@@ -25,7 +31,8 @@ struct traits {
     unsigned char completion; /* of RECEIVES_COMPLETES: see receives_completion */
     signed char comm;         /* the argument that is a communicator; -1: none */
     signed char file;         /* the argument that is a file; -1: none */
-    signed char source;       /* of RECEIVES_POSTS: the argument that is the rank; -1: none */
+    struct awaited awaited;
+    signed char source; /* of RECEIVES_POSTS: the argument that is the rank; -1: none */
 };
 
 /* How many messages or one-sided accesses most of its calls make: call sites note the others. */

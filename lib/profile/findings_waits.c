@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* See findings_parts.h: ranks that wait for a peer in point-to-point calls. */
+#define _GNU_SOURCE
+#include "profile/findings_parts.h"
+#include "profile/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Those of one rank at a call site, which are next to each other. */
+struct rank_waits {
+    int rank;
+    double time;
+    const struct profile_wait *first;
+    size_t count;
+};
+
+static struct rank_waits take_rank(const struct profile_waits *waits, size_t at)
+{
+    struct rank_waits taken = {waits->all[at].rank, 0, &waits->all[at], 0};
+    for (; at < waits->count && waits->all[at].rank == taken.rank; at++) {
+        taken.time += waits->all[at].time;
+        taken.count++;
+    }
+    return taken;
+}
+
+/* The peer that is waited for longest; of several, which a call completes together, the one that
+ * works most. */
+static int find_peer(const struct finder *finder, const struct rank_waits *waits)
+{
+    double most = 0, useful = -1;
+    int peer = -1;
+    for (size_t i = 0; i < waits->count; i++)
+        most = waits->first[i].time > most ? waits->first[i].time : most;
+    for (size_t i = 0; i < waits->count; i++) {
+        const struct profile_wait *wait = &waits->first[i];
+        const double its_useful = wait->peer < 0 ? 0 : finder_useful(finder, wait->peer);
+        if (wait->time >= 0.8 * most && its_useful > useful) {
+            peer = wait->peer;
+            useful = its_useful;
+        }
+    }
+    return peer;
+}
+
+static bool sends(const char *function)
+{
+    return strstr(function, "end") && !strstr(function, "recv");
+}
+
+static bool is_message(const char *function)
+{
+    return strstr(function, "recv") || strstr(function, "Recv") || strstr(function, "end") ||
+           strstr(function, "robe");
+}
+
+static void describe_sender(const struct finder *finder, struct profile_finding *finding)
+{
+    const double useful = finder_useful(finder, finding->peer);
+    finding->advice = "Let the sender send earlier, or give it less work; or post the receive with "
+                      "MPI_Irecv and compute until the message is there.";
+    finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1 for rank %d", finding->rank,
+                     finder_amount(finder, finding->seconds), finding->site->name, finding->peer);
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "The receiver is ready before the sender. Rank %d spends %s of the run outside MPI.",
+             finding->peer, finder_amount(finder, useful));
+}
+
+static void describe_receiver(const struct finder *finder, struct profile_finding *finding)
+{
+    const double useful = finder_useful(finder, finding->peer);
+    finding->advice = "Let the receiver post its receive earlier, for example with MPI_Irecv, or "
+                      "send with MPI_Isend and compute until the message is taken.";
+    finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1 for rank %d", finding->rank,
+                     finder_amount(finder, finding->seconds), finding->site->name, finding->peer);
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "The sender is ready before the receiver: a large or synchronous message is not sent "
+             "before its receive is posted. Rank %d spends %s of the run outside MPI.",
+             finding->peer, finder_amount(finder, useful));
+}
+
+static void describe_requests(const struct finder *finder, struct profile_finding *finding)
+{
+    finding->advice = "See which operations this call completes: send earlier where the receiver "
+                      "is late, or compute for longer before the call.";
+    finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1", finding->rank,
+                     finder_amount(finder, finding->seconds), finding->site->name);
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "The operations that it completes are not receives whose sender is known: sends that "
+             "wait for their receivers, or nonblocking collectives that wait for other ranks.");
+}
+
+static void add_others(const struct profile_waits *waits, struct profile_finding *finding)
+{
+    const size_t length = strlen(finding->meaning);
+    double time = 0;
+    int others = 0;
+    for (size_t i = 0; i < waits->count;) {
+        const struct rank_waits its = take_rank(waits, i);
+        others += its.rank != finding->rank && its.time >= 0.1 * finding->seconds;
+        time += its.time;
+        i += its.count;
+    }
+    if (others)
+        snprintf(finding->meaning + length, sizeof finding->meaning - length,
+                 " %d other rank%s here, too: %s in total.", others,
+                 others == 1 ? " waits" : "s wait", units_time(time));
+}
+
+/* The rank that waits longest at a call site stands for all. */
+static void look_at(struct finder *finder, const struct profile_callsite *site)
+{
+    struct rank_waits most = {.rank = -1};
+    for (size_t i = 0; i < site->waits.count;) {
+        const struct rank_waits its = take_rank(&site->waits, i);
+        most = its.time > most.time ? its : most;
+        i += its.count;
+    }
+    if (most.rank < 0 || most.time < finder->least)
+        return;
+    const int peer = find_peer(finder, &most);
+    const bool awaits_receiver = sends(site->name) && peer >= 0;
+    const bool is_known = peer >= 0 || is_message(site->name);
+    struct profile_finding *finding = finder_add(finder,
+                                                 awaits_receiver ? "late-receiver"
+                                                 : is_known      ? "late-sender"
+                                                                 : "slow-requests",
+                                                 most.time, most.rank, site);
+    if (!finding)
+        return;
+    finding->peer = peer;
+    finder_blame(finder, finding, peer);
+    if (peer < 0)
+        describe_requests(finder, finding);
+    else if (awaits_receiver)
+        describe_receiver(finder, finding);
+    else
+        describe_sender(finder, finding);
+    add_others(&site->waits, finding);
+}
+
+void findings_waits(struct finder *finder)
+{
+    for (size_t i = 0; i < finder->result->callsite_count; i++)
+        look_at(finder, &finder->result->callsites[i]);
+}

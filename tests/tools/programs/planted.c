@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs with one problem each: planted CASE. The rank, the size and the place are known: a
+ * comment with the name of the case marks the line. Where the size of a problem is what calls
+ * themselves take, the program prints it: "lost RANK SECONDS".
+ */
+#include <mpi.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROUNDS = 10, LARGE = 1 << 20 };
+
+static int rank, size;
+static double lost;
+static char *buffer;                  /* of 4 * LARGE bytes */
+static MPI_Win window = MPI_WIN_NULL; /* of the first LARGE bytes */
+static MPI_File file = MPI_FILE_NULL;
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void work(double seconds)
+{
+    const double end = now() + seconds;
+    while (now() < end)
+        continue;
+}
+
+/* Adds what a call takes to what is lost. */
+#define TIMED(CALL)                                                                                \
+    do {                                                                                           \
+        const double begin = now();                                                                \
+        CALL;                                                                                      \
+        lost += now() - begin;                                                                     \
+    } while (0)
+
+static void send(int to, int count)
+{
+    MPI_Send(buffer, count, MPI_BYTE, to, 0, MPI_COMM_WORLD);
+}
+
+/* ---- Late senders ---------------------------------------------------------------------------- */
+
+static void sender_recv(void)
+{
+    if (rank == 0) {
+        work(.03);
+        send(1, 8);
+    } else if (rank == 1) {
+        MPI_Recv(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* sender_recv */
+    }
+}
+
+static void sender_any(void)
+{
+    if (rank == 1) {
+        work(.03);
+        send(0, 8);
+    } else if (rank == 0) {
+        MPI_Recv(buffer, 8, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, /* sender_any */
+                 MPI_STATUS_IGNORE);
+    }
+}
+
+static void sender_wait(void)
+{
+    MPI_Request request;
+    if (rank == 0) {
+        work(.03);
+        send(1, 1000);
+    } else if (rank == 1) {
+        MPI_Irecv(buffer, 1000, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /* sender_wait */
+    }
+}
+
+/* Neighbours exchange; rank 1 works for longer. */
+static void sender_waitall(void)
+{
+    MPI_Request requests[4];
+    const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+    work(rank == 1 ? .04 : .01);
+    MPI_Irecv(buffer, 8, MPI_BYTE, left, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(buffer + 8, 8, MPI_BYTE, right, 1, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend(buffer + 16, 8, MPI_BYTE, right, 0, MPI_COMM_WORLD, &requests[2]);
+    MPI_Isend(buffer + 24, 8, MPI_BYTE, left, 1, MPI_COMM_WORLD, &requests[3]);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE); /* sender_waitall */
+}
+
+static void sender_probe(void)
+{
+    MPI_Status status;
+    if (rank == 0) {
+        work(.03);
+        send(1, 8);
+    } else if (rank == 1) {
+        MPI_Probe(0, 0, MPI_COMM_WORLD, &status); /* sender_probe */
+        MPI_Recv(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void sender_exchange(void)
+{
+    if (rank == 1)
+        work(.03);
+    MPI_Sendrecv_replace(buffer, 8, MPI_BYTE, 1 - rank, 0, 1 - rank, 0, /* sender_exchange */
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* ---- Late receivers -------------------------------------------------------------------------- */
+
+static void receiver_ssend(void)
+{
+    if (rank == 0) {
+        MPI_Ssend(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD); /* receiver_ssend */
+    } else if (rank == 1) {
+        work(.03);
+        MPI_Recv(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void receiver_large(void)
+{
+    if (rank == 1) {
+        MPI_Send(buffer, 4 * LARGE, MPI_BYTE, 0, 0, MPI_COMM_WORLD); /* receiver_large */
+    } else if (rank == 0) {
+        work(.03);
+        MPI_Recv(buffer, 4 * LARGE, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+/* ---- Collectives ----------------------------------------------------------------------------- */
+
+static void last_allreduce(void)
+{
+    int mine = rank, sum;
+    work(rank == size - 1 ? .04 : .01);
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* last_allreduce */
+}
+
+static void last_bcast(void)
+{
+    if (rank == 0)
+        work(.03);
+    MPI_Bcast(buffer, 8, MPI_BYTE, 0, MPI_COMM_WORLD); /* last_bcast */
+}
+
+/* The root alone waits. */
+static void last_reduce(void)
+{
+    int mine = rank, sum;
+    work(rank == 1 ? .04 : .01);
+    MPI_Reduce(&mine, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD); /* last_reduce */
+}
+
+static void last_alltoall(void)
+{
+    if (rank == 1)
+        work(.03);
+    MPI_Alltoall(buffer, 100, MPI_BYTE, buffer + 1000, 100, /* last_alltoall */
+                 MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void last_barrier(void)
+{
+    if (rank == 0)
+        work(.03);
+    MPI_Barrier(MPI_COMM_WORLD); /* last_barrier */
+}
+
+/* The barrier is at another place in each branch. */
+static void last_branches(void)
+{
+    if (rank == 0) {
+        work(.03);
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else {
+        MPI_Barrier(MPI_COMM_WORLD); /* last_branches */
+    }
+}
+
+static void last_turns(void)
+{
+    static int round;
+    int mine = rank, sum;
+    if (round++ % 2 == rank)
+        work(.03);
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* last_turns */
+}
+
+static void last_fence(void)
+{
+    if (window == MPI_WIN_NULL)
+        MPI_Win_create(buffer, LARGE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    if (rank == 1)
+        work(.03);
+    MPI_Win_fence(0, window); /* last_fence */
+}
+
+/* ---- How MPI is used ------------------------------------------------------------------------- */
+
+static void small_messages(void)
+{
+    for (int i = 0; i < 2000; i++) {
+        if (rank == 0)
+            MPI_Send(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD); /* small_messages */
+        else if (rank == 1)
+            MPI_Recv(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void open_file(void)
+{
+    MPI_File_open(MPI_COMM_SELF, rank ? "planted.1" : "planted.0", MPI_MODE_CREATE | MPI_MODE_RDWR,
+                  MPI_INFO_NULL, &file);
+}
+
+static void small_accesses(void)
+{
+    open_file();
+    for (int i = 0; i < 500; i++)
+        MPI_File_write(file, buffer, 16, MPI_BYTE, MPI_STATUS_IGNORE); /* small_accesses */
+    MPI_File_close(&file);
+}
+
+static void write_block(void)
+{
+    MPI_File_write(file, buffer, 4 * LARGE, MPI_BYTE, MPI_STATUS_IGNORE); /* serial_io */
+}
+
+static void serial_io(void)
+{
+    if (rank == 1) {
+        open_file();
+        for (int i = 0; i < 4; i++)
+            TIMED(write_block());
+        MPI_File_close(&file);
+    }
+}
+
+static void serial_sends(void)
+{
+    for (int i = 0; i < 20; i++) {
+        for (int to = 1; rank == 0 && to < size; to++)
+            MPI_Send(buffer, LARGE, MPI_BYTE, to, 0, MPI_COMM_WORLD); /* serial_sends */
+        if (rank)
+            MPI_Recv(buffer, LARGE, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void polling_probe(void)
+{
+    int found = 0;
+    if (rank == 0) {
+        work(.03);
+        send(1, 8);
+        return;
+    }
+    while (!found)
+        MPI_Iprobe(0, 0, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE); /* polling_probe */
+    MPI_Recv(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void polling_test(void)
+{
+    MPI_Request request;
+    int done = 0;
+    if (rank == 1) {
+        work(.03);
+        send(0, 8);
+        return;
+    }
+    MPI_Irecv(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+    while (!done)
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE); /* polling_test */
+}
+
+static void objects_types(void)
+{
+    for (int i = 0; i < 2000; i++) {
+        MPI_Datatype type;
+        MPI_Type_vector(100, 3, 7, MPI_INT, &type);
+        MPI_Type_commit(&type); /* objects_types */
+        MPI_Type_free(&type);
+    }
+}
+
+static void objects_comms(void)
+{
+    for (int i = 0; i < 100; i++) {
+        MPI_Comm comm;
+        MPI_Comm_dup(MPI_COMM_SELF, &comm); /* objects_comms */
+        MPI_Comm_free(&comm);
+    }
+}
+
+/* ---- Programs without a problem -------------------------------------------------------------- */
+
+static void healthy_compute(void)
+{
+    work(.03);
+}
+
+static void healthy_halo(void)
+{
+    MPI_Request requests[4];
+    const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+    MPI_Irecv(buffer, 10000, MPI_BYTE, left, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(buffer + 10000, 10000, MPI_BYTE, right, 1, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend(buffer + 20000, 10000, MPI_BYTE, right, 0, MPI_COMM_WORLD, &requests[2]);
+    MPI_Isend(buffer + 30000, 10000, MPI_BYTE, left, 1, MPI_COMM_WORLD, &requests[3]);
+    work(.03);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+}
+
+static void healthy_allreduce(void)
+{
+    double mine = rank, sum;
+    work(.03);
+    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* healthy_allreduce */
+}
+
+static void healthy_stream(void)
+{
+    for (int i = 0; i < 50; i++) {
+        if (rank == 0)
+            send(1, LARGE);
+        else if (rank == 1)
+            MPI_Recv(buffer, LARGE, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void healthy_alltoall(void)
+{
+    for (int i = 0; i < 20; i++)
+        MPI_Alltoall(buffer, LARGE / 2, MPI_BYTE, buffer + 2 * LARGE, LARGE / 2, MPI_BYTE,
+                     MPI_COMM_WORLD);
+}
+
+static void healthy_write(void)
+{
+    if (file == MPI_FILE_NULL)
+        MPI_File_open(MPI_COMM_WORLD, "planted.all", MPI_MODE_CREATE | MPI_MODE_WRONLY,
+                      MPI_INFO_NULL, &file);
+    work(.03);
+    MPI_File_write_at_all(file, rank * (MPI_Offset)LARGE, buffer, LARGE, MPI_BYTE,
+                          MPI_STATUS_IGNORE);
+}
+
+static void healthy_put(void)
+{
+    if (window == MPI_WIN_NULL)
+        MPI_Win_create(buffer, LARGE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    work(.03);
+    MPI_Win_fence(0, window);
+    MPI_Put(buffer + LARGE, 1000, MPI_BYTE, (rank + 1) % size, 0, 1000, MPI_BYTE, window);
+    MPI_Win_fence(0, window);
+}
+
+static void healthy_types(void)
+{
+    MPI_Datatype type;
+    MPI_Type_vector(100, 3, 7, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    work(.03);
+    MPI_Type_free(&type);
+}
+
+static void healthy_test(void)
+{
+    MPI_Request request;
+    int done;
+    MPI_Irecv(buffer, 1000, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, &request);
+    for (int i = 0; i < 30; i++) {
+        work(.001);
+        if (i == 10)
+            send(1 - rank, 1000);
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+static void nothing(void)
+{
+}
+
+static const struct {
+    const char *name;
+    void (*round)(void);
+} cases[] = {
+    {"sender_recv", sender_recv},
+    {"sender_any", sender_any},
+    {"sender_wait", sender_wait},
+    {"sender_waitall", sender_waitall},
+    {"sender_probe", sender_probe},
+    {"sender_exchange", sender_exchange},
+    {"receiver_ssend", receiver_ssend},
+    {"receiver_large", receiver_large},
+    {"last_allreduce", last_allreduce},
+    {"last_bcast", last_bcast},
+    {"last_reduce", last_reduce},
+    {"last_alltoall", last_alltoall},
+    {"last_barrier", last_barrier},
+    {"last_branches", last_branches},
+    {"last_turns", last_turns},
+    {"last_fence", last_fence},
+    {"small_messages", small_messages},
+    {"small_accesses", small_accesses},
+    {"serial_io", serial_io},
+    {"serial_sends", serial_sends},
+    {"polling_probe", polling_probe},
+    {"polling_test", polling_test},
+    {"objects_types", objects_types},
+    {"objects_comms", objects_comms},
+    {"startup", nothing},
+    {"shutdown", nothing},
+    {"slow_node", nothing},
+    {"healthy_compute", healthy_compute},
+    {"healthy_halo", healthy_halo},
+    {"healthy_allreduce", healthy_allreduce},
+    {"healthy_stream", healthy_stream},
+    {"healthy_alltoall", healthy_alltoall},
+    {"healthy_write", healthy_write},
+    {"healthy_put", healthy_put},
+    {"healthy_types", healthy_types},
+    {"healthy_test", healthy_test},
+};
+
+static void run(const char *name)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int round = 0; !strcmp(cases[i].name, name) && round < ROUNDS; round++)
+            cases[i].round();
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    buffer = calloc(4, LARGE);
+    MPI_Init(&argc, &argv); /* startup */
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    run(name);
+    if (window != MPI_WIN_NULL)
+        MPI_Win_free(&window);
+    if (file != MPI_FILE_NULL)
+        MPI_File_close(&file);
+    if (!strcmp(name, "slow_node"))
+        work(rank >= size / 2 ? .4 : .2);
+    if (!strcmp(name, "shutdown"))
+        work(rank == 1 ? 1.6 : .2);
+    if (lost > 0)
+        printf("lost %d %.6f\n", rank, lost);
+    if (getenv("PLANTED_EXIT"))
+        exit(0);
+    MPI_Finalize(); /* shutdown */
+    free(buffer);
+    return 0;
+}
