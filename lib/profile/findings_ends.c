@@ -42,7 +42,7 @@ static void look_at_finish(struct finder *finder)
 {
     const struct profile_spread *time = &finder->result->application;
     const double wait = time->max - time->min, least_finish = 1;
-    if (finder->result->ranks < 2 ||
+    if (finder->result->ranks < 2 || finder->result->termination ||
         wait < larger(finder->init_part * finder->elapsed, least_finish))
         return;
     struct profile_finding *finding = finder_add(finder, "shutdown", wait, time->max_rank,
