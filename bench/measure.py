@@ -2,6 +2,7 @@
 """How it is measured: instructions by single steps or callgrind, nanoseconds and microseconds by the clock."""
 import operator
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -35,6 +36,15 @@ def output_of(command: list[str], environment: Environment) -> str:
         raise Failed(f"{' '.join(command)} with {environment}\n"
                      f"ended with status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def has_cycle_counter() -> bool:
+    """Whether libqmpi reads the cycle counter, and not CLOCK_MONOTONIC (src/clock)."""
+    try:
+        with open("/sys/devices/system/clocksource/clocksource0/available_clocksource", encoding="ascii") as file:
+            return platform.machine() == "x86_64" and "tsc" in file.read()
+    except OSError:
+        return platform.machine() == "x86_64"
 
 
 def has_callgrind() -> bool:

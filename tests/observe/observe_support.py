@@ -15,6 +15,9 @@ OBSERVE_TOOLS = OBSERVE / "tools"
 OBSERVE_PROGRAMS = OBSERVE / "programs"
 PMPI_TOOLS = BUILD / "tests" / "pmpi" / "tools"
 
+HAS_COUNTER = ("tsc" in open("/sys/devices/system/clocksource/clocksource0/available_clocksource",
+                             encoding="ascii").read())
+
 # What a line of the program means that leaves the field out.
 DEFAULTS = {
     "result": "0", "sent": "0", "received": "0", "transfers": "-", "comm": "-", "root": "-",

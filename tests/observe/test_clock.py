@@ -9,12 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from observe_support import OBSERVE_TOOLS, run_observed
+from observe_support import HAS_COUNTER, OBSERVE_TOOLS, run_observed
 from support import ASAN, LIBQMPI, OPEN_MPI, needs_sessions
 
 SKEW = OBSERVE_TOOLS / "skew.so"
-HAS_COUNTER = ("tsc" in open("/sys/devices/system/clocksource/clocksource0/available_clocksource",
-                             encoding="ascii").read())
 needs_counter = pytest.mark.skipif(not HAS_COUNTER, reason="there is no cycle counter of constant rate")
 
 

@@ -30,14 +30,19 @@ program planted
   end do
   call MPI_Finalize(ierror)
 contains
+  ! Ranks sleep in place of computing, as in planted.c.
   subroutine work(seconds)
+    use, intrinsic :: iso_c_binding, only: c_int
     double precision, intent(in) :: seconds
-    integer(kind=8) :: begin, now, rate
-    call system_clock(begin, rate)
-    now = begin
-    do while (dble(now - begin) < seconds * dble(rate))
-      call system_clock(now)
-    end do
+    integer(c_int) :: slept
+    interface
+      function usleep(microseconds) bind(c) result(error)
+        import :: c_int
+        integer(c_int), value :: microseconds
+        integer(c_int) :: error
+      end function
+    end interface
+    slept = usleep(int(seconds * 1d6, c_int))
   end subroutine
 
   subroutine sender()
