@@ -5,12 +5,14 @@
 #include <stddef.h>
 #include <string.h>
 
-const char *const profile_format_names[] = {"text", "json", "csv", NULL};
+const char *const profile_format_names[] = {"text", "json", "csv", "html", NULL};
 
 enum profile_format profile_format_of(const char *path)
 {
     const char *end = path ? strrchr(path, '.') : NULL;
-    if (!end)
-        return PROFILE_TEXT;
-    return !strcmp(end, ".json") ? PROFILE_JSON : !strcmp(end, ".csv") ? PROFILE_CSV : PROFILE_TEXT;
+    for (int format = PROFILE_JSON; end && profile_format_names[format]; format++) {
+        if (!strcmp(end + 1, profile_format_names[format]))
+            return (enum profile_format)format;
+    }
+    return PROFILE_TEXT;
 }

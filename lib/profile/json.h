@@ -24,6 +24,9 @@ bool profile_write_json(const struct profile_result *result, const char *path, c
  * exhausted. */
 bool profile_print_json(FILE *stream, const struct profile_result *result);
 
+/* The same with this many significant digits, which cannot be read as the same result. */
+bool profile_print_json_rounded(FILE *file, const struct profile_result *result, int digits);
+
 /*
  * Reads a file. Unknown members are ignored; missing members, wrong types, values out of range and
  * newer schemas are errors. On failure, returns NULL and sets *problem to a message with the place

@@ -11,37 +11,44 @@
 
 #include <jansson.h>
 
-enum { FORMAT = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15) };
+enum { DIGITS = 15 };
+
+/* Where it is written, and how. */
+struct stream {
+    FILE *file;
+    size_t flags; /* of jansson */
+};
 
 /* ---- The document ---------------------------------------------------------------------------- */
 
-static bool put_value(FILE *stream, json_t *value)
+static bool put_value(const struct stream *stream, json_t *value)
 {
     const bool good = value != NULL;
     if (good)
-        json_dumpf(value, stream, FORMAT); /* the stream notes its errors */
+        json_dumpf(value, stream->file, stream->flags); /* the stream notes its errors */
     json_decref(value);
     return good;
 }
 
-static bool put_member(FILE *stream, const char *name, json_t *value)
+static bool put_member(const struct stream *stream, const char *name, json_t *value)
 {
-    fprintf(stream, ",\n\"%s\":", name);
+    fprintf(stream->file, ",\n\"%s\":", name);
     return put_value(stream, value);
 }
 
 typedef json_t *converter(const struct profile_result *result, const void *element);
 
-static bool put_array(FILE *stream, const struct profile_result *result, const char *name,
-                      const void *elements, size_t count, size_t size, converter *convert)
+static bool put_array(const struct stream *stream, const struct profile_result *result,
+                      const char *name, const void *elements, size_t count, size_t size,
+                      converter *convert)
 {
     bool good = true;
-    fprintf(stream, ",\n\"%s\":[", name);
+    fprintf(stream->file, ",\n\"%s\":[", name);
     for (size_t i = 0; i < count && good; i++) {
-        fputs(i ? ",\n" : "\n", stream);
+        fputs(i ? ",\n" : "\n", stream->file);
         good = put_value(stream, convert(result, (const char *)elements + i * size));
     }
-    fputs("]", stream);
+    fputs("]", stream->file);
     return good;
 }
 
@@ -50,9 +57,9 @@ static int schema_of(const struct profile_result *result)
     return result->schema ? result->schema : PROFILE_SCHEMA;
 }
 
-static bool put_head(FILE *stream, const struct profile_result *result)
+static bool put_head(const struct stream *stream, const struct profile_result *result)
 {
-    fprintf(stream, "{\"schema\":\"qmpi-profile/%d\"", schema_of(result));
+    fprintf(stream->file, "{\"schema\":\"qmpi-profile/%d\"", schema_of(result));
     bool good = put_member(stream, "program", element_string(result->program)) &&
                 put_member(stream, "mpi", element_string(result->mpi)) &&
                 put_member(stream, "begin", element_string(result->begin)) &&
@@ -81,8 +88,11 @@ static bool put_head(FILE *stream, const struct profile_result *result)
     return good;
 }
 
-bool profile_print_json(FILE *stream, const struct profile_result *result)
+bool profile_print_json_rounded(FILE *file, const struct profile_result *result, int digits)
 {
+    const struct stream target = {file, JSON_COMPACT | JSON_ENCODE_ANY |
+                                            JSON_REAL_PRECISION((size_t)digits)};
+    const struct stream *stream = &target;
 #define PUT(NAME, ARRAY, COUNT, CONVERT)                                                           \
     put_array(stream, result, NAME, result->ARRAY, result->COUNT, sizeof *result->ARRAY, CONVERT)
     const bool good =
@@ -94,8 +104,13 @@ bool profile_print_json(FILE *stream, const struct profile_result *result)
         PUT("files", files, file_count, element_file) &&
         PUT("regions", regions, region_count, element_region);
 #undef PUT
-    fputs("}\n", stream);
+    fputs("}\n", stream->file);
     return good;
+}
+
+bool profile_print_json(FILE *stream, const struct profile_result *result)
+{
+    return profile_print_json_rounded(stream, result, DIGITS);
 }
 
 bool profile_write_json(const struct profile_result *result, const char *path, char **problem)

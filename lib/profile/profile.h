@@ -18,6 +18,7 @@
 #include "profile/atomic_file.h"
 #include "profile/csv.h"
 #include "profile/format.h"
+#include "profile/html.h"
 #include "profile/json.h"
 #include "profile/text.h"
 

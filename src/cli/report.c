@@ -21,13 +21,23 @@
 #include <unistd.h>
 
 enum { DEFAULT_TOP = 20 };
-enum { KEY_COMPARE = 256, KEY_FILTER, KEY_TOP, KEY_THRESHOLD, KEY_INIT_THRESHOLD, KEY_SECTION };
+enum {
+    KEY_COMPARE = 256,
+    KEY_HTML,
+    KEY_FILTER,
+    KEY_TOP,
+    KEY_THRESHOLD,
+    KEY_INIT_THRESHOLD,
+    KEY_SECTION
+};
 
 static const struct argp_option options[] = {
-    {"format", 'f', "text|json|csv", 0, "output format (default: by the name of the output file)",
-     1},
+    {"format", 'f', "text|json|csv|html", 0,
+     "output format (default: by the name of the output file)", 1},
     {"output", 'o', "FILE", 0, "write to this file instead of standard output", 1},
-    {"compare", KEY_COMPARE, NULL, 0, "print the differences between two files, as text", 1},
+    {"html", KEY_HTML, NULL, 0, "the same as --format=html: a page for a browser", 1},
+    {"compare", KEY_COMPARE, NULL, 0,
+     "print the differences between two files, as text, or between several, as HTML", 1},
     {"sort", 's', "time|calls|bytes|name", 0, "sort order of the rows (default: time)", 2},
     {"filter", KEY_FILTER, "GLOB", 0,
      "only MPI functions whose names match, ignoring case: '*send*'", 2},
@@ -58,6 +68,7 @@ static const char doc[] = "Print profiles that the tool profile saved as JSON.\v
                           "  qmpi report profile.json\n"
                           "  qmpi report --filter='*allreduce*' --callsites profile.json\n"
                           "  qmpi report --compare before.json after.json\n"
+                          "  qmpi report --html -o profile.html profile.json\n"
                           "\n"
                           "The exit status is 2 if a file cannot be read or written, else 0.";
 
@@ -114,16 +125,25 @@ static int read_percentage(const char *text, const char *option, struct argp_sta
 static void check(struct request *request, struct argp_state *state)
 {
     int count = 0;
+    const int named = profile_format_of(request->output);
     if (request->format < 0)
-        request->format = request->compare ? PROFILE_TEXT : profile_format_of(request->output);
+        request->format = request->compare && named != PROFILE_HTML ? PROFILE_TEXT : named;
+    if (request->format == PROFILE_HTML && !profile_html_is_supported())
+        cli_misuse(state, "HTML requires zlib, without which this command was built");
     while (request->files && request->files[count])
         count++;
     if (!count)
         cli_misuse(state, "missing file: qmpi report [OPTION...] FILE...");
-    if (request->compare && count != 2)
-        cli_misuse(state, "--compare requires two files, not %d", count);
-    if (request->compare && request->format != PROFILE_TEXT)
-        cli_misuse(state, "--compare supports only text output");
+    if (request->compare && request->format != PROFILE_HTML) {
+        if (count != 2)
+            cli_misuse(state, "--compare requires two files, not %d", count);
+        if (request->format != PROFILE_TEXT)
+            cli_misuse(state, "--compare supports only text and HTML output");
+    }
+    if (request->compare && count < 2)
+        cli_misuse(state, "--compare requires at least two files");
+    if (request->format == PROFILE_HTML && request->sections)
+        cli_misuse(state, "HTML output always contains all tables");
     if (request->compare && request->sections)
         cli_misuse(state, "--compare does not support the selection of tables");
 }
@@ -138,6 +158,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case 'o':
         request->output = argument;
+        return 0;
+    case KEY_HTML:
+        request->format = PROFILE_HTML;
         return 0;
     case KEY_COMPARE:
         request->compare = true;
@@ -285,11 +308,26 @@ static bool print_texts(FILE *stream, const struct request *request, const struc
     return good;
 }
 
+static bool print_page(FILE *stream, const struct loaded *loaded, int count)
+{
+    struct profile_named *runs = qmpi_allocate((size_t)count, sizeof *runs);
+    size_t left = 0;
+    for (int i = 0; i < count; i++) {
+        if (loaded[i].result)
+            runs[left++] = (struct profile_named){loaded[i].path, loaded[i].result};
+    }
+    const bool good = profile_print_html(stream, runs, left);
+    free(runs);
+    return good;
+}
+
 static bool print(FILE *stream, const struct request *request, const struct loaded *loaded,
                   int count, int left)
 {
     const struct profile_layout layout = {
         request->top, request->output ? PROFILE_TEXT_WIDTH : profile_text_width(STDOUT_FILENO)};
+    if (request->format == PROFILE_HTML)
+        return print_page(stream, loaded, count);
     if (request->compare)
         return profile_print_comparison(
             stream, (struct profile_named){loaded[0].path, loaded[0].result},
@@ -359,7 +397,12 @@ int cli_report(int argc, char **argv)
     if (!request.compare && !combine_all(loaded, count))
         status = 2;
     const int left = prepare(&request, loaded, count);
-    if (left > 1 && request.format != PROFILE_TEXT) {
+    if (left > 1 && request.format == PROFILE_HTML && !request.compare) {
+        qmpi_printf("the files belong to %d runs, but a page contains several only if it compares "
+                    "them\nhint: give the files of only one run, or --compare",
+                    left);
+        status = 2;
+    } else if (left > 1 && request.format != PROFILE_TEXT && !request.compare) {
         qmpi_printf("the files belong to %d runs, but a JSON or CSV file can contain only one\n"
                     "hint: give the files of only one run",
                     left);

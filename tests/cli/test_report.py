@@ -441,8 +441,8 @@ def test_output_is_the_same_file_whole(tmp_path):
 
 @pytest.mark.parametrize("arguments, words", [
     ([], "missing file"), (["--compare", "heat.json"], "requires two files, not 1"),
-    (["--compare", "-f", "csv", "a", "b"], "only text"), (["--compare", "--files", "a", "b"], "selection of tables"),
-    (["--format=xml", "heat.json"], "--format must be text, json or csv, not 'xml'"),
+    (["--compare", "-f", "csv", "a", "b"], "only text and HTML"), (["--compare", "--files", "a", "b"], "selection of tables"),
+    (["--format=xml", "heat.json"], "--format must be text, json, csv or html, not 'xml'"),
     (["--sort=size", "heat.json"], "--sort must be time, calls, bytes or name, not 'size'"),
     (["--top=-1", "heat.json"], "not '-1'"), (["--top=1x", "heat.json"], "not '1x'"),
 ])

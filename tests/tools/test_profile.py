@@ -96,7 +96,7 @@ def test_files_stay_where_the_program_was_started(tmp_path):
 
 
 @pytest.mark.parametrize("option, hint", [
-    ("format=xml", "text, json or csv"),
+    ("format=xml", "text, json, csv or html"),
     ("format=json", "output=FILE"),
     ("top=few", "whole number"),
     ("top=-1", "whole number"),

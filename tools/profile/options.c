@@ -46,11 +46,17 @@ static bool read_output(int tool_id, struct options *options)
     const char *given;
     int format = 0;
     if (!tool_option_file(tool_id, "output", &options->output) ||
-        !tool_option_word(tool_id, "format", profile_format_names, "give text, json or csv",
+        !tool_option_word(tool_id, "format", profile_format_names, "give text, json, csv or html",
                           &format))
         return false;
     const bool is_given = QMPIX_Tool_get_option(tool_id, "format", &given) == MPI_SUCCESS;
     options->format = is_given ? (enum profile_format)format : profile_format_of(options->output);
+    if (options->format == PROFILE_HTML && !profile_html_is_supported()) {
+        QMPIX_Tool_fail(tool_id,
+                        "HTML requires zlib, without which qmpi was built\n"
+                        "hint: write JSON, which qmpi report --html of another build reads");
+        return false;
+    }
     if (options->output || options->format == PROFILE_TEXT)
         return true;
     QMPIX_Tool_fail(tool_id, "format= requires a file; only the table can go to stderr\n"

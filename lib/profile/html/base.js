@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Elements, units and numbers: what all other scripts use. */
+
+/* Makes an element. Text among the children becomes text, never markup. */
+function element(tag, attributes, ...children) {
+  const made = tag === "svg" || attributes?.svg ? document.createElementNS("http://www.w3.org/2000/svg", tag)
+    : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name.startsWith("on"))
+      made.addEventListener(name.slice(2), value);
+    else if (name !== "svg" && value !== undefined && value !== false)
+      made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== undefined && child !== null));
+  return made;
+}
+
+/* ---- Figures with three digits and a unit, as in the tables of text ------------------------------- */
+
+function threeDigits(value) {
+  const size = Math.abs(value);
+  return value.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
+}
+
+function formatTime(seconds) {
+  const size = Math.abs(seconds);
+  if (!size)
+    return "0";
+  if (size >= 0.9995)
+    return `${threeDigits(seconds)} s`;
+  if (size >= 0.9995e-3)
+    return `${threeDigits(seconds * 1e3)} ms`;
+  return size >= 0.9995e-6 ? `${threeDigits(seconds * 1e6)} µs` : `${Math.round(seconds * 1e9)} ns`;
+}
+
+function formatBytes(bytes) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+  let unit = 0;
+  while (Math.abs(bytes) >= 1023.5 && unit + 1 < units.length) {
+    bytes /= 1024;
+    unit++;
+  }
+  return bytes ? `${unit ? threeDigits(bytes) : Math.round(bytes)} ${units[unit]}` : "0";
+}
+
+function formatCount(count) {
+  return Math.round(count).toLocaleString("en-US").replaceAll(",", "\u202f");
+}
+
+function formatPercent(part, whole) {
+  return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "–";
+}
+
+/* A power of two of bytes or nanoseconds: the beginning of a bin. */
+function formatBinBytes(bin) {
+  return formatBytes(2 ** bin).replace(/\.0+ /, " ");
+}
+
+function formatBinTime(bin) {
+  return bin ? formatTime(2 ** bin * 1e-9) : "0";
+}
+
+function plural(count, word) {
+  return `${formatCount(count)} ${word}${count === 1 ? "" : "s"}`;
+}
+
+function baseName(path) {
+  return path ? path.slice(path.lastIndexOf("/") + 1) : "";
+}
+
+function sum(values) {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/* ---- Colours ---------------------------------------------------------------------------------------- */
+
+/* What the style sheet says for the colour scheme that is in use. */
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+function parseColour(text) {
+  return [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
+}
+
+/* Returns a function from 0 … 1 to [red, green, blue], between the steps --heat-0 … --heat-4. */
+function heatScale() {
+  const steps = [0, 1, 2, 3, 4].map((step) => parseColour(colour(`heat-${step}`)));
+  return (value) => {
+    const place = Math.min(Math.max(value, 0), 1) * (steps.length - 1);
+    const lower = Math.min(Math.floor(place), steps.length - 2);
+    return steps[lower].map((start, part) => start + (steps[lower + 1][part] - start) * (place - lower));
+  };
+}
+
+/* Calls a function when the colours have changed. */
+function onColourChange(redraw) {
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+}
+
+/* ---- Going to what something rests on --------------------------------------------------------------- */
+
+/* name of a kind of target → function that shows the one with an index */
+const reveals = new Map();
+
+function revealButton(text, kind, index) {
+  return element("button", { type: "button", class: "link", onclick: () => reveals.get(kind)(index) }, text);
+}
+
+/* Scrolls to an element, and marks it for a while. */
+function bringIntoView(target) {
+  target.scrollIntoView({ block: "start" });
+  if (!target.hasAttribute("tabindex"))
+    target.setAttribute("tabindex", "-1");
+  target.focus({ preventScroll: true });
+  for (const other of document.querySelectorAll(".target"))
+    other.classList.remove("target");
+  target.classList.add("target");
+}
+
+/* Adds a section with a title, and returns it. */
+function addSection(parent, id, title, hint) {
+  const section = element("section", { id, class: "panel" }, element("h2", {}, title),
+    hint ? element("p", { class: "hint" }, hint) : null);
+  parent.append(section);
+  reveals.set(id, () => bringIntoView(section));
+  return section;
+}

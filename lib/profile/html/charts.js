@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Histograms, and the time of each rank as a chart. */
+
+/* Bars with names and numbers. A bar is {name, value, text}. */
+function barChart(label, bars) {
+  const most = Math.max(...bars.map((bar) => bar.value), 1e-300);
+  const lines = bars.map((bar) => {
+    const mark = element("span", { class: "bar", "aria-hidden": "true" });
+    mark.style.width = `${(100 * bar.value / most).toFixed(1)}%`;
+    return element("tr", {}, element("th", { scope: "row" }, bar.name), element("td", { class: "bar-room" }, mark),
+      element("td", { class: "numeric" }, bar.text));
+  });
+  return element("table", { class: "bars" }, element("caption", {}, label), element("tbody", {}, ...lines));
+}
+
+/* `bins` are pairs [b, calls]; those between the first and the last one that are missing are empty. */
+function histogram(label, bins, format, zero) {
+  if (!bins.length && !zero)
+    return null;
+  const calls = new Map(bins);
+  const bars = zero ? [{ name: "no data", value: zero, text: formatCount(zero) }] : [];
+  const first = Math.min(...calls.keys());
+  for (let bin = first; bins.length && bin <= Math.max(...calls.keys()); bin++) {
+    const count = calls.get(bin) ?? 0;
+    bars.push({ name: `${format(bin)} –`, value: count, text: formatCount(count) });
+  }
+  return barChart(label, bars);
+}
+
+/* ---- Time by rank ------------------------------------------------------------------------------------ */
+
+const CHART = { width: 1000, height: 180 };
+
+/* The outline of what lies between two heights, as steps, one for each process. */
+function stepPath(lower, upper, most) {
+  const step = CHART.width / upper.length;
+  const y = (value) => (CHART.height * (1 - value / most)).toFixed(1);
+  const there = upper.map((value, at) => `L${(at * step).toFixed(2)} ${y(value)}H${((at + 1) * step).toFixed(2)}`);
+  const back = lower.map((value, at) => `V${y(value)}H${(at * step).toFixed(2)}`).reverse();
+  return `M0 ${y(lower[0])}${there.join("")}${back.join("")}Z`;
+}
+
+/* Tells for the process under the pointer what `describe` says. */
+function rankChart(processes, describe) {
+  const useful = processes.map((it) => it.useful ?? Math.max(it.application - it.mpi, 0));
+  const whole = processes.map((it) => it.application);
+  const most = Math.max(...whole, 1e-300);
+  const part = (name, path) => element("path", { svg: true, class: name, d: path });
+  const stripes = element("pattern", { svg: true, id: "stripes", width: "6", height: "6", patternUnits: "userSpaceOnUse",
+    patternTransform: "rotate(45)" }, element("rect", { svg: true, width: "6", height: "6", class: "stripe-ground" }),
+  element("rect", { svg: true, width: "2.5", height: "6", class: "stripe" }));
+  const chart = element("svg", { viewBox: `0 0 ${CHART.width} ${CHART.height}`, preserveAspectRatio: "none", role: "img",
+    "aria-label": "Time of each rank outside MPI, and above it in MPI. The table of processes has the figures." },
+  element("defs", { svg: true }, stripes), part("useful", stepPath(useful.map(() => 0), useful, most)),
+  part("mpi", stepPath(useful, whole, most)));
+  const readout = element("output", { class: "readout" }, "Point at a rank to read its times.");
+  chart.addEventListener("pointermove", (event) => {
+    const box = chart.getBoundingClientRect();
+    const at = Math.floor((event.clientX - box.left) / box.width * processes.length);
+    readout.textContent = describe(processes[Math.min(Math.max(at, 0), processes.length - 1)]);
+  });
+  const key = (name, text) => element("span", {}, element("span", { class: `patch ${name}`, "aria-hidden": "true" }), text);
+  const last = processes.length - 1;
+  return element("figure", { class: "rank-chart" },
+    element("p", { class: "legend" }, key("useful", "outside MPI"), key("mpi", "in MPI (striped)")),
+    element("div", { class: "chart" }, element("span", { class: "most" }, formatTime(most)), chart),
+    element("div", { class: "axis" }, element("span", {}, `rank ${processes[0].rank}`),
+      last > 0 ? element("span", {}, `rank ${processes[last].rank}`) : null), readout);
+}

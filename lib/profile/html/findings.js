@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Findings are in the page as text. This adds links to what each rests on. */
+
+/* kind → the sections that show why; a function opens the one that the finding names. */
+const EVIDENCE = {
+  "late-sender": ["waits"], "late-receiver": ["waits"], "slow-requests": ["waits"],
+  imbalance: ["ranks"], barrier: ["ranks"], "small-messages": ["function", "matrix"], "serial-sends": ["matrix", "ranks"],
+  "small-file-accesses": ["function", "files"], "serial-io": ["files"], polling: ["function"], "temporary-objects": ["function"],
+  "slow-node": ["nodes", "ranks"], startup: ["function"], shutdown: ["ranks"],
+};
+const SECTION_TITLES = {
+  waits: "waiting by peer", ranks: "time by rank", matrix: "communication between ranks", files: "files", nodes: "nodes",
+};
+
+/* Lets every link choose the run first that it belongs to. */
+function evidenceOf(run, finding, choose) {
+  const link = (text, kind, index) => element("button", {
+    type: "button", class: "link", "data-target": kind, onclick: () => {
+      choose(run);
+      reveals.get(kind)?.(index);
+    },
+  }, text);
+  const links = [];
+  const site = run.callsites[finding.callsite];
+  if (site)
+    links.push(link(`call site ${siteText(site)}`, "callsite", site.index));
+  for (const rank of new Set([finding.rank, finding.peer])) {
+    if (run.processes.some((process) => process.rank === rank))
+      links.push(link(`rank ${rank}`, "rank", rank));
+  }
+  for (const kind of EVIDENCE[finding.kind] ?? []) {
+    if (kind === "function" && run.functions.some((it) => it.name === finding.function))
+      links.push(link(`function ${finding.function}`, "function", finding.function));
+    else if (SECTION_TITLES[kind] && hasSection(run, kind))
+      links.push(link(SECTION_TITLES[kind], kind));
+  }
+  return links;
+}
+
+function hasSection(run, kind) {
+  const parts = { waits: run.waits, ranks: run.processes, matrix: run.matrix, files: run.files, nodes: run.nodes };
+  return parts[kind].length > 0;
+}
+
+function linkFindings(article, run, choose) {
+  article.querySelectorAll(".finding").forEach((item, at) => {
+    const links = run.findings[at] ? evidenceOf(run, run.findings[at], choose) : [];
+    if (links.length)
+      item.append(element("p", { class: "evidence" }, "See: ", ...links.flatMap((one, place) => (place ? [", ", one] : [one]))));
+  });
+}

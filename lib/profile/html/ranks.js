@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* Sections by rank: time, time over the run, communication, nodes. */
+
+function usefulOf(process) {
+  return process.useful ?? Math.max(process.application - process.mpi, 0);
+}
+
+function describeProcess(process) {
+  return `Rank ${process.rank} on ${process.host || "unknown"}: ${formatTime(usefulOf(process))} outside MPI, `
+    + `${formatTime(process.mpi)} in MPI (${formatPercent(process.mpi, process.application)} of ${formatTime(process.application)})`;
+}
+
+/* What a rank does, by function: as far as the result lists it. */
+function rankDetail(run, process) {
+  const found = run.functions.flatMap((it) => toObjects(it.by_rank).filter((rank) => rank.rank === process.rank)
+    .map((rank) => ({ ...rank, name: it.name, mean: it.time.mean })));
+  const waits = run.waits.filter((wait) => wait.rank === process.rank);
+  const parts = element("div", { class: "columns" });
+  if (found.length)
+    parts.append(smallTable({
+      label: `Functions of rank ${process.rank} that differ from the mean`, entries: found, sort: 1, columns: [
+        { title: "function", value: (it) => it.name },
+        { title: "time", numeric: true, value: (it) => it.time, text: (it) => formatTime(it.time) },
+        { title: "mean rank", numeric: true, value: (it) => it.mean, text: (it) => formatTime(it.mean) },
+        { title: "calls", numeric: true, value: (it) => it.calls, text: (it) => formatCount(it.calls) }],
+    }));
+  if (waits.length)
+    parts.append(smallTable({ label: `Waits of rank ${process.rank}`, entries: waits, columns: waitColumns().slice(1) }));
+  if (!parts.children.length)
+    parts.append(element("p", {}, "Its time in each function is near the mean of all ranks."));
+  return parts;
+}
+
+function addRanks(parent, run) {
+  if (!run.processes.length)
+    return;
+  const section = addSection(parent, "ranks", "Time by rank");
+  section.append(rankChart(run.processes, describeProcess));
+  const longest = Math.max(...run.processes.map((it) => it.application));
+  const table = new Table({
+    id: "rank", label: "Processes", entries: run.processes.map((it) => ({ ...it, index: it.rank })), limit: 8,
+    detail: (it) => rankDetail(run, it), columns: [
+      { title: "rank", value: (it) => it.rank, text: (it) => `rank ${it.rank}` },
+      { title: "outside MPI", numeric: true, value: usefulOf, text: (it) => formatTime(usefulOf(it)),
+        share: (it) => usefulOf(it) / longest },
+      { title: "in MPI", numeric: true, value: (it) => it.mpi, text: (it) => formatTime(it.mpi), share: (it) => it.mpi / longest },
+      { title: "in MPI, %", numeric: true, value: (it) => it.mpi / it.application, text: (it) => formatPercent(it.mpi, it.application) },
+      { title: "host", value: (it) => it.host, secondary: true },
+      { title: "peak memory", numeric: true, secondary: true, value: (it) => it.memory, text: (it) => formatBytes(it.memory) }],
+  });
+  section.append(table.element);
+  reveals.set("rank", (rank) => table.reveal(table.entries.find((it) => it.rank === rank)));
+}
+
+/* ---- Over time --------------------------------------------------------------------------------------- */
+
+function addWindows(parent, run) {
+  const { windows } = run;
+  const ranks = windows?.ranks ?? [];
+  if (!ranks.length || !windows.count)
+    return;
+  const section = addSection(parent, "windows", "Time in MPI, over the run",
+    `Each column stands for ${formatTime(windows.width)} of the run.`);
+  const data = { rows: ranks.length, columns: windows.count, row: [], column: [], value: [] };
+  ranks.forEach((rank, row) => rank.mpi.forEach((percent, column) => {
+    data.row.push(row);
+    data.column.push(column);
+    data.value.push(percent);
+  }));
+  const map = new HeatMap("Share of time in MPI by rank and time", {
+    ...data, intensity: (percent) => percent / 100, legend: [0, 25, 50, 75, 100].map((part) => [part / 100, `${part} %`]),
+    rowTitle: "rank", columnTitle: "time since the begin", rowName: (row) => String(ranks[row].rank),
+    columnName: (column) => formatTime(column * windows.width),
+    describe: (row, column, percent) => `Rank ${ranks[row].rank}, ${formatTime(column * windows.width)} to `
+      + `${formatTime((column + 1) * windows.width)}: ${percent === undefined ? "no data" : `${percent.toFixed(0)} % in MPI`}`,
+  });
+  map.element.classList.add(ranks.length > 64 ? "tall" : "flat");
+  section.append(map.element);
+  const figures = [["parallel_efficiency", "parallel efficiency"], ["load_balance", "load balance"],
+    ["communication_efficiency", "communication"]].filter(([name]) => windows[name]?.length);
+  const entries = Array.from({ length: windows.count }, (_, at) => ({ at }));
+  if (figures.length)
+    section.append(new Table({
+      label: "Efficiency over the run", entries, limit: 8, filter: false, columns: [
+        { title: "from", value: (it) => it.at, text: (it) => formatTime(it.at * windows.width) },
+        ...figures.map(([name, title]) => ({ title, numeric: true, value: (it) => windows[name][it.at],
+          text: (it) => formatPercent(windows[name][it.at] ?? 0, windows[name][it.at] === undefined ? 0 : 1),
+          share: (it) => windows[name][it.at] }))],
+    }).element);
+}
+
+/* ---- Communication ----------------------------------------------------------------------------------- */
+
+function addMatrix(parent, run) {
+  const entries = run.matrix;
+  if (!entries.length)
+    return;
+  const section = addSection(parent, "matrix", "Communication between ranks",
+    "Point-to-point messages and one-sided accesses, by bytes. Collectives are not part of it.");
+  const ranks = Math.max(run.ranks, ...entries.map((it) => Math.max(it.from, it.to) + 1));
+  const sorted = [...entries].sort((a, b) => a.from - b.from || a.to - b.to);
+  const bytes = sorted.map((it) => it.bytes);
+  const most = Math.log2(Math.max(...bytes, 1));
+  const least = Math.min(Math.log2(Math.max(Math.min(...bytes), 1)), most - 1);
+  const intensity = (value) => (Math.log2(Math.max(value, 1)) - least) / (most - least);
+  const steps = most - least > 1.5 ? [0, 0.25, 0.5, 0.75, 1] : [1];
+  const map = new HeatMap("Bytes from rank to rank", {
+    rows: ranks, columns: ranks, row: sorted.map((it) => it.from), column: sorted.map((it) => it.to), value: bytes,
+    intensity, legend: steps.map((step) => [step, formatBytes(2 ** (least + step * (most - least)))]),
+    rowTitle: "from rank", columnTitle: "to rank", rowName: String, columnName: String,
+    describe: (from, to, value) => `From rank ${from} to rank ${to}: ${value === undefined ? "nothing" : formatBytes(value)}`,
+  });
+  map.element.classList.add("square");
+  map.element.style.maxWidth = `${Math.max(60 * ranks + 60, 240)}px`;
+  const table = new Table({
+    id: "pair", label: "Pairs of ranks", entries: entries.map((it, index) => ({ ...it, index })), sort: 2, limit: 12, columns: [
+      { title: "from", numeric: true, value: (it) => it.from },
+      { title: "to", numeric: true, value: (it) => it.to },
+      { title: "bytes", numeric: true, value: (it) => it.bytes, text: (it) => formatBytes(it.bytes), share: (it) => it.bytes / 2 ** most },
+      { title: "messages", numeric: true, value: (it) => it.messages, text: (it) => formatCount(it.messages) },
+      { title: "mean size", numeric: true, secondary: true, value: (it) => it.bytes / it.messages, text: (it) => formatBytes(it.bytes / it.messages) }],
+  });
+  section.append(element("div", { class: "columns" }, map.element, table.element));
+}
+
+/* ---- Nodes ------------------------------------------------------------------------------------------- */
+
+function addNodes(parent, run) {
+  if (!run.nodes.length)
+    return;
+  const section = addSection(parent, "nodes", "Nodes", "Means over the ranks of a node.");
+  const longest = Math.max(...run.nodes.map((it) => it.application));
+  section.append(new Table({
+    id: "node", label: "Nodes", entries: run.nodes, columns: [
+      { title: "host", value: (it) => it.host },
+      { title: "ranks", numeric: true, value: (it) => it.count },
+      { title: "outside MPI", numeric: true, value: (it) => it.useful, text: (it) => formatTime(it.useful), share: (it) => it.useful / longest },
+      { title: "in MPI", numeric: true, value: (it) => it.mpi, text: (it) => formatTime(it.mpi), share: (it) => it.mpi / longest },
+      { title: "peak memory", numeric: true, secondary: true, value: (it) => it.memory, text: (it) => formatBytes(it.memory) },
+      { title: "which", secondary: true, value: (it) => rankList(it.processes.map((process) => process.rank).sort((a, b) => a - b)) }],
+  }).element);
+}

@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: MIT
+"""The report as a page: what a browser makes of it, without a network; and what is there without the script."""
+import copy
+import html.parser
+import json
+import re
+import shutil
+
+import browser
+import pytest
+from support import BUILD, QMPI, SOURCE, clean_environment, run_command, run_mpi
+
+PROGRAMS = BUILD / "tests" / "tools" / "programs"
+REPORTS = SOURCE / "tests" / "cli" / "reports"
+TOOL_PATH = str(BUILD / "tools")
+RUNS = 6  # of which one shows what was planted, however busy the machine is
+
+needs_browser = pytest.mark.skipif(browser.MISSING is not None, reason=str(browser.MISSING))
+
+
+def report(*arguments, cwd=None):
+    return run_command([QMPI, "report", *arguments], clean_environment(), cwd=cwd, timeout=60)
+
+
+def make_page(path, *files, options=()):
+    result = report("--html", "-o", path, *options, *files)
+    assert (result.returncode, result.stderr) == (0, "")
+    return path
+
+
+def run_planted(folder, case, kind, program=PROGRAMS / "tools_planted", output="out.json"):
+    """Runs a program until its planted problem is what a profile finds first. Returns the profile's file."""
+    for _ in range(RUNS):
+        result = run_mpi(program, case, cwd=folder, tools=f"profile,output={output}:profile,output=check.json",
+                         env={"QMPI_TOOL_PATH": TOOL_PATH})
+        assert result.returncode == 0 and result.messages == []
+        findings = json.loads((folder / "check.json").read_text())["findings"]
+        if findings and findings[0]["kind"] == kind:
+            break
+    else:
+        pytest.fail(f"{case}: {findings}")
+    return folder / output
+
+
+@pytest.fixture(scope="module")
+def waiting_rank(tmp_path_factory):
+    return run_planted(tmp_path_factory.mktemp("waiting_rank"), "sender_recv", "late-sender")
+
+
+@pytest.fixture(scope="module")
+def imbalance(tmp_path_factory):
+    return run_planted(tmp_path_factory.mktemp("imbalance"), "last_allreduce", "imbalance")
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    with browser.start(tmp_path_factory.mktemp("chromium")) as started:
+        yield started
+
+
+@pytest.fixture
+def page(chromium):
+    """A browser of which the pages must say nothing to the console and ask no network."""
+    yield chromium
+    assert chromium.messages() == []
+    assert [url for url in chromium.requests() if not re.match("(file|data|blob|about):", url)] == []
+    chromium.emulate()
+
+
+def is_in_view(page, selector):
+    return page.run("""const box = document.querySelector(arguments[0]).getBoundingClientRect();
+        return box.height > 0 && box.top >= 0 && box.top < innerHeight && box.left >= 0 && box.left < innerWidth;""", selector)
+
+
+def click(page, element):
+    page.run("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.click()
+
+
+# ---- Without a browser ---------------------------------------------------------------------------
+
+
+class Reader(html.parser.HTMLParser):
+    """The text of a page as a reader gets it who knows neither styles nor scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.words, self.tags, self.open = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag in ("script", "style"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
+
+    def handle_data(self, data):
+        if not self.open:
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+def test_findings_and_efficiency_are_text(waiting_rank, tmp_path):
+    document = json.loads(waiting_rank.read_text())
+    text = Reader(make_page(tmp_path / "page.html", waiting_rank).read_text()).text
+    for finding in document["findings"]:
+        for part in ("summary", "meaning", "advice"):
+            assert finding[part] in text
+    assert "planted.c:" in text
+    for name in ("parallel", "load_balance", "communication"):
+        assert f"{100 * document['efficiency'][name]:.1f} %" in text
+
+
+def test_a_program_without_a_problem_gets_no_finding_in_the_page_either(tmp_path):
+    text = Reader(make_page(tmp_path / "page.html", REPORTS / "heat-faster.json").read_text()).text
+    assert "No problems found." in text
+
+
+def test_the_format_follows_the_name_of_the_file(tmp_path):
+    assert report("-o", tmp_path / "page.html", REPORTS / "heat.json").returncode == 0
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    assert report("--format=html", REPORTS / "heat.json").stdout == report("--html", REPORTS / "heat.json").stdout
+
+
+def test_files_of_one_run_are_one_page_and_those_of_several_are_compared_or_refused(tmp_path):
+    crashed = [REPORTS / f"crash.{rank}.json" for rank in range(3)]
+    merged = Reader(make_page(tmp_path / "merged.html", *crashed).read_text())
+    assert len([tag for tag, attributes in merged.tags if "data-name" in attributes]) == 1
+    both = [REPORTS / "heat.json", REPORTS / "heat-faster.json"]
+    refused = report("--html", *both)
+    assert refused.returncode == 2 and refused.stdout == ""
+    assert "2 runs" in refused.stderr and "--compare" in refused.stderr
+    compared = Reader(make_page(tmp_path / "compared.html", *both, REPORTS / "heat.json", options=["--compare"]).read_text())
+    assert len([tag for tag, attributes in compared.tags if "data-name" in attributes]) == 3
+    single = report("--html", "--compare", REPORTS / "heat.json")
+    assert single.returncode == 2 and "two" in single.stderr
+
+
+def test_a_page_cannot_be_asked_for_some_tables(tmp_path):
+    refused = report("--html", "--files", REPORTS / "heat.json")
+    assert refused.returncode == 2 and "all tables" in refused.stderr
+
+
+def test_the_page_names_no_address_of_a_network():
+    text = report("--html", REPORTS / "heat.json").stdout
+    assert set(re.findall(r"https?://[^\s\"'`)]+", text)) <= {"http://www.w3.org/2000/svg"}  # a name
+
+
+# ---- In a browser --------------------------------------------------------------------------------
+
+
+@needs_browser
+def test_profile_itself_writes_a_page(page, tmp_path):
+    path = run_planted(tmp_path, "sender_recv", "late-sender", output="out.html")
+    assert page.open(path) is not None
+    summary, = page.texts(".finding .what")[:1]
+    assert re.match(r"Rank 1 waits .* planted\.c:\d+", summary), summary
+    assert page.texts("#callsites tbody th")
+
+
+@needs_browser
+def test_a_finding_leads_to_what_it_rests_on(page, waiting_rank, tmp_path):
+    finding = json.loads(waiting_rank.read_text())["findings"][0]
+    page.open(make_page(tmp_path / "page.html", waiting_rank))
+    links = {link.get_attribute("data-target"): link for link in page.find_all(".finding:first-child .link")}
+    assert f"planted.c:{finding['line']}" in links["callsite"].text
+    click(page, links["callsite"])
+    row = f"#callsite-{finding['callsite']}"
+    assert is_in_view(page, row) and f"planted.c:{finding['line']}" in page.find(row).text
+    assert "target" in page.find(row).get_attribute("class")
+    assert "sender_recv (planted.c:" in page.find(row + " + .detail").text  # unfolded
+    click(page, links["waits"])
+    assert is_in_view(page, "#waits") and "waits for" in page.find("#waits thead").text
+    click(page, page.find(".finding:first-child [data-target='rank']"))
+    assert is_in_view(page, f"#rank-{finding['rank']}")
+
+
+@needs_browser
+def test_call_sites_are_sorted_by_a_click_or_a_key(page, tmp_path):
+    page.open(make_page(tmp_path / "page.html", REPORTS / "heat.json"))
+    sites = json.loads((REPORTS / "heat.json").read_text())["callsites"]
+    heading = page.find("#callsite thead th:nth-child(5) button")
+    assert heading.text.strip().startswith("calls")
+
+    def calls():
+        return [int(re.sub(r"\D", "", text)) for text in page.texts("#callsite tbody td:nth-child(5)")]
+
+    click(page, heading)
+    assert calls() == sorted((site["calls"] for site in sites), reverse=True)
+    assert page.find("#callsite thead th:nth-child(5)").get_attribute("aria-sort") == "descending"
+    page.run("arguments[0].focus()", heading)
+    page.press("\ue007")  # Enter
+    assert calls() == sorted(site["calls"] for site in sites)
+    assert page.find("#callsite thead th:nth-child(5)").get_attribute("aria-sort") == "ascending"
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """1,024 ranks and 500 call sites, made of a real result."""
+    document = json.loads((REPORTS / "heat.json").read_text())
+    return multiply(document, tmp_path_factory.mktemp("large") / "large.json")
+
+
+def multiply(document, path, ranks=1024, sites=500):
+    def some(values, count, by):
+        return [copy.deepcopy(values[at % len(values)]) | by(at) for at in range(count)]
+
+    def listed(at, count=32):
+        rank = [(at + 31 * n) % ranks for n in range(count)]
+        return {"rank": sorted(rank), "calls": [1000 + at] * count, "time": [0.9 / (7 + (at * n) % 97) for n in range(count)],
+                "sent": [8000 + n * at for n in range(count)]}
+
+    document["ranks"] = ranks
+    document["processes"] = some(document["processes"], ranks, lambda at: {
+        "rank": at, "host": f"node{at // 64}", "mpi": 1 + (at * 7919 % 1000) / 1013, "useful": 11 - (at * 7919 % 1000) / 1013})
+    document["callsites"] = some(document["callsites"], sites, lambda at: {
+        "by_rank": listed(at), "frames": [{"module": "/opt/heat/bin/heat", "offset": 4096 + 64 * at, "function": f"step_{at}",
+                                           "file": f"/opt/heat/src/part{at % 17}.c", "line": 10 + at}]})
+    for at, site in enumerate(document["callsites"]):
+        count = 64 if at < 100 else 4
+        site["waits"] = {"rank": [(at + n) % ranks for n in range(count)], "peer": [(at + n + 1) % ranks for n in range(count)],
+                         "calls": [1 + n for n in range(count)], "time": [0.7 / (3 + (n * at) % 89) for n in range(count)]}
+    document["matrix"] = [{"from": rank, "to": peer, "messages": 1000, "bytes": 8000 * (1 + peer % 13)} for rank in range(ranks)
+                          for peer in sorted({(rank + step) % ranks for step in (-32, -1, 1, 32)})]
+    path.write_text(json.dumps(document))
+    return path
+
+
+@needs_browser
+def test_call_sites_are_filtered(page, large, tmp_path):
+    page.open(make_page(tmp_path / "page.html", large))
+    box = page.find("#callsites input")
+    page.run("arguments[0].scrollIntoView({block: 'center'})", box)
+    box.send_keys("part3.c:13 isend")
+    places = page.texts("#callsite tbody th")
+    assert places and all(place.startswith("▸") or place for place in places)
+    assert all("part3.c:13" in place for place in places)
+    assert set(page.texts("#callsite tbody td:nth-child(2)")) == {"MPI_Isend"}
+    box.clear()
+    box.send_keys("x\b")
+    assert len(page.texts("#callsite tbody th")) == 20
+    click(page, page.find("#callsites .more"))
+    assert len(page.find_all("#callsite tbody tr")) == 500
+
+
+def view(page):
+    return [int(part) for part in page.find("#matrix canvas").get_attribute("data-view").split()]
+
+
+@needs_browser
+def test_the_matrix_is_zoomed_by_buttons_keys_wheel_and_box(page, large, tmp_path):
+    page.open(make_page(tmp_path / "page.html", large))
+    canvas = page.find("#matrix canvas")
+    page.run("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    assert view(page) == [0, 1024, 0, 1024]
+    click(page, page.find("#matrix [aria-label='Zoom in']"))
+    assert view(page)[1] - view(page)[0] == 512
+    click(page, page.find("#matrix [aria-label='Zoom out']"))
+    assert view(page) == [0, 1024, 0, 1024]
+    page.actions().move_to_element_with_offset(canvas, -100, -100).click().perform()
+    page.actions().scroll_from_origin(browser.wheel_over(canvas), 0, -200).perform()
+    assert 0 < view(page)[1] - view(page)[0] < 1024
+    page.press("0")
+    assert view(page) == [0, 1024, 0, 1024]
+    page.actions().move_to_element_with_offset(canvas, -100, -80).click_and_hold().move_by_offset(120, 60).release().perform()
+    top, bottom, left, right = view(page)
+    assert 0 < top < bottom < 1024 and 0 < left < right < 1024 and right - left > bottom - top
+    page.press("0", "\ue011")  # Home
+    page.press("+")
+    assert view(page)[2] == 0 and view(page)[3] == 512
+
+
+@needs_browser
+def test_a_cursor_reads_the_matrix_by_keys(page, tmp_path):
+    page.open(make_page(tmp_path / "page.html", REPORTS / "heat.json"))
+    page.run("document.querySelector('#matrix canvas').focus()")
+    page.press("\ue011")
+    assert page.find("#matrix output").text == "From rank 0 to rank 0: nothing"
+    page.press("\ue014")  # right
+    assert page.find("#matrix output").text == "From rank 0 to rank 1: 7.81 MiB"
+
+
+@needs_browser
+def test_runs_are_compared_side_by_side(page, waiting_rank, imbalance, tmp_path):
+    page.open(make_page(tmp_path / "page.html", waiting_rank, imbalance, options=["--compare"]))
+    assert [text.split(" ", 1)[0] for text in page.texts(".run-name")] == ["A", "B"]
+    first, second = (article.text for article in page.find_all("article.run"))
+    assert " waits " in first and "Rank 1 is last at MPI_Allreduce, planted.c:" in second
+    rows = dict(row.split(" ", 1) for row in page.texts("#compare-functions tbody tr"))
+    assert rows["MPI_Recv"].split()[-1] == "–" and "gone" in rows["MPI_Recv"]
+    assert "new" in rows["MPI_Allreduce"]
+    assert "parallel efficiency" in page.find("#totals").text
+    assert any("rank 1 for 0" in text for text in page.texts("#compare-waits tbody th"))
+    click(page, page.find("article.run:nth-child(2) [data-target='callsite']"))  # shows the other run
+    assert page.find(".choice select").get_attribute("value") == "1"
+    assert "MPI_Allreduce" in page.find("tr.target").text
+
+
+@needs_browser
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_colours_follow_what_the_user_prefers(page, tmp_path, dark):
+    page.open(make_page(tmp_path / "page.html", REPORTS / "heat.json"), dark=dark)
+
+    def lightness(selector, name):
+        parts = re.findall(r"\d+", page.run("return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]",
+                                            selector, name))
+        return sum(map(int, parts[:3]))
+
+    assert (lightness("body", "backgroundColor") < 200) == dark
+    assert (lightness("body", "color") > 500) == dark
+    assert (lightness(".finding", "backgroundColor") < 250) == dark
+
+
+@needs_browser
+def test_a_narrow_page_does_not_scroll_sideways(page, waiting_rank, large, tmp_path):
+    for number, file in enumerate((waiting_rank, large)):
+        for width in (400, 1280):
+            page.open(make_page(tmp_path / f"{number}.html", file), width=width)
+            assert page.run("return document.documentElement.scrollWidth") <= width
+
+
+@needs_browser
+def test_the_findings_are_there_without_a_script(page, waiting_rank, tmp_path):
+    document = json.loads(waiting_rank.read_text())
+    page.open(make_page(tmp_path / "page.html", waiting_rank), script=False)
+    text = page.text_only()
+    assert document["findings"][0]["summary"] in text and document["findings"][0]["advice"] in text
+    assert "load balance" in text and "JavaScript" in text
+
+
+MARKUP = "</script><b>x</b><script>alert(1)</script>\"'&amp;<!--"
+
+
+@needs_browser
+def test_names_are_never_markup(page, tmp_path):
+    """A program in a folder with such a name; and a result with it in every string."""
+    folder = tmp_path / "a<" / "script><b>"
+    folder.mkdir(parents=True)
+    shutil.copy(PROGRAMS / "tools_planted", folder)
+    file = run_planted(folder, "sender_recv", "late-sender", program=folder / "tools_planted")
+    document = json.loads(file.read_text())
+
+    def replace(value, name=None):
+        if isinstance(value, dict):
+            return {key: replace(part, key) for key, part in value.items()}
+        if isinstance(value, list):
+            return [replace(part, name) for part in value]
+        return value if not isinstance(value, str) or name in ("schema", "begin", "members") else MARKUP + value
+
+    document["files"] = json.loads((REPORTS / "heat.json").read_text())["files"]
+    document["regions"] = json.loads((REPORTS / "heat.json").read_text())["regions"]
+    (tmp_path / "odd.json").write_text(json.dumps(replace(document)))
+    for name in (file, tmp_path / "odd.json"):
+        page.open(make_page(tmp_path / f"{MARKUP.replace('/', '')}.html", name, name, options=["--compare"]))
+        assert page.find_all("b") == [] and len(page.find_all("script")) == 3
+        assert "</script><b>" in page.find("article").text
+        for button in page.find_all("#details .unfold"):
+            click(page, button)
+        assert page.find_all("b") == [] and len(page.find_all("script")) == 3
+
+
+@needs_browser
+def test_a_page_of_1024_ranks_is_small_and_soon_there(page, large, tmp_path):
+    path = make_page(tmp_path / "page.html", large)
+    size, took = path.stat().st_size, page.open(path)
+    print(f"{size} bytes, ready after {took} ms")
+    assert size < 1_000_000
+    assert took < 30_000
+    assert len(page.find_all("#callsite tbody tr")) == 20 and len(page.find_all("#node tbody tr")) == 16
