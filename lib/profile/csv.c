@@ -313,6 +313,7 @@ bool profile_print_csv(FILE *stream, const struct profile_result *result)
     put_head(&row, result);
     put_findings(&row, result);
     put_efficiency(&row, result, NULL);
+    row_put_windows(&row, result);
     put_processes(&row, result);
     put_flights(&row, result);
     put_functions(&row, NULL, result->functions, result->function_count);

@@ -49,4 +49,7 @@ void row_put(struct row *row, const char *table);
 /* Writes the names of all columns. */
 void row_put_names(struct row *row);
 
+/* csv_windows.c: writes the rows of efficiency over time. */
+void row_put_windows(struct row *row, const struct profile_result *result);
+
 #endif

@@ -9,6 +9,7 @@
 #include "profile/efficiency.h"
 #include "profile/findings.h"
 #include "profile/result.h"
+#include "profile/windows.h"
 
 #include <jansson.h>
 
@@ -41,6 +42,12 @@ json_t *element_process(const struct profile_result *result, const void *element
 bool element_add_by_rank(json_t *object, const struct profile_result *result,
                          const struct profile_calls *calls, const struct profile_by_rank *by_rank);
 bool element_add_waits(json_t *object, const struct profile_waits *waits);
+
+/* json_windows.c: the windows of a rank, an element of an array; and a figure of each window, as an
+ * array, null where it is unknown. */
+json_t *element_window_rank(const struct profile_result *result, const void *element);
+json_t *element_window_efficiency(const struct profile_windows *windows,
+                                  double (*figure)(const struct profile_window_efficiency *it));
 
 /* Returns the object if it is `good`; otherwise frees it and returns NULL. */
 json_t *element_finish(json_t *object, bool good);

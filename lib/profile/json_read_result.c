@@ -289,4 +289,6 @@ void source_result(const struct source *root, struct profile_result *result)
     READ("files", files, file_count, file);
     READ("regions", regions, region_count, region);
 #undef READ
+    if (source_member(root, "windows"))
+        source_windows(root, &result->windows);
 }

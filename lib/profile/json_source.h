@@ -66,4 +66,8 @@ void *source_array(const struct source *source, const char *key, size_t size, si
 struct profile_result;
 void source_result(const struct source *root, struct profile_result *result);
 
+/* json_windows.c: reads the member `windows` of the document. */
+struct profile_windows;
+void source_windows(const struct source *root, struct profile_windows *windows);
+
 #endif

@@ -88,6 +88,41 @@ static bool put_head(const struct stream *stream, const struct profile_result *r
     return good;
 }
 
+static double get_parallel(const struct profile_window_efficiency *it)
+{
+    return it->parallel;
+}
+
+static double get_balance(const struct profile_window_efficiency *it)
+{
+    return it->balance;
+}
+
+static double get_communication(const struct profile_window_efficiency *it)
+{
+    return it->communication;
+}
+
+static bool put_windows(const struct stream *stream, const struct profile_result *result)
+{
+    const struct profile_windows *windows = &result->windows;
+    const size_t count = profile_windows_count(windows);
+    if (!count)
+        return true;
+    fprintf(stream->file, ",\n\"windows\":{\"count\":%zu", count);
+    const bool good =
+        put_member(stream, "width", element_real(windows->width)) &&
+        put_member(stream, "parallel_efficiency",
+                   element_window_efficiency(windows, get_parallel)) &&
+        put_member(stream, "load_balance", element_window_efficiency(windows, get_balance)) &&
+        put_member(stream, "communication_efficiency",
+                   element_window_efficiency(windows, get_communication)) &&
+        put_array(stream, result, "ranks", windows->ranks, windows->rank_count,
+                  sizeof *windows->ranks, element_window_rank);
+    fputs("}", stream->file);
+    return good;
+}
+
 bool profile_print_json_rounded(FILE *file, const struct profile_result *result, int digits)
 {
     const struct stream target = {file, JSON_COMPACT | JSON_ENCODE_ANY |
@@ -102,7 +137,7 @@ bool profile_print_json_rounded(FILE *file, const struct profile_result *result,
         PUT("matrix", matrix, matrix_entry_count, element_cell) &&
         PUT("communicators", communicators, communicator_count, element_communicator) &&
         PUT("files", files, file_count, element_file) &&
-        PUT("regions", regions, region_count, element_region);
+        PUT("regions", regions, region_count, element_region) && put_windows(stream, result);
 #undef PUT
     fputs("}\n", stream->file);
     return good;

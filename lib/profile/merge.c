@@ -4,6 +4,7 @@
 #include "profile/merge.h"
 
 #include "profile/merge_parts.h"
+#include "profile/windows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -118,6 +119,7 @@ size_t merge_arrays(const struct merge_kind *kind, void *mine, size_t count, con
         struct profile_node node;
         struct profile_process process;
         struct profile_flight flight;
+        struct profile_window_rank window_rank;
     } nothing;
     const struct sides both = {sides->mine, sides->its, sides->every_rank, false};
     const struct sides without_its = {sides->mine, sides->its, sides->every_rank, true};
@@ -151,24 +153,25 @@ size_t merge_arrays(const struct merge_kind *kind, void *mine, size_t count, con
 /* ---- Results --------------------------------------------------------------------------------- */
 
 #define FOR_EACH_ARRAY(X)                                                                          \
-    X(functions, function_count)                                                                   \
-    X(callsites, callsite_count)                                                                   \
-    X(matrix, matrix_entry_count)                                                                  \
-    X(communicators, communicator_count)                                                           \
-    X(files, file_count)                                                                           \
-    X(regions, region_count)                                                                       \
-    X(processes, process_count)                                                                    \
-    X(flights, flight_count)
+    X(functions, functions, function_count)                                                        \
+    X(callsites, callsites, callsite_count)                                                        \
+    X(matrix, matrix, matrix_entry_count)                                                          \
+    X(communicators, communicators, communicator_count)                                            \
+    X(files, files, file_count)                                                                    \
+    X(regions, regions, region_count)                                                              \
+    X(processes, processes, process_count)                                                         \
+    X(window_ranks, windows.ranks, windows.rank_count)                                             \
+    X(flights, flights, flight_count)
 
 static bool prepare(struct profile_result *into, struct profile_result *from,
                     const struct sides *sides)
 {
     bool good = true;
     void *array;
-#define PREPARE(ARRAY, COUNT)                                                                      \
+#define PREPARE(KIND, ARRAY, COUNT)                                                                \
     array = into->ARRAY;                                                                           \
     good = good &&                                                                                 \
-           merge_prepare(&merge_##ARRAY, &array, into->COUNT, from->ARRAY, from->COUNT, sides);    \
+           merge_prepare(&merge_##KIND, &array, into->COUNT, from->ARRAY, from->COUNT, sides);     \
     into->ARRAY = array;
     FOR_EACH_ARRAY(PREPARE)
 #undef PREPARE
@@ -184,9 +187,10 @@ bool profile_merge(struct profile_result *into, struct profile_result *from)
     if (good) {
         sides.mine = (struct merge_side){into->ranks, into->processes, into->process_count};
         sides.its = (struct merge_side){from->ranks, from->processes, from->process_count};
-#define MERGE(ARRAY, COUNT)                                                                        \
+        profile_windows_equalize(&into->windows, &from->windows);
+#define MERGE(KIND, ARRAY, COUNT)                                                                  \
     into->COUNT =                                                                                  \
-        merge_arrays(&merge_##ARRAY, into->ARRAY, into->COUNT, from->ARRAY, from->COUNT, &sides);  \
+        merge_arrays(&merge_##KIND, into->ARRAY, into->COUNT, from->ARRAY, from->COUNT, &sides);   \
     from->COUNT = 0; /* what it owned is `into`'s or gone */
         FOR_EACH_ARRAY(MERGE)
 #undef MERGE

@@ -274,6 +274,26 @@ static void add_process(void *mine, const void *its, const struct sides *sides)
 const struct merge_kind merge_processes = {sizeof(struct profile_process), compare_processes, NULL,
                                            add_process};
 
+/* ---- Windows --------------------------------------------------------------------------------- */
+
+static int compare_window_ranks(const void *mine, const void *its)
+{
+    const struct profile_window_rank *a = mine, *b = its;
+    return compare_ints(a->rank, b->rank);
+}
+
+/* As with processes. */
+static void add_window_rank(void *mine, const void *its, const struct sides *sides)
+{
+    struct profile_window_rank gone = *(const struct profile_window_rank *)its;
+    (void)mine;
+    (void)sides;
+    profile_window_rank_clear(&gone);
+}
+
+const struct merge_kind merge_window_ranks = {sizeof(struct profile_window_rank),
+                                              compare_window_ranks, NULL, add_window_rank};
+
 /* ---- Calls under way ------------------------------------------------------------------------- */
 
 /* The first one to begin is first: within it is the next. */

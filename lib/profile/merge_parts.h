@@ -34,7 +34,7 @@ struct merge_kind {
 
 /* merge_kinds.c */
 extern const struct merge_kind merge_functions, merge_callsites, merge_matrix, merge_communicators,
-    merge_files, merge_regions, merge_processes, merge_flights;
+    merge_files, merge_regions, merge_processes, merge_window_ranks, merge_flights;
 
 /* merge.c */
 void merge_spread(struct profile_spread *mine, const struct profile_spread *its,

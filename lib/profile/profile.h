@@ -13,6 +13,7 @@
 #include "profile/merge.h"
 #include "profile/merge_parts.h"
 #include "profile/result.h"
+#include "profile/windows.h"
 
 /* As a file, or as text. */
 #include "profile/atomic_file.h"

@@ -70,6 +70,12 @@ void profile_flight_clear(struct profile_flight *flight)
     free(flight->since);
 }
 
+void profile_window_rank_clear(struct profile_window_rank *rank)
+{
+    free(rank->mpi);
+    free(rank->profiled);
+}
+
 void profile_result_free(struct profile_result *result)
 {
     if (!result)
@@ -97,6 +103,9 @@ void profile_result_free(struct profile_result *result)
     free(result->files);
     free(result->regions);
     free(result->matrix);
+    for (size_t i = 0; i < result->windows.rank_count; i++)
+        profile_window_rank_clear(&result->windows.ranks[i]);
+    free(result->windows.ranks);
     free(result->program);
     free(result->mpi);
     free(result->begin);

@@ -161,6 +161,26 @@ struct profile_region {
     size_t function_count;
 };
 
+/*
+ * Efficiency over time: the application time of each rank in windows of equal width, and how much
+ * of it was in MPI. Windows begin at the end of the rank's own MPI_Init. See windows.h.
+ */
+#define PROFILE_WINDOW_WIDTH 0.001 /* of the narrowest ones; others have 2^k times that */
+enum { PROFILE_WINDOWS_MOST = 200, PROFILE_WINDOW_WHOLE = 200 };
+struct profile_window_rank {
+    int rank;
+    size_t count;       /* of windows: in the last one the rank's application time ends */
+    double last;        /* profiled time in the last one */
+    unsigned char *mpi; /* of the profiled time, in 1/PROFILE_WINDOW_WHOLE, the mean over threads */
+    unsigned char *profiled; /* of the width, in 1/PROFILE_WINDOW_WHOLE, but in the last one; NULL:
+                                profiling was on all the time */
+};
+struct profile_windows {
+    double width; /* in seconds; 0: there are none */
+    struct profile_window_rank *ranks;
+    size_t rank_count;
+};
+
 struct profile_process {
     int rank;
     char *host;
@@ -216,12 +236,14 @@ struct profile_result {
     size_t file_count;
     struct profile_region *regions;
     size_t region_count;
+    struct profile_windows windows;
 };
 
 /* Frees a result with its strings and arrays, which are allocated by malloc. */
 void profile_result_free(struct profile_result *result);
 
-/* Frees the members of a function, call site or call in progress. */
+/* Frees the members of a function, call site, call in progress or the windows of a rank. */
+void profile_window_rank_clear(struct profile_window_rank *rank);
 void profile_function_clear(struct profile_function *function);
 void profile_callsite_clear(struct profile_callsite *callsite);
 void profile_flight_clear(struct profile_flight *flight);

@@ -271,6 +271,7 @@ bool profile_print_text(FILE *stream, const struct profile_result *result, unsig
     const struct text text = {stream, result, layout->top, layout->width};
 #define WANTS(SECTION) (sections & PROFILE_##SECTION)
     return print_head(&text) && print_efficiency(&text) &&
+           (!WANTS(OVER_TIME) || text_windows(&text, sections == PROFILE_EVERYTHING)) &&
            (!WANTS(FLIGHTS) || text_flights(&text)) &&
            (!WANTS(FUNCTIONS) || print_functions(&text)) &&
            (!WANTS(CALLSITES) || text_callsites(&text)) &&

@@ -21,7 +21,8 @@ enum profile_section {
     PROFILE_REGIONS = 1 << 7,
     PROFILE_PROCESSES = 1 << 8,
     PROFILE_FLIGHTS = 1 << 9,
-    PROFILE_EVERYTHING = (1 << 10) - 1
+    PROFILE_OVER_TIME = 1 << 10,
+    PROFILE_EVERYTHING = (1 << 11) - 1
 };
 
 /* How tables are printed. */

@@ -55,6 +55,10 @@ bool text_files(const struct text *text);
 bool text_regions(const struct text *text);
 bool text_processes(const struct text *text);
 
+/* text_windows.c. `briefly`: one line if the efficiency hardly varies, nothing for a very short run.
+ */
+bool text_windows(const struct text *text, bool briefly);
+
 /* text_matrix.c: tables that are drawn */
 bool text_histograms(const struct text *text);
 bool text_matrix(const struct text *text);

@@ -57,6 +57,7 @@ static const struct argp_option options[] = {
     {"regions", KEY_SECTION + 7, NULL, 0, "by region that the program marked", 3},
     {"processes", KEY_SECTION + 8, NULL, 0, "by rank: times, host, memory", 3},
     {"in-flight", KEY_SECTION + 9, NULL, 0, "calls in progress when the profile was saved", 3},
+    {"windows", KEY_SECTION + 10, NULL, 0, "efficiency over time", 3},
     {0},
 };
 
@@ -188,7 +189,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         check(request, state);
         return 0;
     default:
-        if (key < KEY_SECTION || key > KEY_SECTION + 9)
+        if (key < KEY_SECTION || key > KEY_SECTION + 10)
             return ARGP_ERR_UNKNOWN;
         request->sections |= 1u << (key - KEY_SECTION);
         return 0;

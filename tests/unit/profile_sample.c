@@ -120,6 +120,22 @@ struct profile_result *sample_full(void)
                                 .functions = make_function("MPI_Recv"),
                                 .function_count = 1};
     *result->regions->nodes = (struct profile_node){qmpi_copy("n\xc3\xb6rd"), 2};
+
+    result->windows = (struct profile_windows){
+        .width = 0.064,
+        .ranks = qmpi_allocate(1, sizeof *result->windows.ranks),
+        .rank_count = 1,
+    };
+    *result->windows.ranks = (struct profile_window_rank){
+        .rank = 3,
+        .count = 3,
+        .last = 0.03125,
+        .mpi = qmpi_allocate(3, 1),
+        .profiled = qmpi_allocate(3, 1),
+    };
+    result->windows.ranks->mpi[1] = 125;
+    result->windows.ranks->mpi[2] = PROFILE_WINDOW_WHOLE;
+    result->windows.ranks->profiled[1] = 7;
     return result;
 }
 

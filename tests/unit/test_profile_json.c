@@ -110,6 +110,11 @@ static void every_member_is_written_and_read_back(void **state)
     assert_int_equal(second->communicators->first, -1);
     assert_string_equal(second->files->name, first->files->name);
     assert_string_equal(second->regions->functions->name, "MPI_Recv");
+    assert_true(second->windows.width == 0.064);
+    assert_int_equal(second->windows.ranks->count, 3);
+    assert_true(second->windows.ranks->last == 0.03125);
+    assert_memory_equal(second->windows.ranks->mpi, first->windows.ranks->mpi, 3);
+    assert_memory_equal(second->windows.ranks->profiled, first->windows.ranks->profiled, 3);
     json_decref(before);
     json_decref(after);
     profile_result_free(first);
@@ -244,6 +249,13 @@ static void what_is_missing_or_wrong_is_named_with_its_place(void **state)
         {"communicators/0", "first", "-2", ": communicators[0].first: expected"},
         {"regions/0/functions/0", "name", "3", ": regions[0].functions[0].name: expected a string"},
         {"processes/0", "memory", "null", ": processes[0].memory: expected"},
+        {"windows", "width", "0.003", ": windows.width: expected 0.001 times a power of two"},
+        {"windows", "width", "-1", ": windows.width: expected"},
+        {"windows", "ranks", "3", ": windows.ranks: expected an array"},
+        {"windows/ranks/0", "last", "0.1", ": windows.ranks: expected a time"},
+        {"windows/ranks/0", "mpi", "[1,101,0]", ": windows.ranks[0].mpi: expected a percentage"},
+        {"windows/ranks/0", "mpi", "[1,null]", ": windows.ranks[0].mpi: expected a percentage"},
+        {"windows/ranks/0", "profiled", "[1]", ": windows.ranks[0].profiled: expected a perc"},
         {"files/0/wait", "mean", "null", ": files[0].wait.mean: expected a number, found null"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -189,6 +189,20 @@ static void put_process(struct wire *wire, struct profile_process *process)
     PUT(wire, process->memory);
 }
 
+static void put_byte(struct wire *wire, unsigned char *byte)
+{
+    PUT(wire, *byte);
+}
+
+static void put_window_rank(struct wire *wire, struct profile_window_rank *rank)
+{
+    size_t profiled = rank->profiled ? rank->count : 0;
+    PUT(wire, rank->rank);
+    PUT(wire, rank->last);
+    ARRAY(wire, rank->mpi, rank->count, put_byte);
+    ARRAY(wire, rank->profiled, profiled, put_byte);
+}
+
 static void put_result(struct wire *wire, struct profile_result *result)
 {
     string(wire, &result->program);
@@ -210,6 +224,8 @@ static void put_result(struct wire *wire, struct profile_result *result)
     ARRAY(wire, result->communicators, result->communicator_count, put_communicator);
     ARRAY(wire, result->files, result->file_count, put_file);
     ARRAY(wire, result->regions, result->region_count, put_region);
+    PUT(wire, result->windows.width);
+    ARRAY(wire, result->windows.ranks, result->windows.rank_count, put_window_rank);
 }
 
 char *profile_wire_pack(struct profile_result *result, size_t *size)

@@ -211,7 +211,7 @@ static struct profile_result *build_with(struct layer *layer, const char *termin
         build_callsites(result, layer, flights, tick) && build_matrix(result, layer) &&
         build_communicators(result, layer, flights, tick) &&
         build_files(result, layer, flights, tick) && build_process(result, layer, flights, tick) &&
-        build_flights(result, layer, flights, tick);
+        build_windows(result, layer, flights, tick) && build_flights(result, layer, flights, tick);
     profile_unlock(layer, locked);
     if (good)
         return result;

@@ -169,12 +169,17 @@ static bool has_called(const struct layer *layer, const struct thread *thread, i
     return false;
 }
 
-double build_useful(const struct layer *layer, int region, double time, double mpi)
+int build_thread_count(const struct layer *layer, int region)
 {
     int threads = 0;
     for (const struct thread *thread = threads_first(layer->tool_id); thread; thread = thread->next)
         threads += !thread->is_deeper && has_called(layer, thread, region);
-    const double useful = time - mpi / (threads ? threads : 1);
+    return threads ? threads : 1;
+}
+
+double build_useful(const struct layer *layer, int region, double time, double mpi)
+{
+    const double useful = time - mpi / build_thread_count(layer, region);
     return useful > 0 ? useful : 0;
 }
 

@@ -26,6 +26,9 @@ uint64_t build_flight_share(const struct layer *layer, const struct flights_seen
  * mean over the threads that called MPI there. */
 double build_useful(const struct layer *layer, int region, double time, double mpi);
 
+/* The number of threads that called MPI in the region, or at all, at least 1. */
+int build_thread_count(const struct layer *layer, int region);
+
 /* The name of this machine, to be freed; NULL: memory is out. */
 char *build_host(void);
 
@@ -36,6 +39,8 @@ bool build_regions(struct profile_result *result, const struct layer *layer,
                    const struct flights_seen *flights, double tick);
 bool build_callsites(struct profile_result *result, const struct layer *layer,
                      const struct flights_seen *flights, double tick);
+bool build_windows(struct profile_result *result, const struct layer *layer,
+                   const struct flights_seen *flights, double tick);
 bool build_flights(struct profile_result *result, const struct layer *layer,
                    const struct flights_seen *flights, double tick);
 

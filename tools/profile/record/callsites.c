@@ -19,7 +19,7 @@ static uint64_t *add(struct thread *thread, const uint64_t *key, size_t depth)
 static void describe(const struct thread *thread, struct site *site, uint64_t key)
 {
     const struct traits *traits = &traits_all[call_key_number(key)];
-    const bool usual = !thread->interrupts && traits->ends_usually;
+    const bool usual = !thread->interrupts && traits->ends_usually && !(key & CALL_APART);
     site->usual = usual ? key & ~(uint64_t)CALL_NUMBER : UINT64_MAX;
     site->end = traits->end;
     site->comm_argument = traits->comm;

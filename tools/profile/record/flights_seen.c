@@ -57,6 +57,7 @@ static bool see(struct flight_seen *seen, const struct flight *flight, uint64_t 
         return false;
     if (seen->state == FLIGHT_RUNS && !see_begin(flight, now, &since))
         return false;
+    seen->since = since;
     seen->time = now > since ? now - since : 0;
     seen->outermost = !flight->outer;
     const QMPIX_Word *word = FLIGHT_GET(flight->word);

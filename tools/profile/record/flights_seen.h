@@ -9,7 +9,8 @@
 struct flight_seen {
     const struct flight *flight;
     enum flight_state state;
-    uint64_t mark, number, wait, comm, file, time; /* `time`: ticks so far */
+    uint64_t mark, number, wait, comm, file;
+    uint64_t since, time; /* ticks so far */
     const struct site *site;
     bool outermost;
 };

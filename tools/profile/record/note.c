@@ -215,6 +215,17 @@ static void note_polling(struct thread *thread, const QMPIX_Call *call, struct s
     thread->polled_tick = end;
 }
 
+/* The time in MPI, of which waiting before the call is a part. */
+static void note_windows(const struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+                         const struct noted *noted)
+{
+    uint64_t begin = 0, end = 0;
+    const uint64_t key = site_key(noted->site, (size_t)layer->options.depth)[0];
+    if (key & CALL_APART || QMPIX_Call_get_time(call, &begin, &end) != MPI_SUCCESS)
+        return;
+    windows_note(&thread->windows, &layer->regions.scale, noted->time + noted->wait, end);
+}
+
 static void note_amount(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
                         const QMPIX_Word *word, const struct flight *flight, uint64_t time,
                         const struct amount *amount)
@@ -235,6 +246,7 @@ static void note_amount(struct layer *layer, struct thread *thread, const QMPIX_
                                                        : NULL;
     note_site(noted.site, noted.time);
     note_rest(&noted.site->stats, &noted);
+    note_windows(layer, thread, call, &noted);
     const uint64_t messages =
         amount->messages ? amount->messages : amount->awaits || (bytes && traits->has_transfers);
     if (messages != traits_messages(traits))

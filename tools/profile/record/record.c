@@ -157,7 +157,8 @@ __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_
 {
     struct thread_level *level = thread_level_current;
     struct site *site = thread->flights.first.site;
-    const uint64_t time = time_of(call);
+    const uint64_t time = time_of(call), ended = flights_times(call)[1];
+    const struct layer *layer = call->observer->data;
     struct message message;
     thread_level_take(level, word);
     const bool found = message_find(thread, call, site, &message);
@@ -165,6 +166,7 @@ __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_
         flights_end_first(&thread->flights);
         note_site(site, time);
         note_call(&site->row->stats, time);
+        windows_note(&thread->windows, &layer->regions.scale, time, ended);
         message_note(site, &message);
         if (__builtin_expect(time > peer_waits_floor, 0))
             peer_waits_note(thread, call, site, time, message.bytes);
@@ -206,10 +208,11 @@ void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
         end_message(call, word, thread);
         return;
     }
-    const uint64_t time = time_of(call);
+    const uint64_t time = time_of(call), ended = flights_times(call)[1];
     thread_level_take(level, word);
     flights_end_first(&thread->flights);
     note_site(site, time);
+    windows_note(&thread->windows, &layer->regions.scale, time, ended);
     if (row)
         note_call(&row->stats, time);
     thread_level_leave_first(level);

@@ -23,6 +23,17 @@ bool regions_make(struct regions *regions)
 
 /* ---- Time switched on ------------------------------------------------------------------------ */
 
+/* Adds the time since profiling was switched on. */
+static void stop(struct regions *regions)
+{
+    const uint64_t now = ticks_now();
+    if (regions->on_since) {
+        regions->on_time += now - regions->on_since;
+        windows_add(&regions->on_windows, &regions->scale, regions->on_since, now);
+    }
+    regions->on_since = 0;
+}
+
 uint64_t regions_time(const struct regions *regions)
 {
     return regions->on_time + (regions->on_since ? ticks_now() - regions->on_since : 0);
@@ -32,8 +43,11 @@ void regions_begin(struct layer *layer)
 {
     struct regions *regions = &layer->regions;
     pthread_mutex_lock(&layer->lock);
-    if (!regions_have_begun(regions) && regions_are_on(regions))
-        regions->on_since = ticks_now();
+    if (!regions_have_begun(regions)) {
+        const uint64_t now = ticks_now();
+        windows_begin(&regions->scale, now);
+        regions->on_since = regions_are_on(regions) ? now : 0;
+    }
     atomic_fetch_and(&regions->now, ~(uint64_t)CALL_APART);
     pthread_mutex_unlock(&layer->lock);
 }
@@ -42,8 +56,7 @@ void regions_end(struct layer *layer)
 {
     struct regions *regions = &layer->regions;
     pthread_mutex_lock(&layer->lock);
-    regions->on_time = regions_time(regions);
-    regions->on_since = 0;
+    stop(regions);
     atomic_fetch_or(&regions->now, CALL_APART);
     pthread_mutex_unlock(&layer->lock);
 }
@@ -53,8 +66,9 @@ void regions_switch(struct layer *layer, bool on)
     struct regions *regions = &layer->regions;
     pthread_mutex_lock(&layer->lock);
     if (regions_have_begun(regions) && on != regions_are_on(regions)) {
-        regions->on_time = regions_time(regions);
-        regions->on_since = on ? ticks_now() : 0;
+        stop(regions);
+        if (on)
+            regions->on_since = ticks_now();
     }
     if (on)
         atomic_fetch_and(&regions->now, ~(uint64_t)CALL_OFF);

@@ -80,6 +80,8 @@ struct regions {
     char first_unmatched[128]; /* the first one's name */
     uint64_t on_time;  /* ticks between MPI_Init's end and now, switched on, up to `on_since` */
     uint64_t on_since; /* 0: off, or not begun */
+    struct windows_scale scale;
+    struct windows on_windows; /* what on_time contains */
 };
 
 struct receive;

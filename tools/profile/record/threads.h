@@ -14,6 +14,7 @@
 #include "record/flights.h"
 #include "record/hash_table.h"
 #include "record/ticks.h"
+#include "record/windows.h"
 #include "toolkit/toolkit.h"
 
 struct layer;
@@ -148,6 +149,7 @@ enum { RECENT_SITES_BITS = 7 };
 struct thread {
     struct table functions, matrix, comms, files, sites, peer_waits;
     struct flights flights;                      /* the calls under way */
+    struct windows windows;                      /* the time in MPI */
     struct site *recent[1 << RECENT_SITES_BITS]; /* by callers; never NULL */
     bool interrupts;                             /* notes of calls that interrupt others' noting */
     struct completed completed;
