@@ -1,167 +1,132 @@
 /* SPDX-License-Identifier: MIT */
-/* See compare.h. */
+/* See comparison.h: entries of tables. */
 #define _GNU_SOURCE
-#include "profile/compare.h"
+#include "profile/comparison.h"
 
-#include "profile/columns.h"
-#include "profile/text_parts.h"
-#include "profile/units.h"
+#include "profile/compare_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum quantity { TIME, CALLS, BYTES, QUANTITIES };
-
-/* A function on both sides. */
-struct pair {
-    const char *name;
-    bool in[2];
-    double values[QUANTITIES][2];
-};
-
-static void fill_side(struct pair *pair, int side, const struct profile_calls *calls)
+struct compare_entry *compare_add(struct profile_comparison *comparison, enum compare_kind kind,
+                                  const char *name, int rank, int peer)
 {
-    pair->in[side] = true;
-    pair->values[TIME][side] += calls->time.sum;
-    pair->values[CALLS][side] += (double)calls->calls;
-    pair->values[BYTES][side] += (double)calls->sent + (double)calls->received;
+    struct compare_table *table = &comparison->tables[kind];
+    const size_t runs = (size_t)comparison->run_count;
+    if (table->entry_count == table->entry_space) {
+        const size_t space = table->entry_space ? 2 * table->entry_space : 32;
+        void *entries = realloc(table->entries, space * sizeof *table->entries);
+        if (!entries)
+            return NULL;
+        table->entries = entries;
+        table->entry_space = space;
+    }
+    struct compare_entry *entry = &table->entries[table->entry_count];
+    *entry = (struct compare_entry){.name = name, .rank = rank, .peer = peer};
+    entry->has = calloc(runs, sizeof *entry->has);
+    entry->values = calloc(runs * (size_t)table->figure_count, sizeof *entry->values);
+    entry->sites = kind == COMPARE_CALLSITES ? calloc(runs, sizeof(void *)) : NULL;
+    table->entry_count++; /* it is freed with the others */
+    return entry->has && entry->values && (entry->sites || kind != COMPARE_CALLSITES) ? entry
+                                                                                      : NULL;
 }
 
-/* The functions of both, and behind them, at `*count`, the sum. NULL: memory is out. */
-static struct pair *make_pairs(const struct profile_result *a, const struct profile_result *b,
-                               size_t *count)
+void compare_set(const struct profile_comparison *comparison, enum compare_kind kind,
+                 struct compare_entry *entry, int run, const double *values)
 {
-    const struct profile_result *const sides[] = {a, b};
-    struct pair *pairs = calloc(a->function_count + b->function_count + 1, sizeof *pairs);
-    struct pair all = {.name = "total"};
-    *count = 0;
-    for (int side = 0; pairs && side < 2; side++) {
-        for (size_t i = 0; i < sides[side]->function_count; i++) {
-            const struct profile_function *function = &sides[side]->functions[i];
-            size_t at = 0;
-            while (at < *count && strcmp(pairs[at].name, function->name) != 0)
-                at++;
-            *count += at == *count;
-            pairs[at].name = function->name;
-            fill_side(&pairs[at], side, &function->calls);
-            fill_side(&all, side, &function->calls);
+    entry->has[run] = true;
+    for (int i = 0; i < comparison->tables[kind].figure_count; i++)
+        entry->values[i * comparison->run_count + run] = values[i];
+}
+
+double compare_value(const struct profile_comparison *comparison, const struct compare_entry *entry,
+                     int figure, int run)
+{
+    return entry->values[figure * comparison->run_count + run];
+}
+
+double compare_change(const struct profile_comparison *comparison,
+                      const struct compare_entry *entry, int figure)
+{
+    const double base = compare_value(comparison, entry, figure, 0);
+    double most = 0;
+    for (int run = 1; run < comparison->run_count; run++)
+        most = fmax(most, fabs(compare_value(comparison, entry, figure, run) - base));
+    return most; /* fmax ignores NAN */
+}
+
+static int compare_changes(const void *a, const void *b, void *comparison)
+{
+    const struct compare_entry *mine = a, *its = b;
+    const double my_change = compare_change(comparison, mine, 0);
+    const double its_change = compare_change(comparison, its, 0);
+    if (my_change != its_change)
+        return my_change < its_change ? 1 : -1;
+    const int order = strcmp(mine->name, its->name);
+    return order                     ? order
+           : mine->rank != its->rank ? (mine->rank > its->rank) - (mine->rank < its->rank)
+                                     : (mine->peer > its->peer) - (mine->peer < its->peer);
+}
+
+void compare_sort(struct profile_comparison *comparison, enum compare_kind kind)
+{
+    struct compare_table *table = &comparison->tables[kind];
+    if (table->entry_count > 1)
+        qsort_r(table->entries, table->entry_count, sizeof *table->entries, compare_changes,
+                comparison);
+}
+
+int compare_figure_find(const struct compare_table *table, const char *name)
+{
+    for (int i = 0; i < table->figure_count; i++) {
+        if (!strcmp(table->figures[i].name, name))
+            return i;
+    }
+    return -1;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+struct profile_comparison *profile_compare(const struct profile_named *runs, int count)
+{
+    struct profile_comparison *comparison = calloc(1, sizeof *comparison);
+    if (!comparison)
+        return NULL;
+    comparison->run_count = count;
+    comparison->same_ranks = true;
+    comparison->runs = calloc((size_t)count, sizeof *comparison->runs);
+    comparison->findings = calloc((size_t)count, sizeof *comparison->findings);
+    compare_start(comparison);
+    bool good = comparison->runs && comparison->findings;
+    for (int i = 0; i < count && good; i++) {
+        comparison->runs[i] = runs[i];
+        comparison->same_ranks =
+            comparison->same_ranks && runs[i].result->ranks == runs->result->ranks;
+    }
+    if (good && compare_fill(comparison))
+        return comparison;
+    profile_comparison_free(comparison);
+    return NULL;
+}
+
+void profile_comparison_free(struct profile_comparison *comparison)
+{
+    if (!comparison)
+        return;
+    for (int kind = 0; kind < COMPARE_TABLES; kind++) {
+        struct compare_table *table = &comparison->tables[kind];
+        for (size_t i = 0; i < table->entry_count; i++) {
+            free(table->entries[i].sites);
+            free(table->entries[i].has);
+            free(table->entries[i].values);
         }
+        free(table->entries);
     }
-    if (pairs)
-        pairs[*count] = all;
-    return pairs;
-}
-
-static double difference(const struct pair *pair, enum quantity quantity)
-{
-    return pair->values[quantity][1] - pair->values[quantity][0];
-}
-
-static int compare_pairs(const void *a, const void *b, void *order)
-{
-    static const enum quantity quantities[] = {
-        [PROFILE_BY_TIME] = TIME, [PROFILE_BY_CALLS] = CALLS, [PROFILE_BY_BYTES] = BYTES};
-    const struct pair *mine = a, *its = b;
-    const enum profile_sort by = *(enum profile_sort *)order;
-    if (by != PROFILE_BY_NAME) {
-        const double my_size = fabs(difference(mine, quantities[by]));
-        const double its_size = fabs(difference(its, quantities[by]));
-        if (my_size != its_size)
-            return my_size < its_size ? 1 : -1;
-    }
-    return strcmp(mine->name, its->name);
-}
-
-/* ---- Printing -------------------------------------------------------------------------------- */
-
-static void add_value(struct columns *columns, enum quantity quantity, double value, bool sign)
-{
-    const char *plus = sign && value > 0 ? "+" : "";
-    if (quantity == CALLS)
-        columns_add(columns, "%s%.0f", plus, value);
-    else
-        columns_add(columns, "%s%s", plus,
-                    quantity == TIME ? units_time(value) : units_bytes(value));
-}
-
-static void add_ratio(struct columns *columns, double before, double after)
-{
-    if (before > 0)
-        columns_add(columns, "%.*f", after / before < 99.95 ? 2 : 0, after / before);
-    else
-        columns_add(columns, "-");
-}
-
-static void add_row(struct columns *columns, const char *name, enum quantity quantity,
-                    const double values[2])
-{
-    columns_add(columns, "%s", name);
-    add_value(columns, quantity, values[0], false);
-    add_value(columns, quantity, values[1], false);
-    add_value(columns, quantity, values[1] - values[0], true);
-    add_ratio(columns, values[0], values[1]);
-}
-
-static bool print_quantity(FILE *stream, enum quantity quantity, const struct pair *pairs,
-                           size_t count, const struct profile_layout *layout)
-{
-    static const char *const titles[] = {"time", "calls", "bytes"};
-    const char *const headings[] = {titles[quantity], "A", "B", "B - A", "B / A", "", NULL};
-    const struct text text = {stream, NULL, layout->top, layout->width};
-    struct columns columns;
-    fputc('\n', stream);
-    columns_start(&columns, "lrrrrl");
-    columns_add_all(&columns, headings);
-    for (size_t i = 0; i < text_shown(&text, count); i++) {
-        add_row(&columns, pairs[i].name, quantity, pairs[i].values[quantity]);
-        columns_add(&columns, "%s", !pairs[i].in[0] ? "new" : !pairs[i].in[1] ? "gone" : "");
-    }
-    add_row(&columns, pairs[count].name, quantity, pairs[count].values[quantity]);
-    columns_add(&columns, "%s", "");
-    const bool good = columns_print(&columns, stream, layout->width);
-    text_rest(&text, count, "functions");
-    return good;
-}
-
-static void note_side(struct columns *columns, const char *letter, struct profile_named side)
-{
-    columns_note(columns, "%s  %s: %s, %d rank%s, %s", letter, side.name, side.result->program,
-                 side.result->ranks, side.result->ranks == 1 ? "" : "s", side.result->begin);
-}
-
-static bool print_head(FILE *stream, struct profile_named a, struct profile_named b,
-                       const struct profile_layout *layout)
-{
-    static const char *const headings[] = {"", "A", "B", "B - A", "B / A", NULL};
-    const double application[] = {a.result->application.sum, b.result->application.sum};
-    const double mean[] = {a.result->application.mean, b.result->application.mean};
-    const double time[] = {a.result->time.sum, b.result->time.sum};
-    struct columns sides, columns;
-    columns_start(&sides, "l");
-    note_side(&sides, "A", a);
-    note_side(&sides, "B", b);
-    const bool good = columns_print(&sides, stream, layout->width);
-    fputc('\n', stream);
-    columns_start(&columns, "lrrrr");
-    columns_add_all(&columns, headings);
-    add_row(&columns, "application time, all ranks", TIME, application);
-    add_row(&columns, "application time, mean rank", TIME, mean);
-    add_row(&columns, "time in MPI, all ranks", TIME, time);
-    return columns_print(&columns, stream, layout->width) && good;
-}
-
-bool profile_print_comparison(FILE *stream, struct profile_named a, struct profile_named b,
-                              enum profile_sort order, const struct profile_layout *layout)
-{
-    size_t count;
-    struct pair *pairs = make_pairs(a.result, b.result, &count);
-    if (!pairs)
-        return false;
-    qsort_r(pairs, count, sizeof *pairs, compare_pairs, &order);
-    bool good = print_head(stream, a, b, layout);
-    for (int quantity = 0; quantity < QUANTITIES; quantity++)
-        good = good && print_quantity(stream, (enum quantity)quantity, pairs, count, layout);
-    free(pairs);
-    return good;
+    for (size_t i = 0; i < comparison->pair_count; i++)
+        free(comparison->pairs[i].runs);
+    free(comparison->pairs);
+    free(comparison->findings);
+    free(comparison->runs);
+    free(comparison);
 }

@@ -7,6 +7,7 @@
 #include "profile/csv_row.h"
 #include "profile/efficiency.h"
 #include "profile/findings.h"
+#include "profile/frames.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -175,30 +176,6 @@ static void put_functions_by_rank(struct row *row, const struct profile_result *
     }
 }
 
-static void put_frame(FILE *stream, const struct profile_frame *frame)
-{
-    if (frame->function)
-        fputs(frame->function, stream);
-    else
-        fprintf(stream, "%s+0x%llx", frame->module ? frame->module : "",
-                (unsigned long long)frame->offset);
-    if (frame->file)
-        fprintf(stream, " (%s:%d)", frame->file, frame->line);
-}
-
-/* NULL: memory is out. To be freed. */
-static char *describe_frames(const struct profile_frame *frames, int count)
-{
-    char *text = NULL;
-    size_t length;
-    FILE *stream = open_memstream(&text, &length);
-    for (int i = 0; stream && i < count; i++) {
-        fputs(i ? " < " : "", stream);
-        put_frame(stream, &frames[i]);
-    }
-    return stream && !fclose(stream) ? text : NULL;
-}
-
 static void put_waits(struct row *row, const struct profile_callsite *site, const char *text)
 {
     for (size_t i = 0; i < site->waits.count; i++) {
@@ -218,7 +195,7 @@ static void put_callsites(struct row *row, const struct profile_result *result)
 {
     for (size_t i = 0; i < result->callsite_count && row->good; i++) {
         const struct profile_callsite *site = &result->callsites[i];
-        char *text = describe_frames(site->frames, site->frame_count);
+        char *text = profile_frames_describe(site->frames, site->frame_count);
         row->good = text != NULL;
         row_set_text(row, COLUMN_name, site->name);
         row_set_text(row, COLUMN_text, text);
@@ -237,7 +214,7 @@ static void put_flights(struct row *row, const struct profile_result *result)
 {
     for (size_t i = 0; i < result->flight_count && row->good; i++) {
         const struct profile_flight *flight = &result->flights[i];
-        char *text = describe_frames(flight->frames, flight->frame_count);
+        char *text = profile_frames_describe(flight->frames, flight->frame_count);
         row->good = text != NULL;
         row_set_text(row, COLUMN_name, flight->name);
         row_set_text(row, COLUMN_text, text);

@@ -48,7 +48,7 @@ void row_set_real(struct row *row, enum column column, double value)
 }
 
 /* RFC 4180, 2.6 and 2.7. */
-static void put_quoted(FILE *stream, const char *text)
+void csv_put_text(FILE *stream, const char *text)
 {
     const bool quotes = text[strcspn(text, ",\"\r\n")];
     if (quotes)
@@ -75,7 +75,7 @@ void row_put(struct row *row, const char *table)
             continue;
         if (column)
             putc(',', row->stream);
-        put_quoted(row->stream, row->texts[column] ? row->texts[column] : "");
+        csv_put_text(row->stream, row->texts[column] ? row->texts[column] : "");
         row->texts[column] = NULL;
     }
     putc('\n', row->stream);

@@ -34,6 +34,9 @@ struct row {
     char numbers[COLUMN_COUNT][32];
 };
 
+/* Writes a text as a cell, with quotes if it needs them. */
+void csv_put_text(FILE *stream, const char *text);
+
 void row_set_text(struct row *row, enum column column, const char *text);
 void row_set_whole(struct row *row, enum column column, uint64_t value);
 void row_set_number(struct row *row, enum column column, int value);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "profile/frames.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,4 +62,27 @@ void profile_frames_resolve(struct profile_result *result, profile_finder *find)
         resolve(result, &result->callsites[i].frames, &result->callsites[i].frame_count, find);
     for (size_t i = 0; i < result->flight_count; i++)
         resolve(result, &result->flights[i].frames, &result->flights[i].frame_count, find);
+}
+
+static void put_frame(FILE *stream, const struct profile_frame *frame)
+{
+    if (frame->function)
+        fputs(frame->function, stream);
+    else
+        fprintf(stream, "%s+0x%llx", frame->module ? frame->module : "",
+                (unsigned long long)frame->offset);
+    if (frame->file)
+        fprintf(stream, " (%s:%d)", frame->file, frame->line);
+}
+
+char *profile_frames_describe(const struct profile_frame *frames, int count)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    for (int i = 0; stream && i < count; i++) {
+        fputs(i ? " < " : "", stream);
+        put_frame(stream, &frames[i]);
+    }
+    return stream && !fclose(stream) ? text : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills in what is at the frames of call sites and of calls in flight. */
+/* Fills in and describes what is at the frames of call sites and of calls in flight. */
 #ifndef QMPI_PROFILE_FRAMES_H
 #define QMPI_PROFILE_FRAMES_H
 
@@ -17,5 +17,9 @@ typedef int profile_finder(const struct profile_result *result, const struct pro
 /* Replaces each frame without a function by what `find` returns for it: all but the last one are
  * `inlined`. Frames are left as they are if nothing is known or memory is exhausted. */
 void profile_frames_resolve(struct profile_result *result, profile_finder *find);
+
+/* Returns "function (file:line)" or "module+offset" for each frame, separated by " < ", which the
+ * caller frees. NULL: memory is exhausted. */
+char *profile_frames_describe(const struct profile_frame *frames, int count);
 
 #endif

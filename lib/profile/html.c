@@ -52,7 +52,7 @@ bool profile_print_html(FILE *stream, const struct profile_named *runs, size_t c
 
 bool profile_write_html(const struct profile_result *result, const char *path, char **problem)
 {
-    const struct profile_named run = {path, result};
+    const struct profile_named run = {path, result, 1};
     struct profile_output output;
     if (!profile_output_open(&output, path, problem))
         return false;

@@ -8,7 +8,7 @@
 #ifndef QMPI_PROFILE_HTML_H
 #define QMPI_PROFILE_HTML_H
 
-#include "profile/compare.h"
+#include "profile/comparison.h"
 #include "profile/result.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef QMPI_PROFILE_HTML_PARTS_H
 #define QMPI_PROFILE_HTML_PARTS_H
 
-#include "profile/compare.h"
+#include "profile/comparison.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -138,7 +138,7 @@ static json_t *frame(const struct profile_frame *it)
     return element_finish(object, good);
 }
 
-static json_t *frames(const struct profile_frame *its, int count)
+json_t *element_frames(const struct profile_frame *its, int count)
 {
     json_t *array = json_array();
     bool good = array != NULL;
@@ -151,7 +151,7 @@ json_t *element_callsite(const struct profile_result *result, const void *elemen
 {
     const struct profile_callsite *it = element;
     json_t *object = json_pack("{s:o, s:o, s:i}", "name", element_string(it->name), "frames",
-                               frames(it->frames, it->frame_count), "ranks", it->ranks);
+                               element_frames(it->frames, it->frame_count), "ranks", it->ranks);
     bool good = object && add_calls(object, &it->calls);
     if (it->messages)
         good = good && json_object_set_new(object, "messages", element_whole(it->messages)) == 0;
@@ -165,7 +165,7 @@ json_t *element_flight(const struct profile_result *result, const void *element)
     (void)result;
     return json_pack("{s:o, s:i, s:o, s:o, s:b, s:o}", "name", element_string(it->name), "rank",
                      it->rank, "since", element_string(it->since), "time", element_real(it->time),
-                     "waiting", it->waits, "frames", frames(it->frames, it->frame_count));
+                     "waiting", it->waits, "frames", element_frames(it->frames, it->frame_count));
 }
 
 json_t *element_cell(const struct profile_result *result, const void *element)

@@ -21,11 +21,15 @@ json_t *element_real(double value);
 json_t *element_whole(uint64_t value);
 
 json_t *element_spread(const struct profile_spread *spread);
-/* Findings of `result`, as an array. */
+/* A finding of `result`, and several as an array. */
+json_t *element_finding(const struct profile_result *result, const struct profile_finding *it);
 json_t *element_findings(const struct profile_result *result,
                          const struct profile_findings *findings);
 
 json_t *element_efficiency(const struct profile_efficiency *efficiency);
+
+/* The frames of a call site, as an array. */
+json_t *element_frames(const struct profile_frame *frames, int count);
 
 /* Elements of the arrays of `result`. */
 json_t *element_function(const struct profile_result *result, const void *element);

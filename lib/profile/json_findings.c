@@ -16,8 +16,7 @@ static bool add_place(json_t *object, const struct profile_result *result,
            good;
 }
 
-static json_t *element_finding(const struct profile_result *result,
-                               const struct profile_finding *it)
+json_t *element_finding(const struct profile_result *result, const struct profile_finding *it)
 {
     json_t *object =
         json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:i}", "kind", it->kind, "summary",

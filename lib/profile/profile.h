@@ -5,7 +5,7 @@
 
 /* In memory. */
 #include "profile/combine.h"
-#include "profile/compare.h"
+#include "profile/comparison.h"
 #include "profile/efficiency.h"
 #include "profile/filter.h"
 #include "profile/findings.h"
@@ -17,6 +17,7 @@
 
 /* As a file, or as text. */
 #include "profile/atomic_file.h"
+#include "profile/compare_print.h"
 #include "profile/csv.h"
 #include "profile/format.h"
 #include "profile/html.h"

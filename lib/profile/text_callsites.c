@@ -43,8 +43,8 @@ static void note_frame(struct columns *columns, const struct text *text,
     free(place);
 }
 
-static void note_frames(struct columns *columns, const struct text *text,
-                        const struct profile_frame *frames, int count)
+void text_note_frames(struct columns *columns, const struct text *text,
+                      const struct profile_frame *frames, int count)
 {
     for (int i = 0; i < count; i++)
         note_frame(columns, text, &frames[i], i == 0);
@@ -137,7 +137,7 @@ static void add_callsite(struct columns *columns, const struct text *text,
     columns_add(columns, "%s", units_bytes((double)calls->received));
     columns_add(columns, "%s", units_bytes(bytes / count));
     columns_add(columns, "%s", site->messages ? units_bytes(bytes / (double)site->messages) : "");
-    note_frames(columns, text, site->frames, site->frame_count);
+    text_note_frames(columns, text, site->frames, site->frame_count);
 }
 
 bool text_callsites(const struct text *text)
@@ -177,7 +177,7 @@ bool text_flights(const struct text *text)
         columns_add(&columns, "%s", units_time(it->time));
         columns_add(&columns, "%s", it->since);
         columns_add(&columns, "%s", it->waits ? "waiting before it" : "");
-        note_frames(&columns, text, it->frames, it->frame_count);
+        text_note_frames(&columns, text, it->frames, it->frame_count);
     }
     const bool good = columns_print(&columns, text->stream, text->width);
     text_rest(text, text->result->flight_count, "calls");
@@ -227,7 +227,7 @@ static void add_wait(struct columns *columns, const struct text *text, const str
     columns_add(columns, "%llu", (unsigned long long)it->wait->calls);
     columns_add(columns, "%s", units_time(it->wait->time));
     text_add_share(columns, text, it->wait->time);
-    note_frames(columns, text, it->site->frames, it->site->frame_count);
+    text_note_frames(columns, text, it->site->frames, it->site->frame_count);
 }
 
 bool text_peer_waits(const struct text *text)

@@ -36,6 +36,10 @@ void text_add_share_of(struct columns *columns, const struct text *text, const c
 /* Adds minimum and maximum, each followed by its rank. */
 void text_add_extremes(struct columns *columns, const struct profile_spread *spread);
 
+/* Adds a line for each frame. In text_callsites.c. */
+void text_note_frames(struct columns *columns, const struct text *text,
+                      const struct profile_frame *frames, int count);
+
 /* text.c */
 bool text_functions(const struct text *text, const struct profile_function *functions,
                     size_t count);

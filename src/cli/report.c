@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 
+#include "cli/report_compare.h"
 #include "profile/profile.h"
 #include "symbols/symbols.h"
 #include "util/util.h"
@@ -24,6 +25,7 @@ enum { DEFAULT_TOP = 20 };
 enum {
     KEY_COMPARE = 256,
     KEY_HTML,
+    KEY_FAIL_OVER,
     KEY_FILTER,
     KEY_TOP,
     KEY_THRESHOLD,
@@ -37,7 +39,11 @@ static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "write to this file instead of standard output", 1},
     {"html", KEY_HTML, NULL, 0, "the same as --format=html: a page for a browser", 1},
     {"compare", KEY_COMPARE, NULL, 0,
-     "print the differences between two files, as text, or between several, as HTML", 1},
+     "print the differences between two or more runs, of which the first is the base", 1},
+    {"fail-over", KEY_FAIL_OVER, "LIMITS", 0,
+     "with --compare: exit status 1 if a run is worse than the first by more than '10%', or more "
+     "than 'time:10%,mpi:20%'",
+     1},
     {"sort", 's', "time|calls|bytes|name", 0, "sort order of the rows (default: time)", 2},
     {"filter", KEY_FILTER, "GLOB", 0,
      "only MPI functions whose names match, ignoring case: '*send*'", 2},
@@ -61,28 +67,34 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const char doc[] = "Print profiles that the tool profile saved as JSON.\vFiles "
-                          "that single processes of one run saved are merged, provided that they "
-                          "have the same program, MPI and layer, were started within one minute, "
-                          "and contain each rank once. Other files are printed one after another.\n"
-                          "\n"
-                          "  qmpi report profile.json\n"
-                          "  qmpi report --filter='*allreduce*' --callsites profile.json\n"
-                          "  qmpi report --compare before.json after.json\n"
-                          "  qmpi report --html -o profile.html profile.json\n"
-                          "\n"
-                          "The exit status is 2 if a file cannot be read or written, else 0.";
+static const char doc[] =
+    "Print profiles that the tool profile saved as JSON.\vFiles "
+    "that single processes of one run saved are merged, provided that they "
+    "have the same program, MPI and layer, were started within one minute, "
+    "and contain each rank once. Other files are printed one after another.\n"
+    "\n"
+    "  qmpi report profile.json\n"
+    "  qmpi report --filter='*allreduce*' --callsites profile.json\n"
+    "  qmpi report --compare before.json after.json\n"
+    "  qmpi report --compare --fail-over=10% before.json after.json\n"
+    "  qmpi report --html -o profile.html profile.json\n"
+    "\n"
+    "The exit status is 2 if a file cannot be read or written, 1 if a limit of --fail-over is "
+    "exceeded, else 0.";
 
 struct request {
     int format; /* enum profile_format; -1: not given */
     const char *output;
     bool compare;
+    struct compare_limit *limits; /* of --compare */
+    int limit_count;
     enum profile_sort sort;
     const char *filter;
     int top;
     struct profile_thresholds thresholds;
-    unsigned sections; /* 0: none was named */
-    char **files;      /* ends with NULL */
+    unsigned sections;                     /* 0: none was named */
+    char **files;                          /* ends with NULL */
+    struct profile_comparison *comparison; /* made of the files; NULL: none */
 };
 
 /* ---- The command line ------------------------------------------------------------------------ */
@@ -123,30 +135,32 @@ static int read_percentage(const char *text, const char *option, struct argp_sta
     return read_number(text, 1, 100, option, "a percentage from 1 to 100", state);
 }
 
+static void check_comparison(const struct request *request, int count, struct argp_state *state)
+{
+    if (count < 2)
+        cli_misuse(state, "--compare requires two files or more, not %d", count);
+    if (request->sections & ~(unsigned)PROFILE_COMPARE_SECTIONS)
+        cli_misuse(state, "--compare supports only the tables --functions, --callsites, --waits, "
+                          "--regions and --processes");
+}
+
 static void check(struct request *request, struct argp_state *state)
 {
     int count = 0;
-    const int named = profile_format_of(request->output);
     if (request->format < 0)
-        request->format = request->compare && named != PROFILE_HTML ? PROFILE_TEXT : named;
+        request->format = profile_format_of(request->output);
     if (request->format == PROFILE_HTML && !profile_html_is_supported())
         cli_misuse(state, "HTML requires zlib, without which this command was built");
+    if (request->format == PROFILE_HTML && request->sections)
+        cli_misuse(state, "HTML output always contains all tables");
     while (request->files && request->files[count])
         count++;
     if (!count)
         cli_misuse(state, "missing file: qmpi report [OPTION...] FILE...");
-    if (request->compare && request->format != PROFILE_HTML) {
-        if (count != 2)
-            cli_misuse(state, "--compare requires two files, not %d", count);
-        if (request->format != PROFILE_TEXT)
-            cli_misuse(state, "--compare supports only text and HTML output");
-    }
-    if (request->compare && count < 2)
-        cli_misuse(state, "--compare requires at least two files");
-    if (request->format == PROFILE_HTML && request->sections)
-        cli_misuse(state, "HTML output always contains all tables");
-    if (request->compare && request->sections)
-        cli_misuse(state, "--compare does not support the selection of tables");
+    if (request->compare)
+        check_comparison(request, count, state);
+    else if (request->limits)
+        cli_misuse(state, "--fail-over requires --compare");
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -165,6 +179,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_COMPARE:
         request->compare = true;
+        return 0;
+    case KEY_FAIL_OVER:
+        free(request->limits);
+        request->limits = report_read_limits(argument, &request->limit_count, state);
         return 0;
     case 's':
         request->sort = (enum profile_sort)choose("sort", argument, orders, state);
@@ -242,21 +260,29 @@ static struct profile_result *read_file(const char *path)
     return result;
 }
 
-/* False: some are missing, which has been said. */
-static bool combine_all(struct loaded *loaded, int count)
+/* Adds the second one to the first one. False: it is lost, which has been said. */
+static bool combine(struct loaded *loaded, struct loaded *other)
+{
+    const bool good = profile_combine(loaded->result, other->result);
+    if (good)
+        loaded->files++;
+    else
+        qmpi_printf("%s: skipped: out of memory", other->path);
+    other->result = NULL;
+    return good;
+}
+
+/* Brings the files of a run together. Runs that are compared have their files one after the other:
+ * those of the next run could fit, too. False: some are missing. */
+static bool combine_all(const struct request *request, struct loaded *loaded, int count)
 {
     bool good = true;
     for (int i = 0; i < count; i++) {
         for (int k = i + 1; k < count && loaded[i].result; k++) {
-            if (!loaded[k].result || !profile_combine_fits(loaded[i].result, loaded[k].result))
-                continue;
-            if (profile_combine(loaded[i].result, loaded[k].result)) {
-                loaded[i].files++;
-            } else {
-                qmpi_printf("%s: skipped: out of memory", loaded[k].path);
-                good = false;
-            }
-            loaded[k].result = NULL;
+            if (loaded[k].result && profile_combine_fits(loaded[i].result, loaded[k].result))
+                good = combine(&loaded[i], &loaded[k]) && good;
+            else if (loaded[k].result && request->compare)
+                break;
         }
     }
     return good;
@@ -315,11 +341,24 @@ static bool print_page(FILE *stream, const struct loaded *loaded, int count)
     size_t left = 0;
     for (int i = 0; i < count; i++) {
         if (loaded[i].result)
-            runs[left++] = (struct profile_named){loaded[i].path, loaded[i].result};
+            runs[left++] =
+                (struct profile_named){loaded[i].path, loaded[i].result, loaded[i].files};
     }
     const bool good = profile_print_html(stream, runs, left);
     free(runs);
     return good;
+}
+
+static bool print_comparison(FILE *stream, const struct request *request,
+                             const struct profile_layout *layout)
+{
+    const unsigned sections = request->sections ? request->sections : PROFILE_COMPARE_SECTIONS;
+    if (request->format == PROFILE_TEXT)
+        return profile_print_comparison(stream, request->comparison, sections, request->sort,
+                                        layout);
+    return request->format == PROFILE_CSV
+               ? profile_print_comparison_csv(stream, request->comparison)
+               : profile_print_comparison_json(stream, request->comparison);
 }
 
 static bool print(FILE *stream, const struct request *request, const struct loaded *loaded,
@@ -329,10 +368,8 @@ static bool print(FILE *stream, const struct request *request, const struct load
         request->top, request->output ? PROFILE_TEXT_WIDTH : profile_text_width(STDOUT_FILENO)};
     if (request->format == PROFILE_HTML)
         return print_page(stream, loaded, count);
-    if (request->compare)
-        return profile_print_comparison(
-            stream, (struct profile_named){loaded[0].path, loaded[0].result},
-            (struct profile_named){loaded[1].path, loaded[1].result}, request->sort, &layout);
+    if (request->comparison)
+        return print_comparison(stream, request, &layout);
     if (request->format == PROFILE_TEXT)
         return print_texts(stream, request, loaded, count, left, &layout);
     while (!loaded->result) /* the only one */
@@ -381,6 +418,50 @@ static int write_output(const struct request *request, const struct loaded *load
     return good ? 0 : 2;
 }
 
+/* Compares the runs, and prints that. Returns the exit status. */
+static int compare(struct request *request, const struct loaded *loaded, int count, int left)
+{
+    struct profile_named *runs = qmpi_allocate((size_t)count, sizeof *runs);
+    int status = 2, found = 0;
+    for (int i = 0; i < count; i++) {
+        if (loaded[i].result)
+            runs[found++] =
+                (struct profile_named){loaded[i].path, loaded[i].result, loaded[i].files};
+    }
+    if (left < 2)
+        qmpi_printf(
+            "--compare: all files belong to one run\nhint: give the files of two runs or more");
+    else if (request->format == PROFILE_TEXT && left > PROFILE_COMPARE_TEXT_MOST)
+        qmpi_printf("--compare: the files belong to %d runs, but text can contain only %d\n"
+                    "hint: choose another output format, such as --format=csv",
+                    left, PROFILE_COMPARE_TEXT_MOST);
+    else
+        request->comparison = report_compare(runs, left, request->limits, request->limit_count);
+    if (request->comparison) {
+        status = write_output(request, loaded, count, left);
+        if (!status)
+            status = report_check_limits(request->comparison);
+    }
+    profile_comparison_free(request->comparison);
+    free(runs);
+    return status;
+}
+
+/* Prints what there is. Returns the exit status. */
+static int print_all(const struct request *request, const struct loaded *loaded, int count,
+                     int left)
+{
+    if (left <= 1 || request->format == PROFILE_TEXT)
+        return left ? write_output(request, loaded, count, left) : 0;
+    qmpi_printf(request->format == PROFILE_HTML
+                    ? "the files belong to %d runs, but a page contains several only if it "
+                      "compares them\nhint: give the files of only one run, or --compare"
+                    : "the files belong to %d runs, but a JSON or CSV file can contain only one\n"
+                      "hint: give the files of only one run, or --compare",
+                left);
+    return 2;
+}
+
 int cli_report(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "FILE...", doc, NULL, NULL, NULL};
@@ -395,25 +476,16 @@ int cli_report(int argc, char **argv)
         if (!loaded[i].result)
             status = 2;
     }
-    if (!request.compare && !combine_all(loaded, count))
+    if (!combine_all(&request, loaded, count))
         status = 2;
     const int left = prepare(&request, loaded, count);
-    if (left > 1 && request.format == PROFILE_HTML && !request.compare) {
-        qmpi_printf("the files belong to %d runs, but a page contains several only if it compares "
-                    "them\nhint: give the files of only one run, or --compare",
-                    left);
-        status = 2;
-    } else if (left > 1 && request.format != PROFILE_TEXT && !request.compare) {
-        qmpi_printf("the files belong to %d runs, but a JSON or CSV file can contain only one\n"
-                    "hint: give the files of only one run",
-                    left);
-        status = 2;
-    } else if (left && !(request.compare && status) &&
-               write_output(&request, loaded, count, left)) {
-        status = 2;
-    }
+    if (!request.compare)
+        status = print_all(&request, loaded, count, left) ? 2 : status;
+    else if (!status) /* all files are there */
+        status = compare(&request, loaded, count, left);
     for (int i = 0; i < count; i++)
         profile_result_free(loaded[i].result);
     free(loaded);
+    free(request.limits);
     return status;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi report: saved files printed again, joined, compared; what is wrong with one is said."""
+"""qmpi report: saved files printed again, joined; what is wrong with one is said."""
 import contextlib
 import csv
 import fcntl
@@ -180,7 +180,6 @@ def test_csv_quotes_what_must_be_quoted(tmp_path):
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_no_line_is_wider_than_80_characters(file):
     lines = printed(file).splitlines() + printed("--top=0", file).splitlines()
-    lines += printed("--compare", file, "heat.json").splitlines()[2:]  # below the names of the files
     assert max(map(len, lines)) <= 80
     assert all(line == line.rstrip() for line in lines)
 
@@ -364,18 +363,6 @@ def test_json_and_csv_hold_one_run():
         assert result.messages[1].startswith("hint: ")
 
 
-def test_comparing_shows_differences_ratios_new_and_gone_functions():
-    text = printed("--compare", "heat.json", "heat-faster.json")
-    assert re.search(r"(?m)^MPI_Waitall +3.50 s +1.58 s +-1.92 s +0.45$", text)
-    assert re.search(r"(?m)^MPI_Bcast +0 +40 +\+40 +- +new$", text)
-    assert re.search(r"(?m)^MPI_Barrier +8 +0 +-8 +0.00 +gone$", text)
-    assert re.search(r"(?m)^total +20048 +20080 +\+32 +1.00$", text)
-    assert re.search(r"(?m)^application time, mean rank +12.0 s +9.62 s", text)
-    assert text.splitlines()[0].startswith("A  heat.json: /opt/heat/bin/heat, 4 ranks, 2024-")
-    by_name = printed("--compare", "--sort=name", "--filter=*b*", "heat.json", "heat-faster.json")
-    assert re.findall(r"(?m)^(MPI_\w+)", by_name) == ["MPI_Barrier", "MPI_Bcast"] * 3
-
-
 # ---- addresses that nobody has looked up yet
 
 def test_addresses_of_an_unchanged_program_are_looked_up(tmp_path):
@@ -440,8 +427,7 @@ def test_output_is_the_same_file_whole(tmp_path):
 
 
 @pytest.mark.parametrize("arguments, words", [
-    ([], "missing file"), (["--compare", "heat.json"], "requires two files, not 1"),
-    (["--compare", "-f", "csv", "a", "b"], "only text and HTML"), (["--compare", "--files", "a", "b"], "selection of tables"),
+    ([], "missing file"),
     (["--format=xml", "heat.json"], "--format must be text, json, csv or html, not 'xml'"),
     (["--sort=size", "heat.json"], "--sort must be time, calls, bytes or name, not 'size'"),
     (["--top=-1", "heat.json"], "not '-1'"), (["--top=1x", "heat.json"], "not '1x'"),
