@@ -49,6 +49,17 @@ static bool sends(const char *function)
     return strstr(function, "end") && !strstr(function, "recv");
 }
 
+/* A call that completes requests may have waited for what it receives, or for what it sends. */
+static bool receives_from(const struct finder *finder, int rank, int peer)
+{
+    const struct profile_result *result = finder->result;
+    for (size_t i = 0; i < result->matrix_entry_count; i++) {
+        if (result->matrix[i].from == peer && result->matrix[i].to == rank)
+            return true;
+    }
+    return false;
+}
+
 static bool is_message(const char *function)
 {
     return strstr(function, "recv") || strstr(function, "Recv") || strstr(function, "end") ||
@@ -120,7 +131,9 @@ static void look_at(struct finder *finder, const struct profile_callsite *site)
     if (most.rank < 0 || most.time < finder->least)
         return;
     const int peer = find_peer(finder, &most);
-    const bool awaits_receiver = sends(site->name) && peer >= 0;
+    const bool awaits_receiver =
+        peer >= 0 &&
+        (sends(site->name) || (!is_message(site->name) && !receives_from(finder, most.rank, peer)));
     const bool is_known = peer >= 0 || is_message(site->name);
     struct profile_finding *finding = finder_add(finder,
                                                  awaits_receiver ? "late-receiver"

@@ -48,6 +48,8 @@ def check_planted(tmp_path, program, source, case, kind, rank, seconds=None, *, 
     assert first["kind"] == kind, document["findings"]
     assert first["rank"] in (rank if isinstance(rank, tuple) else (rank,)), document["findings"]
     rank = first["rank"]
+    if ranks == 2 and kind.startswith("late-"):
+        assert first["peer"] == 1 - rank, first
     if line:
         assert (Path(first["file"]).name, first["line"]) == (source, line_of(source, case)), first
         assert f"{source}:{first['line']}" in first["summary"]

@@ -417,6 +417,64 @@ static void without_memory_the_result_stays_as_it_was(void **state)
     assert_int_equal(failures, 15);
 }
 
+/* ---- Waits ----------------------------------------------------------------------------------- */
+
+static void set_waits(struct profile_result *result, size_t count, const struct profile_wait *waits)
+{
+    struct profile_waits *its = &result->callsites[0].waits;
+    its->all = qmpi_allocate(count, sizeof *its->all);
+    its->count = count;
+    memcpy(its->all, waits, count * sizeof *waits);
+}
+
+static void waits_of_one_rank_for_one_peer_become_one(void **state)
+{
+    (void)state;
+    struct profile_result *result = sample_single(0, 1, "exit");
+    struct profile_result *other = sample_single(1, 1, "exit");
+    add_callsite(result, 1, "f");
+    add_callsite(other, 1, "f");
+    set_waits(result, 2, (struct profile_wait[]){{0, 1, 2, 0.5}, {0, 3, 1, 1}});
+    set_waits(other, 3, (struct profile_wait[]){{0, 1, 4, 0.25}, {1, -1, 1, 2}, {1, 0, 1, 3}});
+    assert_true(profile_merge(result, other));
+    const struct profile_waits *waits = &result->callsites[0].waits;
+    const struct profile_wait wanted[] = {
+        {0, 1, 6, 0.75}, {0, 3, 1, 1}, {1, -1, 1, 2}, {1, 0, 1, 3}};
+    assert_int_equal(waits->count, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(waits->all[i].rank, wanted[i].rank);
+        assert_int_equal(waits->all[i].peer, wanted[i].peer);
+        assert_int_equal(waits->all[i].calls, wanted[i].calls);
+        assert_true(waits->all[i].time == wanted[i].time);
+    }
+    profile_result_free(result);
+}
+
+static void the_longest_waits_are_kept_of_many_unless_all_are_wanted(void **state)
+{
+    (void)state;
+    for (int every = 0; every < 2; every++) {
+        struct profile_wait waits[PROFILE_WAITS_MOST];
+        struct profile_result *result = sample_single(0, 1, "exit");
+        result->every_rank = every;
+        add_callsite(result, 1, "f");
+        for (int rank = 1; rank < 3; rank++) {
+            struct profile_result *other = sample_single(rank, 1, "exit");
+            other->every_rank = every;
+            add_callsite(other, 1, "f");
+            for (int peer = 0; peer < PROFILE_WAITS_MOST; peer++)
+                waits[peer] = (struct profile_wait){rank, peer, 1, peer % 2 ? 1 + rank : 1};
+            set_waits(other, PROFILE_WAITS_MOST, waits);
+            assert_true(profile_merge(result, other));
+        }
+        const struct profile_waits *its = &result->callsites[0].waits;
+        assert_int_equal(its->count, every ? 2 * PROFILE_WAITS_MOST : PROFILE_WAITS_MOST);
+        for (size_t i = 0; !every && i < its->count; i++)
+            assert_true(its->all[i].time > 1 && (!i || its->all[i].rank >= its->all[i - 1].rank));
+        profile_result_free(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,6 +490,8 @@ int main(void)
         cmocka_unit_test(nothing_and_everything_is_everything),
         cmocka_unit_test(what_is_there_twice_does_no_harm),
         cmocka_unit_test(without_memory_the_result_stays_as_it_was),
+        cmocka_unit_test(waits_of_one_rank_for_one_peer_become_one),
+        cmocka_unit_test(the_longest_waits_are_kept_of_many_unless_all_are_wanted),
     };
     return cmocka_run_group_tests_name("profile_merge", tests, NULL, NULL);
 }

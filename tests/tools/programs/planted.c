@@ -138,6 +138,32 @@ static void receiver_large(void)
     }
 }
 
+static void receiver_isend(void)
+{
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Isend(buffer, LARGE / 2, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /* receiver_isend */
+    } else if (rank == 1) {
+        work(.03);
+        MPI_Recv(buffer, LARGE / 2, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void receiver_persistent(void)
+{
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Ssend_init(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+        MPI_Start(&request);
+        MPI_Waitall(1, &request, MPI_STATUSES_IGNORE); /* receiver_persistent */
+        MPI_Request_free(&request);
+    } else if (rank == 1) {
+        work(.03);
+        MPI_Recv(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
 /* ---- Collectives ----------------------------------------------------------------------------- */
 
 static void last_allreduce(void)
@@ -194,7 +220,7 @@ static void last_turns(void)
     int mine = rank, sum;
     if (round++ % 2 == rank)
         work(.03);
-    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* last_turns */
+    TIMED(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)); /* last_turns */
 }
 
 static void last_fence(void)
@@ -409,6 +435,8 @@ static const struct {
     {"sender_exchange", sender_exchange},
     {"receiver_ssend", receiver_ssend},
     {"receiver_large", receiver_large},
+    {"receiver_isend", receiver_isend},
+    {"receiver_persistent", receiver_persistent},
     {"last_allreduce", last_allreduce},
     {"last_bcast", last_bcast},
     {"last_reduce", last_reduce},

@@ -8,6 +8,7 @@
 #include "record/freed_handles.h"
 #include "record/peer_waits.h"
 #include "record/receives.h"
+#include "record/sends.h"
 
 /* ---- What a call carried --------------------------------------------------------------------- */
 
@@ -278,4 +279,6 @@ void note(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
         amount.awaits = posts && (starts || amount.awaits);
     }
     note_amount(layer, thread, call, word, flight, time, &amount);
+    if (sends_may_wait(traits, amount.sent) && note_has_succeeded(call, traits))
+        sends_post(layer, call, amount.sent);
 }

@@ -22,8 +22,7 @@ void peer_waits_start(void)
 
 enum { UNKNOWN = -1 };
 
-/* The rank in MPI_COMM_WORLD of a rank of a communicator. */
-static int find_world(MPI_Comm comm, int rank)
+int peer_waits_world(MPI_Comm comm, int rank)
 {
     int world = MPI_UNDEFINED;
     if (rank < 0 || comm == MPI_COMM_NULL ||
@@ -32,13 +31,12 @@ static int find_world(MPI_Comm comm, int rank)
     return world;
 }
 
-void peer_waits_add(struct thread *thread, MPI_Comm comm, const MPI_Status *status, uint64_t bytes)
+void peer_waits_add(struct thread *thread, int peer, uint64_t bytes)
 {
     struct completed *completed = &thread->completed;
     completed->bytes += bytes;
-    if (status->MPI_SOURCE == MPI_PROC_NULL || completed->count == COMPLETED_MAX)
-        return;
-    completed->peers[completed->count++] = find_world(comm, status->MPI_SOURCE);
+    if (completed->count < COMPLETED_MAX)
+        completed->peers[completed->count++] = peer;
 }
 
 /* Of a call that is given its peer: the sender, if it receives. False: it has no peer. */
@@ -56,7 +54,7 @@ static bool find_peer(const QMPIX_Call *call, const struct traits *traits, int *
         const MPI_Status *status = *(MPI_Status *const *)call->arguments[awaited->status];
         rank = status == MPI_STATUS_IGNORE ? MPI_ANY_SOURCE : status->MPI_SOURCE;
     }
-    *peer = find_world(comm, rank);
+    *peer = peer_waits_world(comm, rank);
     return true;
 }
 

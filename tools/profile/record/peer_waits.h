@@ -2,7 +2,7 @@
 /*
  * For whom a thread waits in point-to-point calls, and where. A call that takes longer than its
  * data explain has waited for its peer: for the sender of what it receives, or for the receiver of
- * what it sends. A call that completes several receives has waited for the senders of all of them;
+ * what it sends. A call that completes several operations has waited for the peers of all of them;
  * its time is divided equally among them.
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_PEER_WAITS_H
@@ -25,8 +25,12 @@ static inline void peer_waits_expect(struct thread *thread, uint64_t time)
     thread->completed.is_wanted = time > peer_waits_floor;
 }
 
-/* It has completed one of `bytes`, whose sender is a rank of `comm`; MPI_COMM_NULL: unknown. */
-void peer_waits_add(struct thread *thread, MPI_Comm comm, const MPI_Status *status, uint64_t bytes);
+/* The rank in MPI_COMM_WORLD of a rank of a communicator, which may be MPI_COMM_NULL; -1: unknown,
+ * or MPI_PROC_NULL. */
+int peer_waits_world(MPI_Comm comm, int rank);
+
+/* It has completed one of `bytes`, or a send, from or to a rank of MPI_COMM_WORLD; -1: unknown. */
+void peer_waits_add(struct thread *thread, int peer, uint64_t bytes);
 
 /* Notes a call of more than peer_waits_floor ticks that moved `bytes`, if it may have waited. */
 void peer_waits_note(struct thread *thread, const QMPIX_Call *call, const struct site *site,

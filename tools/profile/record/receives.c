@@ -92,7 +92,7 @@ static struct receive *take_free(const struct receives *receives, uint64_t handl
 }
 
 /* A request of this handle that completed without our seeing it leaves its place to this one. */
-static struct receive *take(const struct receives *receives, uint64_t handle)
+struct receive *receives_take(const struct receives *receives, uint64_t handle)
 {
     struct receive *receive = find(receives, handle);
     if (!receive || !change(receive, handle))
@@ -101,7 +101,7 @@ static struct receive *take(const struct receives *receives, uint64_t handle)
     return receive;
 }
 
-static void publish(struct receive *receive, uint64_t handle)
+void receives_publish(struct receive *receive, uint64_t handle)
 {
     __atomic_store_n(&receive->held, false, __ATOMIC_RELAXED);
     __atomic_store_n(&receive->handle, handle, __ATOMIC_RELEASE);
@@ -171,6 +171,10 @@ void receives_start(struct layer *layer, struct thread *thread, const QMPIX_Call
         struct receive *receive = receives_find(&layer->receives, HANDLE_WORD(requests[i]));
         if (!receive || !receive->persistent)
             continue;
+        if (receive->is_send) {
+            receive->active = true;
+            continue;
+        }
         post(layer, thread, receive, post_call);
         if (tally)
             __atomic_fetch_add(&tally->users, 1, __ATOMIC_ACQ_REL);
@@ -190,14 +194,14 @@ void receives_post(struct layer *layer, struct thread *thread, const QMPIX_Call 
                    const struct receives_post *post_call)
 {
     const uint64_t handle = HANDLE_WORD(*request_of(call));
-    struct receive *receive = take(&layer->receives, handle);
+    struct receive *receive = receives_take(&layer->receives, handle);
     note_add(&thread->posted, 1);
     if (!receive)
         return; /* out of memory: it counts as not seen to complete */
     post(layer, thread, receive, post_call);
-    receive->persistent = receive->is_whole = false;
+    receive->persistent = receive->is_whole = receive->is_send = false;
     receive->tally = begin_tally(receive, post_call->sent);
-    publish(receive, handle);
+    receives_publish(receive, handle);
 }
 
 /* Of a partitioned receive: the status need not know it. */
@@ -216,14 +220,14 @@ static uint64_t whole_size(const QMPIX_Call *call)
 void receives_add(struct layer *layer, const QMPIX_Call *call)
 {
     const uint64_t handle = HANDLE_WORD(*request_of(call));
-    struct receive *receive = take(&layer->receives, handle);
+    struct receive *receive = receives_take(&layer->receives, handle);
     if (!receive)
         return;
     receive->persistent = true;
-    receive->active = false;
+    receive->active = receive->is_send = false;
     receive->is_whole = !strncmp(call->function->name, "MPI_P", 5);
     receive->size = receive->is_whole ? whole_size(call) : 0;
-    publish(receive, handle);
+    receives_publish(receive, handle);
 }
 
 void receives_forget(struct layer *layer, const QMPIX_Call *call)

@@ -153,15 +153,29 @@ static MPI_Comm comm_of(const struct layer *layer, const struct receive *receive
     return comm;
 }
 
+/* The message of a send has been taken. */
+static void leave(struct thread *thread, struct receive *send)
+{
+    if (thread->completed.is_wanted)
+        peer_waits_add(thread, send->peer, send->size);
+    receives_complete_now(send);
+}
+
 /* It has completed; `status` NULL: with an error, and nothing came. Its place is still held. */
 static void arrive(struct layer *layer, struct thread *thread, struct receive *receive,
                    const MPI_Status *status)
 {
+    if (__builtin_expect(receive->is_send, 0)) {
+        leave(thread, receive);
+        return;
+    }
     const uint64_t bytes = status ? bytes_of(receive, status) : 0;
     if (bytes)
         note_bytes(layer, thread, receive, bytes);
-    if (__builtin_expect(thread->completed.is_wanted && status, 0))
-        peer_waits_add(thread, comm_of(layer, receive), status, bytes);
+    if (__builtin_expect(thread->completed.is_wanted && status, 0) &&
+        status->MPI_SOURCE != MPI_PROC_NULL)
+        peer_waits_add(thread, peer_waits_world(comm_of(layer, receive), status->MPI_SOURCE),
+                       bytes);
     note_add(&thread->arrived, 1);
     receives_complete_now(receive);
 }

@@ -18,6 +18,8 @@ struct receive {
     bool held;       /* by a call that may complete it: then the handle may be another one's */
     bool persistent, active;
     bool is_whole; /* partitioned: all of `size` comes */
+    bool is_send;  /* of `size`, to the rank `peer` in MPI_COMM_WORLD (-1: unknown): see sends.h */
+    int peer;
     uint64_t size, epoch;
     struct thread *thread; /* that posted it */
     struct receives_post post_call;
@@ -29,6 +31,11 @@ struct receive {
     struct receive *next_held;        /* by the same call, by `place` downwards */
     int place;                        /* among the call's requests */
 };
+
+/* The place for a request of this handle; NULL: memory is exhausted. It is not found before
+ * receives_publish. */
+struct receive *receives_take(const struct receives *receives, uint64_t handle);
+void receives_publish(struct receive *receive, uint64_t handle);
 
 struct receive *receives_find(const struct receives *receives, uint64_t handle);
 

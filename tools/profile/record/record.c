@@ -11,6 +11,7 @@
 #include "record/note.h"
 #include "record/peer_waits.h"
 #include "record/receives.h"
+#include "record/sends.h"
 #include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
@@ -170,6 +171,8 @@ __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_
         message_note(site, &message);
         if (__builtin_expect(time > peer_waits_floor, 0))
             peer_waits_note(thread, call, site, time, message.bytes);
+        if (__builtin_expect(sends_may_wait(&traits_all[call->function->number], message.bytes), 0))
+            sends_post(call->observer->data, call, message.bytes);
     }
     thread_level_leave_first(level);
     if (!found)

@@ -126,7 +126,7 @@ struct peer_wait_row {
     uint64_t calls, time;
 };
 
-/* The receives that a call under way has completed, if it may have waited for them. */
+/* The receives and sends that a call under way has completed, if it may have waited for them. */
 enum { COMPLETED_MAX = 32 };
 struct completed {
     bool is_wanted;

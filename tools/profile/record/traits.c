@@ -37,9 +37,30 @@ static bool takes(const QMPIX_Function *function, QMPIX_Kind kind)
     return false;
 }
 
+static enum sends_role find_sends(const QMPIX_Function *function)
+{
+    static const struct {
+        const char *name;
+        enum sends_role role;
+    } roles[] = {
+        {"MPI_Isend", SENDS_IMMEDIATELY},
+        {"MPI_Issend", SENDS_SYNCHRONOUSLY},
+        {"MPI_Send_init", SENDS_WHEN_STARTED},
+        {"MPI_Ssend_init", SENDS_WHEN_STARTED},
+    };
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        const size_t length = strlen(roles[i].name);
+        if (!strncmp(function->name, roles[i].name, length) &&
+            (!function->name[length] || !strcmp(function->name + length, "_c")))
+            return roles[i].role;
+    }
+    return SENDS_NOTHING;
+}
+
 static void describe_receives(struct traits *traits, const QMPIX_Function *function)
 {
     traits->receives = (unsigned char)receives_role(function);
+    traits->sends = (unsigned char)find_sends(function);
     traits->completion = (unsigned char)receives_completion(function);
     traits->source = traits->receives == RECEIVES_POSTS ? find_named(function, "source") : -1;
 }

@@ -15,6 +15,14 @@ struct awaited {
     signed char source, destination, status;
 };
 
+/* How a function makes a send that another one completes: see sends.h. */
+enum sends_role {
+    SENDS_NOTHING,
+    SENDS_IMMEDIATELY,   /* MPI_Isend */
+    SENDS_SYNCHRONOUSLY, /* MPI_Issend */
+    SENDS_WHEN_STARTED   /* MPI_Send_init */
+};
+
 struct traits {
     bool has_transfers; /* starts messages or one-sided accesses: its bytes are theirs */
     bool has_bytes;     /* moves bytes otherwise */
@@ -28,6 +36,7 @@ struct traits {
     bool ends_usually;  /* nor after it but to note what it cost, and one message: */
     unsigned char end;  /* enum site_end */
     unsigned char receives;   /* enum receives_role */
+    unsigned char sends;      /* enum sends_role */
     unsigned char completion; /* of RECEIVES_COMPLETES: see receives_completion */
     signed char comm;         /* the argument that is a communicator; -1: none */
     signed char file;         /* the argument that is a file; -1: none */
