@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See report_compare.h. */
+/* qmpi report --compare: the limits of --fail-over, and the exit status. */
 #define _GNU_SOURCE
-#include "cli/report_compare.h"
+#include "cli/report/report.h"
 
 #include "cli/cli.h"
 #include "util/util.h"
@@ -64,28 +64,50 @@ struct compare_limit *report_read_limits(const char *text, int *count, struct ar
 
 /* ---- The comparison -------------------------------------------------------------------------- */
 
-struct profile_comparison *report_compare(const struct profile_named *runs, int count,
-                                          const struct compare_limit *limits, int limit_count)
+/* Whether a figure with a limit is known in all runs. */
+static bool check_known(const struct profile_comparison *comparison)
 {
-    struct profile_comparison *comparison = profile_compare(runs, count);
+    for (int i = 0; i < comparison->limit_count; i++) {
+        const char *name = comparison->limits[i].name;
+        for (int run = 1; run < comparison->run_count; run++) {
+            if (!isnan(compare_worsening(comparison, name, run)))
+                continue;
+            qmpi_printf("%s: --fail-over=%s: the figure is unknown in this run or in the first "
+                        "one\nhint: profile the runs again with this version of qmpi",
+                        comparison->runs[run].name, name);
+            return false;
+        }
+    }
+    return true;
+}
+
+struct profile_comparison *report_compare(const struct report_runs *runs,
+                                          const struct report_request *request)
+{
+    if (runs->count < 2) {
+        qmpi_printf("--compare: all files belong to one run\n"
+                    "hint: give the files of two runs or more");
+        return NULL;
+    }
+    if (request->format == PROFILE_TEXT && runs->count > PROFILE_COMPARE_TEXT_MOST) {
+        qmpi_printf("--compare: the files belong to %d runs, but text can contain only %d\n"
+                    "hint: choose another output format, such as --format=csv",
+                    runs->count, PROFILE_COMPARE_TEXT_MOST);
+        return NULL;
+    }
+    struct profile_named *named = report_name_runs(runs);
+    struct profile_comparison *comparison = profile_compare(named, runs->count);
+    free(named);
     if (!comparison) {
         qmpi_printf("out of memory");
         return NULL;
     }
-    comparison->limits = limits;
-    comparison->limit_count = limit_count;
-    for (int i = 0; i < limit_count; i++) {
-        for (int run = 1; run < count; run++) {
-            if (!isnan(compare_worsening(comparison, limits[i].name, run)))
-                continue;
-            qmpi_printf("%s: --fail-over=%s: the figure is unknown in this run or in the first "
-                        "one\nhint: profile the runs again with this version of qmpi",
-                        runs[run].name, limits[i].name);
-            profile_comparison_free(comparison);
-            return NULL;
-        }
-    }
-    return comparison;
+    comparison->limits = request->limits;
+    comparison->limit_count = request->limit_count;
+    if (check_known(comparison))
+        return comparison;
+    profile_comparison_free(comparison);
+    return NULL;
 }
 
 int report_check_limits(const struct profile_comparison *comparison)
