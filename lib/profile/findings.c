@@ -240,6 +240,7 @@ bool profile_findings_find(const struct profile_result *result, struct profile_f
     finder->init_part = threshold(result->thresholds.init, PROFILE_INIT_THRESHOLD);
     finder->least = part > least_seconds ? part : least_seconds;
     finder->good = true;
+    findings_startup(finder);
     findings_nodes(finder);
     findings_files(finder);
     findings_objects(finder);

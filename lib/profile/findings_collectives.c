@@ -155,13 +155,14 @@ static double explain(uint64_t calls, double bytes)
 }
 
 static void add_arrival(struct finder *finder, const struct profile_callsite *site,
-                        const struct profile_calls *calls, const struct arrival *arrival)
+                        const struct profile_calls *calls, struct arrival *arrival)
 {
     const bool is_barrier = !strcmp(site->name, "MPI_Barrier");
     const double bytes =
         ((double)calls->sent + (double)calls->received) / (site->ranks ? site->ranks : 1);
     const double turns = arrival->least - explain(arrival->calls, bytes);
     struct profile_finding *finding;
+    arrival->wait = finder_subtract_startup(finder, site, arrival->last, arrival->wait);
     if (arrival->wait >= finder->least) {
         finding = finder_add(finder, is_barrier ? "barrier" : "imbalance", arrival->wait,
                              arrival->last, site);

@@ -7,6 +7,13 @@
 
 enum { FINDER_ROOM = 64 };
 
+/* One rank that works at the start of the run while all others wait. */
+struct finder_startup {
+    const struct profile_callsite *site; /* where they do; NULL: at several ones */
+    int rank;                            /* -1: there is none */
+    double seconds;
+};
+
 struct finder {
     const struct profile_result *result;
     double elapsed;   /* of the run */
@@ -15,6 +22,7 @@ struct finder {
     struct profile_finding found[FINDER_ROOM];
     int causes[FINDER_ROOM]; /* the rank that makes the others wait; -1: none */
     int count;
+    struct finder_startup startup;
     bool good; /* memory has not been exhausted */
 };
 
@@ -65,8 +73,14 @@ struct rank_sum *finder_sum_ranks(struct finder *finder, finder_matcher *matches
 const struct profile_callsite *finder_find_site(const struct finder *finder,
                                                 finder_matcher *matches);
 
+/* findings_startup.c: without the time at the start of the run, what ranks wait at a call site for
+ * a rank. */
+double finder_subtract_startup(const struct finder *finder, const struct profile_callsite *site,
+                               int rank, double seconds);
+
 /* findings_waits.c: late senders and receivers; findings_collectives.c: ranks that come last;
  * findings_ends.c: start, end and nodes; findings_usage.c: how MPI is used. */
+void findings_startup(struct finder *finder); /* first: others subtract what it finds */
 void findings_waits(struct finder *finder);
 void findings_collectives(struct finder *finder);
 void findings_nodes(struct finder *finder);

@@ -128,9 +128,12 @@ static void look_at(struct finder *finder, const struct profile_callsite *site)
         most = its.time > most.time ? its : most;
         i += its.count;
     }
-    if (most.rank < 0 || most.time < finder->least)
+    if (most.rank < 0)
         return;
     const int peer = find_peer(finder, &most);
+    most.time = finder_subtract_startup(finder, site, peer, most.time);
+    if (most.time < finder->least)
+        return;
     const bool awaits_receiver =
         peer >= 0 &&
         (sends(site->name) || (!is_message(site->name) && !receives_from(finder, most.rank, peer)));

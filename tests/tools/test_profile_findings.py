@@ -40,6 +40,10 @@ CASES = [
     ("objects_comms", "temporary-objects", (0, 1), None, 2, SLOW.format("MPI_Comm_dup", "200us")),
     ("startup", "startup", (0, 1), 1.5, 2, SLOW.format("MPI_Init", "1500ms")),
     ("shutdown", "shutdown", 1, 1.4, 2),
+    ("startup_bcast", "serial-startup", 0, .3, 2),
+    ("startup_bcast", "serial-startup", 0, None, 4),
+    ("startup_recv", "serial-startup", 1, .3, 2),
+    ("startup_recv", "serial-startup", 1, None, 4),
 ]
 
 
@@ -51,7 +55,8 @@ def test_a_planted_problem_is_the_first_finding(tmp_path, case):
 
 
 @pytest.mark.parametrize("case, kind, rank", [("fortran_sender", "late-sender", 1), ("fortran_barrier", "barrier", 1),
-                                              ("fortran_reduce", "imbalance", 0)])
+                                              ("fortran_reduce", "imbalance", 0),
+                                              ("fortran_startup", "serial-startup", 0)])
 @pytest.mark.parametrize("binding", ["mpif_h", "f08"])
 def test_so_is_one_of_a_fortran_program(tmp_path, binding, case, kind, rank):
     program = PROGRAMS / f"tools_planted_{binding}"
@@ -73,6 +78,14 @@ def check_slow_node(tmp_path):
 
 def test_a_node_whose_ranks_all_compute_longer_is_named(tmp_path):
     until(check_slow_node, tmp_path)
+
+
+@pytest.mark.parametrize("case", ["startup_bcast", "startup_recv"])
+def test_waiting_at_the_start_is_told_once(tmp_path, case):
+    def check():
+        _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case)
+        assert [finding["kind"] for finding in document["findings"]] == ["serial-startup"]
+    until(check)
 
 
 # ---- no problem ----------------------------------------------------------------------------------

@@ -26,6 +26,8 @@ program planted
       call barrier()
     case ('fortran_reduce')
       call reduce()
+    case ('fortran_startup')
+      call startup(i == 1)
     end select
   end do
   call MPI_Finalize(ierror)
@@ -67,5 +69,17 @@ contains
     mine = rank
     if (rank == 0) call work(0.03d0)
     call MPI_Allreduce(mine, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, ierror) ! fortran_reduce
+  end subroutine
+
+  subroutine startup(first)
+    logical, intent(in) :: first
+    integer :: value(2)
+    value = rank
+    if (first) then
+      if (rank == 0) call work(0.3d0)
+      call MPI_Bcast(value, 2, MPI_INTEGER, 0, MPI_COMM_WORLD, ierror) ! fortran_startup
+    end if
+    call MPI_Barrier(MPI_COMM_WORLD, ierror)
+    call work(0.06d0)
   end subroutine
 end program

@@ -6,6 +6,7 @@
  */
 #include <mpi.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,48 @@ static void sender_exchange(void)
         work(.03);
     MPI_Sendrecv_replace(buffer, 8, MPI_BYTE, 1 - rank, 0, 1 - rank, 0, /* sender_exchange */
                          MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* ---- The start of the run -------------------------------------------------------------------- */
+
+/* What all ranks do in each round, and in the first one only after a rank has worked alone. */
+static void all_work(void)
+{
+    double mine = rank, sum;
+    work(.06);
+    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static bool is_first(void)
+{
+    static int rounds;
+    return rounds++ == 0;
+}
+
+static void startup_bcast(void)
+{
+    if (is_first()) {
+        if (rank == 0)
+            work(.3);
+        MPI_Bcast(buffer, 1000, MPI_BYTE, 0, MPI_COMM_WORLD); /* startup_bcast */
+    }
+    all_work();
+}
+
+static void startup_recv(void)
+{
+    const bool first = is_first();
+    if (first && rank == 1) {
+        work(.3);
+        for (int to = 0; to < size; to++) {
+            if (to != 1)
+                send(to, 1000);
+        }
+    } else if (first) {
+        MPI_Recv(buffer, 1000, MPI_BYTE, 1, 0, MPI_COMM_WORLD, /* startup_recv */
+                 MPI_STATUS_IGNORE);
+    }
+    all_work();
 }
 
 /* ---- Late receivers -------------------------------------------------------------------------- */
@@ -433,6 +476,8 @@ static const struct {
     {"sender_waitall", sender_waitall},
     {"sender_probe", sender_probe},
     {"sender_exchange", sender_exchange},
+    {"startup_bcast", startup_bcast},
+    {"startup_recv", startup_recv},
     {"receiver_ssend", receiver_ssend},
     {"receiver_large", receiver_large},
     {"receiver_isend", receiver_isend},
