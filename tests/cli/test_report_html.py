@@ -228,6 +228,8 @@ def multiply(document, path, ranks=1024, sites=500):
                          "calls": [1 + n for n in range(count)], "time": [0.7 / (3 + (n * at) % 89) for n in range(count)]}
     document["matrix"] = [{"from": rank, "to": peer, "messages": 1000, "bytes": 8000 * (1 + peer % 13)} for rank in range(ranks)
                           for peer in sorted({(rank + step) % ranks for step in (-32, -1, 1, 32)})]
+    document["windows"] = {"count": 200, "width": 0.064, "ranks": [
+        {"rank": rank, "last": 0.03, "mpi": [(at * 7 + rank * 13) % 101 for at in range(200)]} for rank in range(ranks)]}
     path.write_text(json.dumps(document))
     return path
 
@@ -284,6 +286,18 @@ def test_a_cursor_reads_the_matrix_by_keys(page, tmp_path):
     assert page.find("#matrix output").text == "From rank 0 to rank 0: nothing"
     page.press("\ue014")  # right
     assert page.find("#matrix output").text == "From rank 0 to rank 1: 7.81 MiB"
+
+
+@needs_browser
+def test_time_in_mpi_is_there_by_rank_and_time(page, waiting_rank, tmp_path):
+    page.open(make_page(tmp_path / "page.html", waiting_rank))
+    windows = json.loads(waiting_rank.read_text())["windows"]
+    page.run("document.querySelector('#windows canvas').focus()")
+    page.press("\ue011", "\ue015", "\ue014")  # Home, down, right: the second window of rank 1
+    percent = next(rank for rank in windows["ranks"] if rank["rank"] == 1)["mpi"][1]
+    assert re.match(rf"Rank 1, .* to .*: {percent:g} % in MPI$", page.find("#windows output").text)
+    click(page, page.find("#windows summary"))
+    assert f"{100 * windows['parallel_efficiency'][1]:.1f} %" in page.texts("#windows tbody tr")[1]
 
 
 @needs_browser

@@ -156,7 +156,7 @@ static void a_page_contains_each_run_and_no_markup_of_names(void **state)
     struct profile_result *result = sample_full();
     free(result->program);
     result->program = strdup("/opt/</title></script><b>&\xff");
-    const struct profile_named runs[] = {{"a\"><b>.json", result}, {"b.json", result}};
+    const struct profile_named runs[] = {{"a\"><b>.json", 1, result}, {"b.json", 1, result}};
     char *page = print_page(runs, 2);
     assert_int_equal(
         count_of(page, "<script type=\"application/octet-stream;base64\" data-name=\""), 2);

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Sections by call: functions with their histograms, call sites, waiting. */
 
+function timeOnRank(time, rank) {
+  return `${formatTime(time)}${rank === undefined || !time ? "" : ` on ${rank}`}`;
+}
+
 /* Columns that functions and call sites have in common. */
 function callColumns(run) {
-  const most = Math.max(...run.functions.map((it) => it.time.sum), 1e-300);
+  const isCounted = (it) => !it.name.startsWith("MPI_Init"); // MPI_Init is before the application time
+  const most = Math.max(...run.functions.filter(isCounted).map((it) => it.time.sum), 1e-300);
   return [
     { title: "time", numeric: true, hint: "of all ranks", value: (it) => it.time.sum, text: (it) => formatTime(it.time.sum),
-      share: (it) => it.time.sum / most },
+      share: (it) => (isCounted(it) ? it.time.sum / most : undefined) },
     { title: "%", numeric: true, hint: "of the application time of all ranks", value: (it) => it.time.sum,
-      text: (it) => (it.name.startsWith("MPI_Init") ? "–" : formatPercent(it.time.sum, run.total)) },
+      text: (it) => (isCounted(it) ? formatPercent(it.time.sum, run.total) : "–") },
     { title: "calls", numeric: true, value: (it) => it.calls, text: (it) => formatCount(it.calls) },
     { title: "per call", numeric: true, secondary: true, value: (it) => it.time.sum / it.calls, text: (it) => formatTime(it.time.sum / it.calls) },
     { title: "most of a rank", numeric: true, secondary: true, value: (it) => it.time.max,
-      text: (it) => `${formatTime(it.time.max)}${it.time.max_rank === undefined ? "" : ` on ${it.time.max_rank}`}` },
+      text: (it) => timeOnRank(it.time.max, it.time.max_rank) },
     { title: "bytes", numeric: true, secondary: true, hint: "sent and received", value: (it) => it.volume, text: (it) => formatBytes(it.volume) },
   ];
 }
@@ -34,7 +39,7 @@ function byRankTable(label, ranks) {
 
 function spreadText(it, ranks) {
   const on = (rank) => (rank === undefined ? "" : ` (rank ${rank})`);
-  return `By rank: least ${formatTime(it.time.min)}${on(it.time.min_rank)}, mean ${formatTime(it.time.mean)}, most `
+  return `Of a rank: least ${formatTime(it.time.min)}${on(it.time.min_rank)}, mean ${formatTime(it.time.mean)}, most `
     + `${formatTime(it.time.max)}${on(it.time.max_rank)}. A call: ${formatTime(it.shortest)} to ${formatTime(it.longest)}. `
     + `Called by ${plural(it.ranks || ranks, "rank")}.`;
 }
@@ -111,11 +116,11 @@ function addCallsites(parent, run) {
 
 function waitColumns(most) {
   return [
-    { title: "rank", numeric: true, value: (it) => it.rank },
-    { title: "waits for", numeric: true, value: (it) => it.peer, text: (it) => (it.peer < 0 ? "?" : `rank ${it.peer}`) },
+    { title: "rank", value: (it) => it.rank, text: (it) => `rank ${it.rank}`, note: (it) => siteText(it.site) },
+    { title: "waits for", value: (it) => it.peer, text: (it) => (it.peer < 0 ? "?" : `rank ${it.peer}`) },
     { title: "time", numeric: true, value: (it) => it.time, text: (it) => formatTime(it.time), share: most && ((it) => it.time / most) },
     { title: "calls", numeric: true, value: (it) => it.calls, text: (it) => formatCount(it.calls) },
-    { title: "in", isPlace: true, value: (it) => siteText(it.site) }];
+    { title: "in", isPlace: true, secondary: true, value: (it) => siteText(it.site) }];
 }
 
 function addWaits(parent, run) {
@@ -134,8 +139,8 @@ function addWaits(parent, run) {
         { title: "waiting", numeric: true, value: (it) => it.wait.sum, text: (it) => formatTime(it.wait.sum) },
         { title: "mean rank", numeric: true, secondary: true, value: (it) => it.wait.mean, text: (it) => formatTime(it.wait.mean) },
         { title: "most of a rank", numeric: true, value: (it) => it.wait.max,
-          text: (it) => `${formatTime(it.wait.max)}${it.wait.max_rank === undefined ? "" : ` on ${it.wait.max_rank}`}` },
+          text: (it) => timeOnRank(it.wait.max, it.wait.max_rank) },
         { title: "least of a rank", numeric: true, secondary: true, value: (it) => it.wait.min,
-          text: (it) => `${formatTime(it.wait.min)}${it.wait.min_rank === undefined ? "" : ` on ${it.wait.min_rank}`}` }],
+          text: (it) => timeOnRank(it.wait.min, it.wait.min_rank) }],
     }).element));
 }

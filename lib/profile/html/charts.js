@@ -22,7 +22,7 @@ function histogram(label, bins, format, zero) {
   const first = Math.min(...calls.keys());
   for (let bin = first; bins.length && bin <= Math.max(...calls.keys()); bin++) {
     const count = calls.get(bin) ?? 0;
-    bars.push({ name: `${format(bin)} –`, value: count, text: formatCount(count) });
+    bars.push({ name: `from ${format(bin)}`, value: count, text: formatCount(count) });
   }
   return barChart(label, bars);
 }
@@ -66,4 +66,29 @@ function rankChart(processes, describe) {
     element("div", { class: "chart" }, element("span", { class: "most" }, formatTime(most)), chart),
     element("div", { class: "axis" }, element("span", {}, `rank ${processes[0].rank}`),
       last > 0 ? element("span", {}, `rank ${processes[last].rank}`) : null), readout);
+}
+
+/* Lines over time, from 0 to 1. A line is {title, style, values}; where a value is missing, it has a gap. */
+function lineChart(label, lines, first, last) {
+  const { width, height } = CHART;
+  const points = (values) => {
+    let pen = "M";
+    return values.map((value, at) => {
+      if (value === null || value === undefined) {
+        pen = "M";
+        return "";
+      }
+      const part = `${pen}${((at + 0.5) * width / values.length).toFixed(1)} ${(height * (1 - value)).toFixed(1)}`;
+      pen = "L";
+      return part;
+    }).join("");
+  };
+  const grid = [0.25, 0.5, 0.75].map((part) => element("path", { svg: true, class: "grid", d: `M0 ${height * part}H${width}` }));
+  const chart = element("svg", { viewBox: `0 -4 ${width} ${height + 8}`, preserveAspectRatio: "none", role: "img", "aria-label": label },
+    ...grid, ...lines.map((line) => element("path", { svg: true, class: `line ${line.style}`, d: points(line.values) })));
+  const key = (line) => element("span", {}, element("svg", { class: "key", viewBox: "0 0 30 8", "aria-hidden": "true" },
+    element("path", { svg: true, class: `line ${line.style}`, d: "M0 4H30" })), line.title);
+  return element("figure", { class: "line-chart" }, element("p", { class: "legend" }, ...lines.map(key)),
+    element("div", { class: "chart" }, element("span", { class: "most" }, "0 to 100 %"), chart),
+    element("div", { class: "axis" }, element("span", {}, first), element("span", {}, last)));
 }

@@ -9,7 +9,7 @@ const EVIDENCE = {
   "slow-node": ["nodes", "ranks"], startup: ["function"], shutdown: ["ranks"],
 };
 const SECTION_TITLES = {
-  waits: "waiting by peer", ranks: "time by rank", matrix: "communication between ranks", files: "files", nodes: "nodes",
+  waits: "waiting by peer", ranks: "time by rank", matrix: "communication", files: "files", nodes: "nodes",
 };
 
 /* Lets every link choose the run first that it belongs to. */

@@ -191,9 +191,12 @@ class HeatMap {
     for (const row of this.ticks(view.top, view.bottom, area.height / 28))
       context.fillText(data.rowName(row), area.x - 6, area.y + (row + 0.5 - view.top) * area.height / (view.bottom - view.top));
     context.textAlign = "center";
-    for (const column of this.ticks(view.left, view.right, area.width / 56))
-      context.fillText(data.columnName(column), area.x + (column + 0.5 - view.left) * area.width / (view.right - view.left),
+    for (const column of this.ticks(view.left, view.right, area.width / 56)) {
+      const place = area.x + (column + 0.5 - view.left) * area.width / (view.right - view.left);
+      const half = context.measureText(data.columnName(column)).width / 2;
+      context.fillText(data.columnName(column), Math.min(place, area.x + area.width + area.right - half),
         area.y + area.height + 12);
+    }
     context.fillText(data.columnTitle, area.x + area.width / 2, area.y + area.height + 29);
     context.save();
     context.translate(8, area.y + area.height / 2);

@@ -25,7 +25,7 @@ function rankDetail(run, process) {
         { title: "calls", numeric: true, value: (it) => it.calls, text: (it) => formatCount(it.calls) }],
     }));
   if (waits.length)
-    parts.append(smallTable({ label: `Waits of rank ${process.rank}`, entries: waits, columns: waitColumns().slice(1) }));
+    parts.append(smallTable({ label: `Waits of rank ${process.rank}`, entries: waits, columns: waitColumns().slice(1).map((column) => ({ ...column, secondary: false })) }));
   if (!parts.children.length)
     parts.append(element("p", {}, "Its time in each function is near the mean of all ranks."));
   return parts;
@@ -59,34 +59,45 @@ function addWindows(parent, run) {
   const ranks = windows?.ranks ?? [];
   if (!ranks.length || !windows.count)
     return;
-  const section = addSection(parent, "windows", "Time in MPI, over the run",
-    `Each column stands for ${formatTime(windows.width)} of the run.`);
+  const section = addSection(parent, "windows", "MPI over time",
+    `The share of time that each rank spends in MPI. Each column stands for ${formatTime(windows.width)} of the run.`);
   const data = { rows: ranks.length, columns: windows.count, row: [], column: [], value: [] };
   ranks.forEach((rank, row) => rank.mpi.forEach((percent, column) => {
+    if (percent === null)
+      return;
     data.row.push(row);
     data.column.push(column);
     data.value.push(percent);
   }));
   const map = new HeatMap("Share of time in MPI by rank and time", {
     ...data, intensity: (percent) => percent / 100, legend: [0, 25, 50, 75, 100].map((part) => [part / 100, `${part} %`]),
-    rowTitle: "rank", columnTitle: "time since the begin", rowName: (row) => String(ranks[row].rank),
+    rowTitle: "rank", columnTitle: "time since MPI_Init", rowName: (row) => String(ranks[row].rank),
     columnName: (column) => formatTime(column * windows.width),
     describe: (row, column, percent) => `Rank ${ranks[row].rank}, ${formatTime(column * windows.width)} to `
-      + `${formatTime((column + 1) * windows.width)}: ${percent === undefined ? "no data" : `${percent.toFixed(0)} % in MPI`}`,
+      + `${formatTime((column + 1) * windows.width)}: ${percent === undefined ? "no data" : `${percent} % in MPI`}`,
   });
   map.element.classList.add(ranks.length > 64 ? "tall" : "flat");
   section.append(map.element);
-  const figures = [["parallel_efficiency", "parallel efficiency"], ["load_balance", "load balance"],
-    ["communication_efficiency", "communication"]].filter(([name]) => windows[name]?.length);
+  addEfficiencyOverTime(section, windows);
+}
+
+/* As lines, which differ in their dashes, too; and as a table. */
+function addEfficiencyOverTime(section, windows) {
+  const figures = [["parallel_efficiency", "parallel efficiency", "line-0"], ["load_balance", "load balance", "line-1"],
+    ["communication_efficiency", "communication", "line-2"]].filter(([name]) => windows[name]?.length);
+  if (!figures.length)
+    return;
+  const text = (value) => formatPercent(value ?? 0, value === undefined || value === null ? 0 : 1);
   const entries = Array.from({ length: windows.count }, (_, at) => ({ at }));
-  if (figures.length)
-    section.append(new Table({
-      label: "Efficiency over the run", entries, limit: 8, filter: false, columns: [
+  section.append(titled("Efficiency over the run",
+    lineChart("Efficiency over the run. The table has the figures.", figures.map(([name, title, style]) => ({ title, style,
+      values: windows[name] })), "0 s", formatTime(windows.count * windows.width)),
+    element("details", {}, element("summary", {}, "As a table"), new Table({
+      label: "Efficiency over the run", entries, limit: 20, filter: false, columns: [
         { title: "from", value: (it) => it.at, text: (it) => formatTime(it.at * windows.width) },
         ...figures.map(([name, title]) => ({ title, numeric: true, value: (it) => windows[name][it.at],
-          text: (it) => formatPercent(windows[name][it.at] ?? 0, windows[name][it.at] === undefined ? 0 : 1),
-          share: (it) => windows[name][it.at] }))],
-    }).element);
+          text: (it) => text(windows[name][it.at]) }))],
+    }).element)));
 }
 
 /* ---- Communication ----------------------------------------------------------------------------------- */
@@ -95,8 +106,8 @@ function addMatrix(parent, run) {
   const entries = run.matrix;
   if (!entries.length)
     return;
-  const section = addSection(parent, "matrix", "Communication between ranks",
-    "Point-to-point messages and one-sided accesses, by bytes. Collectives are not part of it.");
+  const section = addSection(parent, "matrix", "Communication",
+    "From rank to rank: point-to-point messages and one-sided accesses, by bytes. Collectives are not part of it.");
   const ranks = Math.max(run.ranks, ...entries.map((it) => Math.max(it.from, it.to) + 1));
   const sorted = [...entries].sort((a, b) => a.from - b.from || a.to - b.to);
   const bytes = sorted.map((it) => it.bytes);
@@ -114,8 +125,8 @@ function addMatrix(parent, run) {
   map.element.style.maxWidth = `${Math.max(60 * ranks + 60, 240)}px`;
   const table = new Table({
     id: "pair", label: "Pairs of ranks", entries: entries.map((it, index) => ({ ...it, index })), sort: 2, limit: 12, columns: [
-      { title: "from", numeric: true, value: (it) => it.from },
-      { title: "to", numeric: true, value: (it) => it.to },
+      { title: "from", value: (it) => it.from, text: (it) => `rank ${it.from}` },
+      { title: "to", value: (it) => it.to, text: (it) => `rank ${it.to}` },
       { title: "bytes", numeric: true, value: (it) => it.bytes, text: (it) => formatBytes(it.bytes), share: (it) => it.bytes / 2 ** most },
       { title: "messages", numeric: true, value: (it) => it.messages, text: (it) => formatCount(it.messages) },
       { title: "mean size", numeric: true, secondary: true, value: (it) => it.bytes / it.messages, text: (it) => formatBytes(it.bytes / it.messages) }],

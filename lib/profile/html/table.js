@@ -129,7 +129,7 @@ class Table {
       cell.append(text);
     if (column.note)
       cell.append(element("small", { class: "narrow-only" }, column.note(entry)));
-    if (column.share) {
+    if (column.share?.(entry) !== undefined) {
       const bar = element("span", { class: "bar" });
       bar.style.width = `${(100 * Math.min(column.share(entry) || 0, 1)).toFixed(1)}%`;
       cell.classList.add("with-bar");
