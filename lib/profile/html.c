@@ -24,7 +24,7 @@ enum { DIGITS = 6 };
 static bool print_data(FILE *stream, const struct profile_named *run)
 {
     fputs("<script type=\"application/octet-stream;base64\" data-name=\"", stream);
-    html_escape(stream, run->name);
+    html_run_name(stream, run);
     fputs("\">\n", stream);
     FILE *data = html_data_open(stream);
     bool good = data && profile_print_json_rounded(data, run->result, DIGITS);

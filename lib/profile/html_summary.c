@@ -26,6 +26,13 @@ static void print_element(FILE *stream, const char *tag, const char *attributes,
     fprintf(stream, "</%s>\n", tag);
 }
 
+void html_run_name(FILE *stream, const struct profile_named *run)
+{
+    html_escape(stream, run->name);
+    if (run->files > 1)
+        fprintf(stream, " and %d more", run->files - 1);
+}
+
 static void print_row(FILE *stream, const char *name, const char *text)
 {
     if (!text || !*text)
@@ -165,7 +172,7 @@ static void print_run(FILE *stream, const struct profile_named *run, size_t numb
     if (!is_alone) {
         fprintf(stream, "<h2 class=\"run-name\"><span class=\"letter\">%c</span> ",
                 (char)('A' + number % 26));
-        html_escape(stream, run->name);
+        html_run_name(stream, run);
         fputs("</h2>\n", stream);
         print_about(stream, run->result);
     }

@@ -156,7 +156,7 @@ static void a_page_contains_each_run_and_no_markup_of_names(void **state)
     struct profile_result *result = sample_full();
     free(result->program);
     result->program = strdup("/opt/</title></script><b>&\xff");
-    const struct profile_named runs[] = {{"a\"><b>.json", 1, result}, {"b.json", 1, result}};
+    const struct profile_named runs[] = {{"a\"><b>.json", result, 1}, {"b.json", result, 2}};
     char *page = print_page(runs, 2);
     assert_int_equal(
         count_of(page, "<script type=\"application/octet-stream;base64\" data-name=\""), 2);
@@ -167,6 +167,7 @@ static void a_page_contains_each_run_and_no_markup_of_names(void **state)
     assert_non_null(strstr(page, "/opt/&lt;/title&gt;&lt;/script&gt;&lt;b&gt;&amp;\xef\xbf\xbd"));
     assert_non_null(strstr(
         page, "Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-"));
+    assert_int_equal(count_of(page, "data-name=\"b.json and 1 more\""), 1);
     assert_null(strstr(page, "{{"));
     free(page);
     profile_result_free(result);
