@@ -16,10 +16,12 @@
 /* Whether pages can be written: qmpi was built with zlib. */
 bool profile_html_is_supported(void);
 
-/* Writes a page of one result, or a page that compares several, of which the first one is the base,
- * to an open stream; the caller checks the stream for errors. Returns false if memory is exhausted,
- * or pages are not supported. */
-bool profile_print_html(FILE *stream, const struct profile_named *runs, size_t count);
+/* Writes a page of one result to an open stream; the caller checks the stream for errors. Returns
+ * false if memory is exhausted, or pages are not supported. */
+bool profile_print_html(FILE *stream, const struct profile_named *run);
+
+/* The same for a page that compares several. */
+bool profile_print_comparison_html(FILE *stream, const struct profile_comparison *comparison);
 
 /* Like profile_write_json, a page of one result. */
 bool profile_write_html(const struct profile_result *result, const char *path, char **problem);

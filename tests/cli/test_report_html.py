@@ -311,6 +311,7 @@ def test_runs_are_compared_side_by_side(page, waiting_rank, imbalance, tmp_path)
     assert "new" in rows["MPI_Allreduce"]
     assert "parallel efficiency" in page.find("#totals").text
     assert any("rank 1 for 0" in text for text in page.texts("#compare-waits tbody th"))
+    assert any("planted.c:" in text and "gone" in text for text in page.texts("#compare-findings tbody tr"))
     click(page, page.find("article.run:nth-child(2) [data-target='callsite']"))  # shows the other run
     assert page.find(".choice select").get_attribute("value") == "1"
     assert "MPI_Allreduce" in page.find("tr.target").text
@@ -372,11 +373,11 @@ def test_names_are_never_markup(page, tmp_path):
     (tmp_path / "odd.json").write_text(json.dumps(replace(document)))
     for name in (file, tmp_path / "odd.json"):
         page.open(make_page(tmp_path / f"{MARKUP.replace('/', '')}.html", name, name, options=["--compare"]))
-        assert page.find_all("b") == [] and len(page.find_all("script")) == 3
+        assert page.find_all("b") == [] and len(page.find_all("script")) == 4
         assert "</script><b>" in page.find("article").text
         for button in page.find_all("#details .unfold"):
             click(page, button)
-        assert page.find_all("b") == [] and len(page.find_all("script")) == 3
+        assert page.find_all("b") == [] and len(page.find_all("script")) == 4
 
 
 @needs_browser

@@ -130,12 +130,14 @@ static void data_is_unpacked_as_it_was_whatever_its_size(void **state)
 /* ---- The page ---------------------------------------------------------------------------------
  */
 
-static char *print_page(const struct profile_named *runs, size_t count)
+static char *print_page(const struct profile_named *runs, int count)
 {
     char *page;
     size_t length;
     FILE *stream = open_memstream(&page, &length);
-    assert_true(profile_print_html(stream, runs, count));
+    struct profile_comparison *comparison = profile_compare(runs, count);
+    assert_true(profile_print_comparison_html(stream, comparison));
+    profile_comparison_free(comparison);
     fclose(stream);
     return page;
 }
@@ -160,7 +162,7 @@ static void a_page_contains_each_run_and_no_markup_of_names(void **state)
     char *page = print_page(runs, 2);
     assert_int_equal(
         count_of(page, "<script type=\"application/octet-stream;base64\" data-name=\""), 2);
-    assert_int_equal(count_of(page, "</script>"), 3);
+    assert_int_equal(count_of(page, "</script>"), 4);
     assert_int_equal(count_of(page, "</title>"), 1);
     assert_int_equal(count_of(page, "<b>"), 0);
     assert_int_equal(count_of(page, "data-name=\"a&quot;&gt;&lt;b&gt;.json\""), 1);

@@ -103,8 +103,15 @@ function onColourChange(redraw) {
 /* name of a kind of target → function that shows the one with an index */
 const reveals = new Map();
 
-function revealButton(text, kind, index) {
-  return element("button", { type: "button", class: "link", onclick: () => reveals.get(kind)(index) }, text);
+/* A link to it; `before` is called first. */
+function revealLink(text, kind, index, before = () => {}) {
+  return element("a", {
+    class: "link", href: `#${kind}`, "data-target": kind, onclick: (event) => {
+      event.preventDefault();
+      before();
+      reveals.get(kind)?.(index);
+    },
+  }, text);
 }
 
 /* Scrolls to an element, and marks it for a while. */

@@ -61,7 +61,7 @@ function functionDetail(run, it) {
   const sites = run.callsites.filter((site) => site.name === it.name);
   if (sites.length)
     parts.append(titled("Call sites", element("ul", { class: "plain" }, ...sites.slice(0, 8).map((site) => element("li", {},
-      revealButton(site.place, "callsite", site.index), ` ${formatTime(site.time.sum)}`)))));
+      revealLink(site.place, "callsite", site.index), ` ${formatTime(site.time.sum)}`)))));
   return element("div", {}, element("p", {}, spreadText(it, run.ranks)), parts);
 }
 

@@ -1,109 +1,128 @@
 /* SPDX-License-Identifier: MIT */
-/* Several runs side by side. The first one is the base: differences and ratios are relative to it. */
+/*
+ * Several runs side by side, as qmpi report --compare --format=json compares them: each figure has a value
+ * for each run, null where the run does not have the thing. The first run is the base.
+ */
 
-/* name → a value for each run; `list` of a run gives pairs [name, value]. */
-function alignRuns(runs, list) {
-  const found = new Map();
-  runs.forEach((run, at) => {
-    for (const [name, value] of list(run)) {
-      if (!found.has(name))
-        found.set(name, { name, values: runs.map(() => undefined) });
-      const { values } = found.get(name);
-      values[at] = (values[at] ?? 0) + value;
-    }
-  });
-  return [...found.values()];
-}
+const UNITS = { calls: formatCount, entries: formatCount, bytes: formatBytes, memory: formatBytes };
 
 function changeText(base, value, format) {
-  if (base === undefined || value === undefined)
-    return base === value ? "–" : base === undefined ? "new" : "gone";
+  if (base === null || value === null)
+    return base === value ? "–" : base === null ? "new" : "gone";
   const change = value - base;
   return `${change > 0 ? "+" : change < 0 ? "−" : ""}${format(Math.abs(change))}`;
 }
 
 function ratioText(base, value) {
-  if (!base || value === undefined)
+  if (!base || value === null)
     return "–";
   const percent = 100 * (value / base - 1);
   return `${percent > 0 ? "+" : percent < 0 ? "−" : "±"}${Math.abs(percent).toFixed(Math.abs(percent) < 99.95 ? 1 : 0)} %`;
 }
 
-/* A table with a column for each run, and two for the change of each against the base. */
-function compareTable(runs, id, label, title, entries, format, secondary) {
-  const columns = [{ title, value: (it) => it.name }];
+/* A column for each run, and one or two for the change of each later one. An entry has `values`, one for each
+ * run, and may have a `format`; with `points`, changes are differences of percentages. */
+function compareTable(runs, { id, label, title, entries, format, note, sorted = true, detailed = true }) {
+  const formatOf = (it) => it.format ?? format;
+  const columns = [{ title, value: (it) => it.name, note }];
   runs.forEach((run, at) => columns.push({
     title: run.letter, hint: run.name, numeric: true, value: (it) => it.values[at],
-    text: (it) => (it.values[at] === undefined ? "–" : format(it.values[at])),
+    text: (it) => (it.values[at] === null ? "–" : formatOf(it)(it.values[at])),
   }));
   runs.slice(1).forEach((run, at) => {
+    const change = (it) => (it.values[at + 1] ?? 0) - (it.values[0] ?? 0);
+    if (detailed)
+      columns.push({ title: `${run.letter} − A`, numeric: true, value: (it) => Math.abs(change(it)),
+        text: (it) => changeText(it.values[0], it.values[at + 1], formatOf(it)) });
     columns.push({
-      title: `${run.letter} − A`, numeric: true, value: (it) => Math.abs((it.values[at + 1] ?? 0) - (it.values[0] ?? 0)),
-      text: (it) => changeText(it.values[0], it.values[at + 1], format),
-    }, {
-      title: `change of ${run.letter}`, numeric: true, secondary, value: (it) => (it.values[at + 1] ?? 0) / (it.values[0] ?? 0),
-      text: (it) => ratioText(it.values[0], it.values[at + 1]),
+      title: `change of ${run.letter}`, numeric: true, secondary: detailed,
+      value: (it) => (it.values[at + 1] ?? 0) / (it.values[0] ?? 0),
+      text: (it) => (it.points ? `${changeText(it.values[0], it.values[at + 1], (part) => (100 * part).toFixed(1))} points`
+        : ratioText(it.values[0], it.values[at + 1])),
     });
   });
-  return new Table({ id, label, entries, columns, sort: runs.length + 1, limit: 10 }).element;
+  return new Table({ id, label, entries, columns, filter: detailed, sort: sorted ? runs.length + 1 : -1, limit: sorted ? 10 : Infinity }).element;
 }
 
-/* Figures of a run as a whole, in rows. */
-function totals(runs) {
-  const time = (title, value) => ({ title, values: runs.map(value), format: formatTime });
-  const percent = (title, name) => ({ title, values: runs.map((run) => run.efficiency?.[name]), format: (it) => `${(100 * it).toFixed(1)} %` });
-  return [
-    time("elapsed time", (run) => run.elapsed), time("application time, all ranks", (run) => run.total),
-    time("time in MPI, all ranks", (run) => run.time.sum),
-    percent("parallel efficiency", "parallel"), percent("load balance", "load_balance"), percent("communication efficiency", "communication"),
-    percent("serialisation efficiency", "serialisation"), percent("transfer efficiency", "transfer"),
-  ].filter((line) => line.values.some((value) => value !== undefined));
+/* ---- The runs as a whole ------------------------------------------------------------------------------ */
+
+const TOTALS = { time: "elapsed time", mpi: "in MPI, mean rank", useful: "outside MPI, mean rank", calls: "calls", bytes: "bytes",
+  memory: "peak memory" };
+
+function percentText(part) {
+  return `${(100 * part).toFixed(1)} %`;
 }
 
-function totalsTable(runs) {
-  const entries = totals(runs);
-  const columns = [{ title: "", value: (it) => it.title }];
-  runs.forEach((run, at) => columns.push({
-    title: run.letter, hint: run.name, numeric: true, value: (it) => it.values[at],
-    text: (it) => (it.values[at] === undefined ? "–" : it.format(it.values[at])),
+function addTotals(runs, comparison) {
+  const place = element("div", { class: "panels" });
+  const section = addSection(place, "comparison", "Comparison", runs.map((run) => `${run.letter}: ${run.name}`).join(", "));
+  const ratios = Object.entries(comparison.efficiency ?? {}).filter(([, values]) => Array.isArray(values));
+  const names = { parallel: "parallel efficiency", load_balance: "load balance", communication: "communication efficiency" };
+  section.append(compareTable(runs, {
+    id: "totals", label: "Runs", title: "run", sorted: false, detailed: false, entries: [
+      ...Object.entries(TOTALS).filter(([name]) => comparison.totals[name]).map(([name, title]) => ({
+        name: title, values: comparison.totals[name], format: UNITS[name] ?? formatTime })),
+      ...ratios.map(([name, values]) => ({
+        name: names[name] ?? name.replaceAll("_", " "), values, format: percentText, points: true }))],
   }));
-  runs.slice(1).forEach((run, at) => columns.push({
-    title: `change of ${run.letter}`, numeric: true, value: (it) => it.values[at + 1] / it.values[0],
-    text: (it) => ratioText(it.values[0], it.values[at + 1]),
-  }));
-  return new Table({ id: "totals", label: "Runs", entries, columns, filter: false }).element;
+  for (const limit of comparison.limits) {
+    const exceeded = runs.filter((run, at) => limit.exceeded[at]).map((run) => run.letter);
+    section.append(element("p", { class: exceeded.length ? "note problem" : "note" },
+      `Limit for ${limit.figure}: ${limit.percent} % worse than in A. ${exceeded.length ? `Exceeded by ${exceeded.join(", ")}.` : "Kept."}`));
+  }
+  document.querySelector("main .runs").before(place);
 }
 
-const COMPARISONS = [
-  ["functions", "Functions", "function", (run) => run.functions.map((it) => [it.name, it])],
-  ["callsites", "Call sites", "call site", (run) => run.callsites.map((it) => [siteText(it), it])],
-];
-const QUANTITIES = [
-  ["time", (it) => it.time.sum, formatTime], ["calls", (it) => it.calls, formatCount], ["bytes", (it) => it.volume, formatBytes],
-];
+/* ---- What changed ------------------------------------------------------------------------------------ */
 
-/* One of the tables, by a quantity that a list chooses. */
-function chosenComparison(runs, [id, label, title, list]) {
+/* A place in each run; lines move when the source changes. */
+function placesText(site) {
+  const places = [...new Set(site.frames.filter(Boolean).map((frames) => placeText({ frames })))];
+  return `${site.name} at ${places.join(", then ")}`;
+}
+
+/* A table by a quantity that a list chooses. */
+function chosenComparison(runs, { id, label, title, things, name }) {
   const place = element("div");
+  const quantities = [["time of a rank", "time"], ["calls", "calls"], ["bytes", "bytes"]];
   const choose = (at) => {
-    const [, value, format] = QUANTITIES[at];
-    const entries = alignRuns(runs, (run) => list(run).map(([name, it]) => [name, value(it)]));
-    place.replaceChildren(compareTable(runs, `compare-${id}`, `${label}, compared`, title, entries, format, true));
+    const figure = quantities[at][1];
+    place.replaceChildren(compareTable(runs, {
+      id: `compare-${id}`, label: `${label}, compared`, title, format: UNITS[figure] ?? formatTime,
+      entries: things.map((it) => ({ name: name(it), values: it[figure] })),
+    }));
   };
   const choice = element("select", { "aria-label": `${label} by`, onchange: (event) => choose(Number(event.target.value)) },
-    ...QUANTITIES.map(([name], at) => element("option", { value: String(at) }, `by ${name}`)));
+    ...quantities.map(([text], at) => element("option", { value: String(at) }, `by ${text}`)));
   choose(0);
   return titled(label, choice, place);
 }
 
-function addComparison(parent, runs) {
-  const section = addSection(parent, "comparison", "Comparison",
-    runs.map((run) => `${run.letter}: ${run.name}`).join(", "));
-  section.append(totalsTable(runs), ...COMPARISONS.map((one) => chosenComparison(runs, one)));
-  const ranks = alignRuns(runs, (run) => run.processes.map((it) => [`rank ${it.rank}`, it.mpi]));
+function findingsTable(runs, findings) {
+  const title = (pair) => pair.runs.find(Boolean).summary;
+  return compareTable(runs, {
+    id: "compare-findings", label: "Findings, compared", title: "finding", format: formatTime,
+    entries: findings.map((pair) => ({ name: title(pair), values: pair.runs.map((one) => one?.seconds ?? null) })),
+  });
+}
+
+function addChanges(parent, runs, comparison) {
+  const section = addSection(parent, "changes", "Changes", "Largest first. Times are means over the ranks.");
+  const { functions, callsites, ranks, waits, findings } = comparison;
+  if (findings.length)
+    section.append(titled("Findings", findingsTable(runs, findings)));
+  section.append(
+    chosenComparison(runs, { id: "functions", label: "Functions", title: "function", things: functions, name: (it) => it.name }),
+    chosenComparison(runs, { id: "callsites", label: "Call sites", title: "call site", things: callsites, name: placesText }));
   if (ranks.length)
-    section.append(titled("Time in MPI by rank", compareTable(runs, "compare-ranks", "Ranks, compared", "rank", ranks, formatTime, true)));
-  const waits = alignRuns(runs, (run) => run.waits.map((it) => [`rank ${it.rank} for ${it.peer < 0 ? "?" : it.peer}, ${siteText(it.site)}`, it.time]));
+    section.append(titled("Time in MPI by rank", compareTable(runs, {
+      id: "compare-ranks", label: "Ranks, compared", title: "rank", format: formatTime,
+      entries: ranks.map((it) => ({ name: `rank ${it.rank}`, values: it.mpi })),
+    })));
   if (waits.length)
-    section.append(titled("Waiting by peer", compareTable(runs, "compare-waits", "Waits, compared", "who waits for whom", waits, formatTime, true)));
+    section.append(titled("Waiting by peer", compareTable(runs, {
+      id: "compare-waits", label: "Waits, compared", title: "who waits for whom", format: formatTime,
+      entries: waits.map((it) => ({ name: `rank ${it.rank} for ${it.peer < 0 ? "?" : it.peer}, ${placesText(callsites[it.callsite])}`,
+        values: it.time })),
+    })));
 }

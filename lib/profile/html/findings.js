@@ -6,20 +6,15 @@ const EVIDENCE = {
   "late-sender": ["waits"], "late-receiver": ["waits"], "slow-requests": ["waits"],
   imbalance: ["ranks"], barrier: ["ranks"], "small-messages": ["function", "matrix"], "serial-sends": ["matrix", "ranks"],
   "small-file-accesses": ["function", "files"], "serial-io": ["files"], polling: ["function"], "temporary-objects": ["function"],
-  "slow-node": ["nodes", "ranks"], startup: ["function"], shutdown: ["ranks"],
+  "slow-node": ["nodes", "ranks"], "serial-startup": ["ranks", "windows"], startup: ["function"], shutdown: ["ranks"],
 };
 const SECTION_TITLES = {
-  waits: "waiting by peer", ranks: "time by rank", matrix: "communication", files: "files", nodes: "nodes",
+  waits: "waiting by peer", ranks: "time by rank", windows: "MPI over time", matrix: "communication", files: "files", nodes: "nodes",
 };
 
 /* Lets every link choose the run first that it belongs to. */
 function evidenceOf(run, finding, choose) {
-  const link = (text, kind, index) => element("button", {
-    type: "button", class: "link", "data-target": kind, onclick: () => {
-      choose(run);
-      reveals.get(kind)?.(index);
-    },
-  }, text);
+  const link = (text, kind, index) => revealLink(text, kind, index, () => choose(run));
   const links = [];
   const site = run.callsites[finding.callsite];
   if (site)
@@ -38,7 +33,8 @@ function evidenceOf(run, finding, choose) {
 }
 
 function hasSection(run, kind) {
-  const parts = { waits: run.waits, ranks: run.processes, matrix: run.matrix, files: run.files, nodes: run.nodes };
+  const parts = { waits: run.waits, ranks: run.processes, matrix: run.matrix, files: run.files, nodes: run.nodes,
+    windows: run.windows?.ranks ?? [] };
   return parts[kind].length > 0;
 }
 

@@ -39,13 +39,17 @@ async function fillPage() {
   const scripts = [...document.querySelectorAll("script[data-name]")];
   const results = await Promise.all(scripts.map(readResult));
   const runs = results.map((result, at) => prepareRun(scripts[at].dataset.name, result, at));
+  const compared = document.querySelector("script[data-comparison]");
+  const comparison = compared && await readResult(compared);
   const details = document.getElementById("details");
   document.querySelectorAll("main .findings, main .efficiency").forEach((section, at) => {
     if (runs.length === 1)
       section.id = at ? "efficiency" : "findings";
   });
-  if (runs.length > 1)
-    addComparison(details, runs);
+  if (comparison) {
+    addTotals(runs, comparison);
+    addChanges(details, runs, comparison);
+  }
   const choose = makeDetails(details, runs);
   document.querySelectorAll("article.run").forEach((article) => linkFindings(article, runs[article.dataset.run], choose));
   document.documentElement.dataset.ready = Math.round(performance.now());

@@ -52,7 +52,7 @@ static bool print_texts(FILE *stream, const struct document *it,
 static bool print_page(FILE *stream, const struct report_runs *runs)
 {
     struct profile_named *named = report_name_runs(runs);
-    const bool good = profile_print_html(stream, named, (size_t)runs->count);
+    const bool good = profile_print_html(stream, named);
     free(named);
     return good;
 }
@@ -62,6 +62,8 @@ static bool print_comparison(FILE *stream, const struct document *it,
 {
     const struct report_request *request = it->request;
     const unsigned sections = request->sections ? request->sections : PROFILE_COMPARE_SECTIONS;
+    if (request->format == PROFILE_HTML)
+        return profile_print_comparison_html(stream, it->comparison);
     if (request->format == PROFILE_TEXT)
         return profile_print_comparison(stream, it->comparison, sections, request->sort, layout);
     return request->format == PROFILE_CSV ? profile_print_comparison_csv(stream, it->comparison)
@@ -73,10 +75,10 @@ static bool print(FILE *stream, const struct document *it)
     const struct report_request *request = it->request;
     const struct profile_layout layout = {
         request->top, request->output ? PROFILE_TEXT_WIDTH : profile_text_width(STDOUT_FILENO)};
-    if (request->format == PROFILE_HTML)
-        return print_page(stream, it->runs);
     if (it->comparison)
         return print_comparison(stream, it, &layout);
+    if (request->format == PROFILE_HTML)
+        return print_page(stream, it->runs);
     if (request->format == PROFILE_TEXT)
         return print_texts(stream, it, &layout);
     return request->format == PROFILE_CSV ? profile_print_csv(stream, it->runs->all->result)
