@@ -70,7 +70,11 @@ void merge_calls(struct profile_calls *mine, const struct profile_calls *its,
 
 static void sort(const struct merge_kind *kind, void *array, size_t count)
 {
-    if (count > 1) /* qsort wants an array even where there is nothing to sort */
+    size_t sorted = 1; /* as what was merged before */
+    while (sorted < count && kind->compare((char *)array + (sorted - 1) * kind->size,
+                                           (char *)array + sorted * kind->size) <= 0)
+        sorted++;
+    if (sorted < count)
         qsort(array, count, kind->size, kind->compare);
 }
 

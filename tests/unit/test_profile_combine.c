@@ -115,12 +115,84 @@ static void only_processes_of_one_run_fit(void **state)
     profile_result_free(result);
 }
 
+enum { MANY = 37 };
+
+/* Result `number` of many, in an order in which neighbours are not neighbours in rank. */
+static struct profile_result *one_of_many(int number)
+{
+    static const char *const terminations[] = {"exit", "MPI_Abort", "signal SIGTERM"};
+    return sample_single(number * 11 % MANY, 1 + number, terminations[number % 3]);
+}
+
+static void many_files_are_merged_as_one_after_the_other(void **state)
+{
+    (void)state;
+    struct profile_result *expected = one_of_many(0);
+    struct profile_combination combination = {.count = 0};
+    assert_true(profile_combination_add(&combination, one_of_many(0)));
+    for (int i = 1; i < MANY; i++) {
+        struct profile_result *next = one_of_many(i);
+        assert_true(profile_combination_fits(&combination, next));
+        assert_true(profile_combination_add(&combination, next));
+        assert_true(combination.count <= 6);
+        next = one_of_many(i / 2); /* is in it already */
+        assert_false(profile_combination_fits(&combination, next));
+        profile_result_free(next);
+        assert_true(profile_combine(expected, one_of_many(i)));
+    }
+    assert_true(profile_combination_finish(&combination));
+    const struct profile_result *result = combination.parts[0];
+    assert_int_equal(result->ranks, MANY);
+    assert_string_equal(result->termination, "exit, MPI_Abort, signal SIGTERM");
+    assert_string_equal(result->begin, expected->begin);
+    assert_int_equal(result->function_count, expected->function_count);
+    for (size_t i = 0; i < result->function_count; i++) {
+        const struct profile_calls *mine = &result->functions[i].calls;
+        const struct profile_calls *its = &find(expected, result->functions[i].name)->calls;
+        assert_true(mine->calls == its->calls && mine->sent == its->sent);
+        assert_true(fabs(mine->time.stddev - its->time.stddev) < 1e-12);
+        assert_true(mine->time.min_rank == its->time.min_rank);
+    }
+    assert_int_equal(result->matrix_entry_count, MANY);
+    for (int i = 0; i < MANY; i++)
+        assert_true(result->processes[i].rank == i && result->matrix[i].from == i);
+    profile_result_free(expected);
+    profile_result_free(combination.parts[0]);
+}
+
+static void the_earliest_process_says_what_fits(void **state)
+{
+    (void)state;
+    struct profile_combination combination = {.count = 0};
+    struct profile_result *other;
+    for (int i = 0; i < 3; i++) { /* the last one is a part of its own */
+        static const char *const begins[] = {"2024-05-01T10:00:40Z", "2024-05-01T10:00:00Z",
+                                             "2024-05-01T10:00:55Z"};
+        other = sample_single(i, 1, "exit");
+        assert_true(profile_combination_add(&combination, with(other, &other->begin, begins[i])));
+    }
+    assert_int_equal(combination.count, 2);
+    other = sample_single(5, 1, "exit");
+    assert_true(
+        profile_combination_fits(&combination, with(other, &other->begin, "2024-05-01T09:59:01Z")));
+    assert_false(
+        profile_combination_fits(&combination, with(other, &other->begin, "2024-05-01T10:01:00Z")));
+    other->tool_id = 7;
+    assert_false(
+        profile_combination_fits(&combination, with(other, &other->begin, "2024-05-01T10:00:00Z")));
+    profile_result_free(other);
+    assert_true(profile_combination_finish(&combination));
+    profile_result_free(combination.parts[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_those_of_all_ranks_and_absent_calls_are_zeros),
         cmocka_unit_test(cells_of_the_same_two_ranks_are_added),
         cmocka_unit_test(only_processes_of_one_run_fit),
+        cmocka_unit_test(many_files_are_merged_as_one_after_the_other),
+        cmocka_unit_test(the_earliest_process_says_what_fits),
     };
     return cmocka_run_group_tests_name("profile_combine", tests, NULL, NULL);
 }

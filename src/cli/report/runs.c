@@ -52,30 +52,46 @@ static struct profile_result *read_file(const char *path)
     return result;
 }
 
-/* The run to which a file belongs; NULL: a new one. Runs that are compared have their files one
- * after the other: those of the next run could fit an earlier one, too. */
-static struct report_run *find_run(const struct report_runs *runs, bool compare,
-                                   const struct profile_result *result)
+/* The run to which a file belongs, -1: a new one. Runs that are compared have their files one after
+ * the other: those of the next run could fit an earlier one, too. */
+static int find_run(const struct profile_combination *combinations, int count, bool compare,
+                    const struct profile_result *result)
 {
-    for (int i = compare && runs->count ? runs->count - 1 : 0; i < runs->count; i++) {
-        if (profile_combine_fits(runs->all[i].result, result))
-            return &runs->all[i];
+    for (int i = compare && count ? count - 1 : 0; i < count; i++) {
+        if (profile_combination_fits(&combinations[i], result))
+            return i;
     }
-    return NULL;
+    return -1;
 }
 
-static void add(struct report_runs *runs, bool compare, const char *path,
-                struct profile_result *result)
+static void warn_of_loss(struct report_runs *runs, const char *path)
 {
-    struct report_run *run = find_run(runs, compare, result);
-    if (!run) {
-        runs->all[runs->count++] = (struct report_run){path, 1, result};
-    } else if (profile_combine(run->result, result)) {
-        run->files++;
-    } else {
-        qmpi_printf("%s: skipped: out of memory", path);
-        runs->complete = false;
+    qmpi_printf("%s: out of memory: this file and others of its run may be missing", path);
+    runs->complete = false;
+}
+
+/* Merges each file at once, so that not all of them are in memory. */
+static struct profile_combination *combine_files(const struct report_request *request,
+                                                 struct report_runs *runs, int count)
+{
+    struct profile_combination *combinations = qmpi_allocate((size_t)count, sizeof *combinations);
+    for (int i = 0; i < count; i++) {
+        char *path = request->files[i];
+        struct profile_result *result = read_file(path);
+        if (!result) {
+            runs->complete = false;
+            continue;
+        }
+        int run = find_run(combinations, runs->count, request->compare, result);
+        if (run < 0) {
+            run = runs->count++;
+            runs->all[run] = (struct report_run){.name = path};
+        }
+        runs->all[run].files++;
+        if (!profile_combination_add(&combinations[run], result))
+            warn_of_loss(runs, path);
     }
+    return combinations;
 }
 
 static void prepare(const struct report_request *request, const struct report_run *run)
@@ -94,15 +110,14 @@ struct report_runs report_read_runs(const struct report_request *request)
     while (request->files[count])
         count++;
     struct report_runs runs = {qmpi_allocate((size_t)count, sizeof *runs.all), 0, true};
-    for (int i = 0; i < count; i++) {
-        struct profile_result *result = read_file(request->files[i]);
-        if (result)
-            add(&runs, request->compare, request->files[i], result);
-        else
-            runs.complete = false;
-    }
-    for (int i = 0; i < runs.count; i++)
+    struct profile_combination *combinations = combine_files(request, &runs, count);
+    for (int i = 0; i < runs.count; i++) {
+        if (!profile_combination_finish(&combinations[i]))
+            warn_of_loss(&runs, runs.all[i].name);
+        runs.all[i].result = combinations[i].parts[0];
         prepare(request, &runs.all[i]);
+    }
+    free(combinations);
     return runs;
 }
 
