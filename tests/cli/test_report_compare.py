@@ -291,7 +291,7 @@ def test_findings_are_new_gone_or_remain():
 
 def test_a_finding_of_another_rank_at_the_same_place_remains(tmp_path):
     def wait(document, rank):
-        document["callsites"][0]["waits"] = {"rank": [rank], "peer": [0], "calls": [700], "time": [3.5]}
+        document["callsites"][0]["waits"] = {"rank": [rank], "peer": [rank - 1], "calls": [700], "time": [3.5]}
     files = [changed(tmp_path, lambda it, rank=rank: wait(it, rank), f"{rank}.json") for rank in (1, 2)]
     pairs = [pair for pair in as_json(*files)["findings"] if pair["kind"] != "imbalance"]
     assert [[run["rank"] for run in pair["runs"]] for pair in pairs] == [[1, 2]]
