@@ -115,7 +115,7 @@ def test_threads_count_as_their_mean(tmp_path):
 
 
 def test_calls_within_calls_count_once(tmp_path):
-    result = profile(tmp_path, "init", "nest", "in_dup=rank", "finalize",
+    result = profile(tmp_path, "init", "nest", "in_dup=rank", "sleep=200", "finalize",
                      options=":delay,functions=MPI_Comm_rank,after=50ms")
     check_sums(result)
 

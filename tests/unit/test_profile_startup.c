@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* A rank that works alone at the start of the run: what is one, and what only looks like it. */
+#define _GNU_SOURCE
+#include "unit.h"
+
+#include "profile/findings.h"
+#include "profile/windows.h"
+#include "util/message.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS = 3, WINDOWS = 100 };
+
+/* What ranks do in each window: 'w' works, 'm' is in MPI, '.' is not profiled, digits are tenths in
+ * MPI; the last letter holds for the rest. */
+static struct profile_result *make(const char *const *does)
+{
+    struct profile_result *result = qmpi_allocate(1, sizeof *result);
+    const double width = 0.064, elapsed = width * WINDOWS;
+    result->rank = -1;
+    result->ranks = RANKS;
+    result->application =
+        (struct profile_spread){RANKS * elapsed, elapsed, elapsed, elapsed, 0, 0, 0};
+    result->process_count = result->windows.rank_count = RANKS;
+    result->processes = qmpi_allocate(RANKS, sizeof *result->processes);
+    result->windows.width = width;
+    result->windows.ranks = qmpi_allocate(RANKS, sizeof *result->windows.ranks);
+    for (int i = 0; i < RANKS; i++) {
+        struct profile_window_rank *rank = &result->windows.ranks[i];
+        *rank = (struct profile_window_rank){.rank = i, .count = WINDOWS};
+        result->processes[i] =
+            (struct profile_process){i, qmpi_copy("host"), elapsed, 0, elapsed, 0};
+        rank->mpi = qmpi_allocate(WINDOWS, 1);
+        rank->profiled = qmpi_allocate(WINDOWS, 1);
+        struct profile_windows_rounding rounding = {0, 0};
+        for (size_t number = 0; number < WINDOWS; number++) {
+            const size_t length = strlen(does[i]);
+            const char it = does[i][number < length ? number : length - 1];
+            const double part = it == 'm' ? 1 : it >= '0' && it <= '9' ? (it - '0') / 10.0 : 0;
+            const double profiled = it == '.' ? 0 : width;
+            profile_window_set(&rounding, rank, width, number,
+                               (struct profile_window){profiled, part * profiled});
+        }
+    }
+    return result;
+}
+
+/* Asserts that the only finding is one of so many windows, or none if `windows` is 0. */
+static void assert_startup(const char *const *does, int rank, double windows)
+{
+    struct profile_result *result = make(does);
+    struct profile_findings findings;
+    assert_true(profile_findings_find(result, &findings));
+    assert_int_equal(findings.count, windows > 0);
+    if (windows > 0) {
+        assert_string_equal(findings.all[0].kind, "serial-startup");
+        assert_int_equal(findings.all[0].rank, rank);
+        if (!(fabs(findings.all[0].seconds - windows * 0.064) < 0.001))
+            fail_msg("%.6g s, not %.6g", findings.all[0].seconds, windows * 0.064);
+    }
+    profile_result_free(result);
+}
+
+static void one_rank_works_and_the_others_wait(void **state)
+{
+    (void)state;
+    assert_startup((const char *const[]){"wwwwwwwwwww", "mmmmmmmmmmw", "mmmmmmmmmmw"}, 0, 10);
+    assert_startup((const char *const[]){"mmmmmmmmmmw", "mmmmmmmmmmw", "wwwwwwwwwww"}, 2, 10);
+}
+
+static void parts_of_windows_at_its_begin_and_end_count(void **state)
+{
+    (void)state;
+    assert_startup((const char *const[]){"wwwwwwwwwww", "4mmmmmmmmm5w", "4mmmmmmmmm3w"}, 0, 9.7);
+}
+
+static void a_short_interruption_is_part_of_it(void **state)
+{
+    (void)state;
+    assert_startup((const char *const[]){"wwwwwwwwwww", "mmmm00mmmmw", "mmmmmmmmmmw"}, 0, 8);
+}
+
+static void what_is_short_late_or_everybodys_is_none(void **state)
+{
+    (void)state;
+    assert_startup((const char *const[]){"w", "mmmmw", "mmmmw"}, 0, 0);
+    assert_startup((const char *const[]){"w", "wwwwwwwmmmmmmmmmmw", "wwwwwwwmmmmmmmmmmw"}, 0, 0);
+    assert_startup((const char *const[]){"w", "w", "mmmmmmmmmmw"}, 0, 0);
+    assert_startup((const char *const[]){"w", "6666666666w", "6666666666w"}, 0, 0);
+    assert_startup((const char *const[]){"mmmmmmmmmmw", "mmmmmmmmmmw", "mmmmmmmmmmw"}, 0, 0);
+    assert_startup((const char *const[]){"w", "mmmmmmmmmmw", "..........w"}, 0, 0);
+}
+
+static void what_goes_on_for_the_whole_run_is_none(void **state)
+{
+    (void)state;
+    assert_startup((const char *const[]){"w", "m", "m"}, 0, 0);
+    assert_startup((const char *const[]){"w", "mmmmmmmmmm9", "mmmmmmmmmm9"}, 0, 0);
+    assert_startup((const char *const[]){"w", "mmmmmmmmmmwwwwwwwwwwmmmmmmmmmmw",
+                                         "mmmmmmmmmmwwwwwwwwwwmmmmmmmmmmw"},
+                   0, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_rank_works_and_the_others_wait),
+        cmocka_unit_test(parts_of_windows_at_its_begin_and_end_count),
+        cmocka_unit_test(a_short_interruption_is_part_of_it),
+        cmocka_unit_test(what_is_short_late_or_everybodys_is_none),
+        cmocka_unit_test(what_goes_on_for_the_whole_run_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
