@@ -9,7 +9,7 @@ enum { FINDER_ROOM = 64 };
 
 /* One rank that works at the start of the run while all others wait. */
 struct finder_startup {
-    const struct profile_callsite *site; /* where they do; NULL: at several ones */
+    const struct profile_callsite *site; /* where they do */
     int rank;                            /* -1: there is none */
     double seconds;
 };

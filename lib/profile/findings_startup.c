@@ -110,13 +110,13 @@ static double find_time(const struct profile_callsite *site, int worker)
     return most;
 }
 
-/* The call site where the others wait: of those where they wait so long in all, the one with the
- * longest call. NULL: they wait at several ones. */
+/* The call site where the others wait, most of the time in one call: those that wait again and
+ * again are waiting for each step of the work. NULL: there is none. */
 static const struct profile_callsite *find_site(const struct finder *finder,
                                                 const struct phase *phase)
 {
     const struct profile_callsite *found = NULL;
-    double most = 0;
+    double most = 0.5 * phase->seconds;
     for (size_t i = 0; i < finder->result->callsite_count; i++) {
         const struct profile_callsite *site = &finder->result->callsites[i];
         const double longest = fmax(site->calls.longest, site->calls.wait.max);
@@ -130,19 +130,13 @@ static const struct profile_callsite *find_site(const struct finder *finder,
 
 static void describe(const struct finder *finder, struct profile_finding *finding)
 {
-    const int others = finder->result->ranks - 1;
-    const char *const amount = finder_amount(finder, finding->seconds);
-    if (finding->site)
-        finder_summarize(finding, "Rank %d works alone\2 at first\3, %s; others wait at \1",
-                         finding->rank, amount);
-    else
-        finder_summarize(finding, "Rank %d works alone after MPI_Init, %s; others wait",
-                         finding->rank, amount);
+    const bool is_pair = finder->result->ranks == 2;
+    finder_summarize(finding, "Rank %d works alone\2 at first\3, %s; others wait at \1",
+                     finding->rank, finder_amount(finder, finding->seconds));
     snprintf(finding->meaning, sizeof finding->meaning,
              "After MPI_Init, %s in %s until rank %d has done its work. Later on, %s, too.",
-             others == 1 ? "the other rank waits" : "all other ranks wait",
-             finding->site ? finding->site->name : "MPI", finding->rank,
-             others == 1 ? "it works" : "they work");
+             is_pair ? "the other rank waits" : "all other ranks wait", finding->site->name,
+             finding->rank, is_pair ? "it works" : "they work");
     finding->advice = "Distribute the work at the start: let each rank read or compute the part "
                       "that it needs, with collective MPI-IO if it is read from a file.";
 }
@@ -156,11 +150,12 @@ void findings_startup(struct finder *finder)
         !find_phase(&result->windows, 0, &phase) || phase.seconds < finder->least ||
         !is_at_start(finder, &phase))
         return;
+    const struct profile_callsite *site = find_site(finder, &phase);
     struct profile_finding *finding =
-        finder_add(finder, "serial-startup", phase.seconds, phase.rank, find_site(finder, &phase));
+        site ? finder_add(finder, "serial-startup", phase.seconds, phase.rank, site) : NULL;
     if (!finding)
         return;
-    finder->startup = (struct finder_startup){finding->site, phase.rank, phase.seconds};
+    finder->startup = (struct finder_startup){site, phase.rank, phase.seconds};
     describe(finder, finding);
 }
 

@@ -72,7 +72,7 @@ static void add_period(struct columns *columns, const struct periods *periods, s
 bool text_windows(const struct text *text, bool briefly)
 {
     static const char *const headings[] = {
-        "from", "parallel", "load balance", "communication", "most work", "parallel", NULL};
+        "from", "parallel", "load balance", "communication", "most work", "parallel, 0 to 1", NULL};
     const struct periods periods =
         find_periods(&text->result->windows, briefly ? PERIODS_BRIEFLY : PERIODS);
     struct columns columns;

@@ -70,7 +70,7 @@ def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
             yield from objects(part, (*path, key))
 
     optional = {"wait", "function", "file", "line", "useful", "nodes", "efficiency", "min_rank", "max_rank",
-                "by_rank", "inlined", "findings"}
+                "by_rank", "inlined", "findings", "windows"}
     seen = 0
     for path in objects(whole):
         for member in list(_at(whole, path)):
@@ -83,6 +83,7 @@ def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
                 path == () and member in ("rank", "ending")) or (
                 member == "ranks" and path[-2:-1] == ("functions",)) or (
                 path[-1:] == ("by_rank",) and member in ("sent", "received")) or (
+                path == ("windows",) and member not in ("width", "ranks")) or (
                 member == "messages" and path[:1] == ("callsites",))
             assert validator.is_valid(document) == (status == 0) == may_lack, (path, member)
             seen += 1
@@ -161,7 +162,7 @@ def test_csv_has_the_same_columns_in_every_row_and_every_figure():
     sites = [row for row in rows if row["table"] == "callsite"]
     assert sites[0]["text"] == "exchange (/opt/heat/src/halo.c:43) < main (/opt/heat/src/heat.c:58)"
     assert {row["table"] for row in rows} == {
-        "run", "total", "finding", "efficiency", "process", "function", "function_rank", "callsite_rank", "size", "time", "callsite", "matrix", "communicator",
+        "run", "total", "finding", "efficiency", "window", "window_rank", "process", "function", "function_rank", "callsite_rank", "size", "time", "callsite", "matrix", "communicator",
         "file", "region", "region_mpi", "region_useful"}
 
 

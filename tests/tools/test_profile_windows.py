@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from profile_support import JSON, load, names, profile, report, run_steps
-from support import QMPI, clean_environment
+from support import QMPI, clean_environment, needs_sessions
 
 MOST = 200
 
@@ -137,6 +137,7 @@ def test_waiting_before_collectives_is_in_mpi(tmp_path):
     assert sum(mpi for _, mpi in times(result, 0)) > 0.19
 
 
+@needs_sessions
 def test_sessions_without_init_have_windows(tmp_path):
     steps = ["session_init", "session_comm", "sleep=50", "late=50", "session_barrier", "session_free",
              "session_finalize"]
