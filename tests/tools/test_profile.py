@@ -212,6 +212,16 @@ def test_each_message_from_one_place_counts_for_its_peer_and_communicator(tmp_pa
     assert sum(row["sent"] for row in freed) == sum(row["received"] for row in freed) == 442
 
 
+def test_each_message_from_one_place_counts_with_the_size_of_its_datatype(tmp_path):
+    result = profile(tmp_path, "init", "types", "finalize", ranks=1)
+    send = functions(result)["MPI_Send"]
+    predefined = 3 * (4 + 8 + 8 + 1 + 4)
+    derived = 2 * 2 * 4 * (1 + 2 + 3 + 4 + 5)
+    assert (send["calls"], send["bytes"]["sent"]) == (15, predefined + derived)
+    assert result["matrix"] == [{"from": 0, "to": 0, "messages": 15, "bytes": predefined + derived}]
+    assert functions(result)["MPI_Irecv"]["bytes"]["received"] == predefined + derived
+
+
 def test_sizes_and_times_of_calls_are_in_their_bins(tmp_path):
     result = profile(tmp_path, "init", "send=1000", "send=1024", "send=0", "finalize",
                      options=":slow,ms=20")

@@ -5,7 +5,9 @@
  * `close`: a file; `on=TOOL` `off=TOOL`: through MPI_T; `await=FILE`: until it is there;
  * `await_pid=BEGIN`: the same of BEGIN with this process's number behind it; `clock=NAME`: prints
  * what time it is, on the clock that all processes share; `in_dup=STEP`: in a callback of
- * MPI_Comm_dup; `receive`: what nobody sends.
+ * MPI_Comm_dup; `receive`: what nobody sends; `types`: from one place, messages to itself of
+ * several datatypes, of which each derived one has the handle of the one before, if MPI gives it
+ * again.
  */
 #define _GNU_SOURCE
 #include "steps.h"
@@ -226,6 +228,32 @@ static void touch_megabytes(int number)
     free(room);
 }
 
+static void send_type(MPI_Datatype type, int count)
+{
+    static char sent[1024], received[1024];
+    MPI_Request request;
+    int rank;
+    expect(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    expect(MPI_Irecv(received, (int)sizeof received, MPI_BYTE, rank, 0, MPI_COMM_WORLD, &request));
+    expect(MPI_Send(sent, count, type, rank, 0, MPI_COMM_WORLD));
+    expect(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
+static void use_types(void)
+{
+    static const MPI_Datatype predefined[] = {MPI_INT, MPI_DOUBLE, MPI_DOUBLE, MPI_CHAR, MPI_INT};
+    for (int i = 0; i < 5; i++)
+        send_type(predefined[i], 3);
+    for (int i = 0; i < 5; i++) {
+        MPI_Datatype type;
+        expect(MPI_Type_contiguous(i + 1, MPI_INT, &type));
+        expect(MPI_Type_commit(&type));
+        send_type(type, 2);
+        send_type(type, 2);
+        expect(MPI_Type_free(&type));
+    }
+}
+
 int handle_step(const char *step, const char *value)
 {
     if (!strcmp(step, "off"))
@@ -244,6 +272,8 @@ int handle_step(const char *step, const char *value)
         expect(MPI_Barrier(comm));
     else if (!strcmp(step, "drop"))
         expect(MPI_Comm_free(&comm));
+    else if (!strcmp(step, "types"))
+        use_types();
     else if (!strcmp(step, "open"))
         expect(MPI_File_open(MPI_COMM_SELF, value, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                              &file));

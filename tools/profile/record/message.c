@@ -28,6 +28,28 @@ bool message_end(const QMPIX_Function *function, enum site_end *end)
     return true;
 }
 
+/* Predefined types alone are remembered: the handle of another one may become that of a third. In
+ * this order, as below. */
+bool message_find_size(struct site *site, MPI_Datatype type, uint64_t *size)
+{
+    MPI_Count bytes = 0;
+    int integers, addresses, types, combiner = MPI_UNDEFINED;
+    if (PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0)
+        return false;
+    *size = (uint64_t)bytes;
+    if (site->derived == HANDLE_WORD(type) ||
+        PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS)
+        return true;
+    if (combiner == MPI_COMBINER_NAMED) {
+        __atomic_store_n(&site->type, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&site->type_size, *size, __ATOMIC_RELEASE);
+        __atomic_store_n(&site->type, HANDLE_WORD(type), __ATOMIC_RELEASE);
+    } else {
+        __atomic_store_n(&site->derived, HANDLE_WORD(type), __ATOMIC_RELEASE);
+    }
+    return true;
+}
+
 /* In this order: what is left half done by a jump is looked up again. */
 struct matrix_row *message_find_cell(struct thread *thread, const QMPIX_Call *call,
                                      struct site *site, int peer)

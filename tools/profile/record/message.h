@@ -4,6 +4,8 @@
 #ifndef QMPI_TOOL_PROFILE_RECORD_MESSAGE_H
 #define QMPI_TOOL_PROFILE_RECORD_MESSAGE_H
 
+#include "record/handle_map.h"
+#include "record/status.h"
 #include "record/threads.h"
 
 #include <qmpi/observer.h>
@@ -32,32 +34,33 @@ bool message_end(const QMPIX_Function *function, enum site_end *end);
 struct matrix_row *message_find_cell(struct thread *thread, const QMPIX_Call *call,
                                      struct site *site, int peer);
 
+/* The size of a datatype that is another one than that of the last call of the site. False: it is
+ * none. */
+bool message_find_size(struct site *site, MPI_Datatype type, uint64_t *size);
+
 static inline bool message_find_sent(struct thread *thread, const QMPIX_Call *call,
                                      struct site *site, struct message *message)
 {
     const void *const *arguments = call->arguments;
     const int peer = *(const int *)arguments[MESSAGE_PEER];
-    MPI_Count size = 0;
-    if (PMPI_Type_size_x(*(const MPI_Datatype *)arguments[MESSAGE_TYPE], &size) != MPI_SUCCESS)
+    const MPI_Datatype type = *(const MPI_Datatype *)arguments[MESSAGE_TYPE];
+    uint64_t size = site->type_size;
+    if (__builtin_expect(site->type != HANDLE_WORD(type), 0) &&
+        !message_find_size(site, type, &size))
         return false;
-    message->bytes = (uint64_t)(*(const int *)arguments[MESSAGE_COUNT] * size);
+    message->bytes = (uint64_t) * (const int *)arguments[MESSAGE_COUNT] * size;
     message->cell =
         site->cell && site->peer == peer ? site->cell : message_find_cell(thread, call, site, peer);
     return message->cell != NULL;
 }
 
-/* The status is there: see QMPIX_OBSERVE_STATUSES. More than an int holds is not as usual. */
+/* The status is there: see QMPIX_OBSERVE_STATUSES. */
 static inline bool message_find_received(const QMPIX_Call *call, struct message *message)
 {
     const MPI_Status *status = *(MPI_Status *const *)call->arguments[MESSAGE_STATUS];
-    int bytes = 0;
-    if (*(const int *)call->arguments[MESSAGE_PEER] == MPI_PROC_NULL ||
-        status == MPI_STATUS_IGNORE || PMPI_Get_count(status, MPI_BYTE, &bytes) != MPI_SUCCESS ||
-        bytes < 0)
-        return false;
-    message->bytes = (uint64_t)bytes;
     message->cell = NULL;
-    return true;
+    return *(const int *)call->arguments[MESSAGE_PEER] != MPI_PROC_NULL &&
+           status != MPI_STATUS_IGNORE && status_bytes(status, &message->bytes);
 }
 
 /* Finds the message of a call, of a site whose communicator is known to be that of the call. False:

@@ -6,6 +6,7 @@
 #include "record/callsites.h"
 #include "record/peer_waits.h"
 #include "record/receives.h"
+#include "record/status.h"
 #include "record/traits.h"
 
 #include <string.h>
@@ -68,18 +69,12 @@ void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call 
 
 static uint64_t bytes_of(const struct receive *receive, const MPI_Status *status)
 {
-    int cancelled = 0, count;
-    MPI_Count bytes = 0;
-    PMPI_Test_cancelled(status, &cancelled);
-    if (cancelled)
+    uint64_t bytes = 0;
+    if (status_is_cancelled(status))
         return 0;
     if (receive->is_whole)
         return receive->size;
-    /* The same in half as many instructions, but for more than an int holds. */
-    if (PMPI_Get_count(status, MPI_BYTE, &count) == MPI_SUCCESS && count >= 0)
-        return (uint64_t)count;
-    const bool good = PMPI_Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS;
-    return good && bytes > 0 ? (uint64_t)bytes : 0;
+    return status_bytes(status, &bytes) ? bytes : 0;
 }
 
 /* The call that posted it was noted with what was known then. */

@@ -60,8 +60,8 @@ enum site_end {
 };
 
 /*
- * A call site, and the communicator and the peer of its last call: they most often are the next
- * one's, too.
+ * A call site, and the communicator, the datatype and the peer of its last call: they most often
+ * are the next one's, too.
  *
  * The time of its last call is not in the function's bins: it is put there by the next one. Before
  * the first call `last` is 0, and the bin of 0 has one call too few. The processor does not read
@@ -79,6 +79,8 @@ struct site {
     uint64_t usual;                /* what calls are noted under, but for their function, where they
                                       end as `end` says; UINT64_MAX: nowhere */
     struct matrix_row *cell;       /* of what is sent to `peer` in that communicator; NULL: none */
+    uint64_t type, type_size;      /* a predefined datatype, and its size; 0: none */
+    uint64_t derived;              /* one that is not predefined; 0: none */
     int peer;
     signed char comm_argument; /* see struct traits */
     unsigned char end;         /* enum site_end */
