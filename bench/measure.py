@@ -20,6 +20,7 @@ TIMEOUT = 120  # seconds; a run takes one or two
 STEPPED_LENGTHS = (2, 4, 8)
 COLLECTED_LENGTHS = (1000, 3000, 7000)
 NOISE_LIMIT = 0.2
+NOISE_LIMIT_IN_TIME = 3  # of what depends on the time that a call takes
 
 Environment = dict[str, str]
 

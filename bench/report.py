@@ -122,7 +122,8 @@ def text(result: dict) -> str:
     lines += table(f"Per call ({kinds})", result, absolute)
     lines += table(f"Over raw MPI ({kinds}{factor})", result, over_raw)
     if "noise" in result:
-        lines += ["", f"Noise of the count: {result['noise']:.3f} instructions at most"]
+        lines += ["", f"Noise of the count: {result['noise']:.3f} instructions at most; of those of "
+                  f"profile: {result['noise_in_time']:.3f}"]
     if result["calling_address"]:
         lines += ["", "One QMPI_Context_get_calling_address: "
                   f"{further(result['calling_address'])} ({kinds})"]

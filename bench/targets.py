@@ -85,8 +85,10 @@ def in_instructions(result: dict) -> list[dict]:
              over_raw(setups.MPICH_MIXED, "2"), 30),
             ("a layer of MPICH's variant and a QMPI layer, over raw",
              over_raw(setups.MPICH_OVER, "2"), 30)]
-    noise = target("noise of the count", result["noise"], measure.NOISE_LIMIT, unit, "under")
-    return [target(*entry, unit) for entry in wanted] + [noise]
+    noises = [("noise of the count", result["noise"], measure.NOISE_LIMIT),
+              ("noise of the counts of profile", result["noise_in_time"], measure.NOISE_LIMIT_IN_TIME)]
+    return ([target(*entry, unit) for entry in wanted] +
+            [target(*entry, unit, "under") for entry in noises])
 
 
 def in_readings(result: dict) -> list[dict]:
