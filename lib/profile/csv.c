@@ -86,8 +86,8 @@ static void put_efficiency(struct row *row, const struct profile_result *result,
     struct profile_efficiency_figure figures[PROFILE_EFFICIENCY_FIGURES];
     if (!profile_efficiency_find(result, region, &efficiency))
         return;
-    profile_efficiency_list(&efficiency, figures);
-    for (int i = 0; i < PROFILE_EFFICIENCY_FIGURES; i++) {
+    const int count = profile_efficiency_list(&efficiency, figures);
+    for (int i = 0; i < count; i++) {
         row_set_text(row, COLUMN_region, region ? region->name : NULL);
         row_set_text(row, COLUMN_name, figures[i].name);
         row_set_real(row, COLUMN_value, figures[i].value);
@@ -123,6 +123,8 @@ static void put_processes(struct row *row, const struct profile_result *result)
         row_set_real(row, COLUMN_mpi, process->mpi);
         row_set_real(row, COLUMN_useful, process->useful);
         row_set_whole(row, COLUMN_memory, process->memory);
+        if (process->path > 0)
+            row_set_real(row, COLUMN_path, process->path);
         row_put(row, "process");
     }
 }

@@ -20,7 +20,7 @@
     X(at_least) X(messages) X(bytes) X(size) X(first) X(instances) X(opens) X(read) X(written) \
     X(ranks) X(entries) X(application) X(mpi) X(memory) X(since) X(useful) \
     X(value) X(time_min_rank) X(time_max_rank) X(wait_min_rank) X(wait_max_rank) \
-    X(peer)
+    X(peer) X(path)
 /* clang-format on */
 
 #define COLUMN_NUMBER(NAME) COLUMN_##NAME,

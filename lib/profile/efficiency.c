@@ -76,6 +76,24 @@ static double ratio(double part, double whole)
     return whole > 0 ? part / whole : 1;
 }
 
+/* It is known if it is known of every rank. Elapsed times of ranks differ by when MPI_Init ends: no
+ * chain of work is longer than the run. */
+static void find_path(const struct profile_result *result, struct profile_efficiency *efficiency)
+{
+    efficiency->has_path = true;
+    for (size_t i = 0; i < result->process_count; i++) {
+        const double path = result->processes[i].path;
+        efficiency->has_path = efficiency->has_path && path > 0;
+        efficiency->path = path > efficiency->path ? path : efficiency->path;
+    }
+    if (efficiency->path < efficiency->most)
+        efficiency->path = efficiency->most;
+    if (efficiency->path > efficiency->elapsed)
+        efficiency->path = efficiency->elapsed;
+    efficiency->serialization = ratio(efficiency->most, efficiency->path);
+    efficiency->transfer = efficiency->path / efficiency->elapsed;
+}
+
 bool profile_efficiency_find(const struct profile_result *result,
                              const struct profile_region *region,
                              struct profile_efficiency *efficiency)
@@ -90,8 +108,10 @@ bool profile_efficiency_find(const struct profile_result *result,
     if (!(efficiency->elapsed > 0) || !result->process_count || (region && !region->node_count) ||
         !find_nodes(result, region, &efficiency->nodes, &node))
         return false;
-    if (!region)
+    if (!region) {
         find_ranks(result, efficiency);
+        find_path(result, efficiency);
+    }
     efficiency->parallel = efficiency->mean / efficiency->elapsed;
     efficiency->communication = efficiency->most / efficiency->elapsed;
     efficiency->balance = ratio(efficiency->mean, efficiency->most);
@@ -100,8 +120,8 @@ bool profile_efficiency_find(const struct profile_result *result,
     return true;
 }
 
-void profile_efficiency_list(const struct profile_efficiency *efficiency,
-                             struct profile_efficiency_figure list[PROFILE_EFFICIENCY_FIGURES])
+int profile_efficiency_list(const struct profile_efficiency *efficiency,
+                            struct profile_efficiency_figure list[PROFILE_EFFICIENCY_FIGURES])
 {
     const struct profile_efficiency_figure figures[PROFILE_EFFICIENCY_FIGURES] = {
         {"elapsed", efficiency->elapsed},
@@ -110,6 +130,10 @@ void profile_efficiency_list(const struct profile_efficiency *efficiency,
         {"load_balance", efficiency->balance},
         {"load_balance_within_nodes", efficiency->within_nodes},
         {"load_balance_between_nodes", efficiency->between_nodes},
+        {"serialization", efficiency->serialization},
+        {"transfer", efficiency->transfer},
+        {"critical_path", efficiency->path},
     };
     memcpy(list, figures, sizeof figures);
+    return efficiency->has_path ? PROFILE_EFFICIENCY_FIGURES : PROFILE_EFFICIENCY_FIGURES - 3;
 }

@@ -20,6 +20,11 @@ struct profile_efficiency {
     double balance;       /* mean / most = within_nodes * between_nodes; 1 if no rank has any */
     double within_nodes;  /* mean of the node that has most / most */
     double between_nodes; /* mean / mean of the node that has most */
+    /* Where profile followed the critical path: */
+    bool has_path;
+    double path;          /* the longest chain of work of any ranks, in seconds */
+    double serialization; /* most / path */
+    double transfer;      /* path / elapsed; communication = serialization * transfer */
 };
 
 /*
@@ -36,8 +41,10 @@ struct profile_efficiency_figure {
     const char *name;
     double value;
 };
-enum { PROFILE_EFFICIENCY_FIGURES = 6 };
-void profile_efficiency_list(const struct profile_efficiency *efficiency,
-                             struct profile_efficiency_figure list[PROFILE_EFFICIENCY_FIGURES]);
+enum { PROFILE_EFFICIENCY_FIGURES = 9 };
+
+/* Returns how many there are: the last three only with `has_path`. */
+int profile_efficiency_list(const struct profile_efficiency *efficiency,
+                            struct profile_efficiency_figure list[PROFILE_EFFICIENCY_FIGURES]);
 
 #endif

@@ -210,8 +210,8 @@ json_t *element_efficiency(const struct profile_efficiency *efficiency)
     struct profile_efficiency_figure figures[PROFILE_EFFICIENCY_FIGURES];
     json_t *object = json_object();
     bool good = object != NULL;
-    profile_efficiency_list(efficiency, figures);
-    for (int i = 0; i < PROFILE_EFFICIENCY_FIGURES && good; i++)
+    const int count = profile_efficiency_list(efficiency, figures);
+    for (int i = 0; i < count && good; i++)
         good = json_object_set_new(object, figures[i].name, element_ratio(figures[i].value)) == 0;
     return element_finish(object, good);
 }
@@ -253,8 +253,9 @@ json_t *element_process(const struct profile_result *result, const void *element
 {
     const struct profile_process *it = element;
     (void)result;
-    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "rank", it->rank, "host",
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o*, s:o}", "rank", it->rank, "host",
                      element_string(it->host), "application", element_real(it->application), "mpi",
-                     element_real(it->mpi), "useful", element_real(it->useful), "memory",
+                     element_real(it->mpi), "useful", element_real(it->useful), "path",
+                     it->path > 0 ? element_real(it->path) : NULL, "memory",
                      element_whole(it->memory));
 }

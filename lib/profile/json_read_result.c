@@ -259,6 +259,7 @@ static void read_process(const struct source *source, void *element)
     it->mpi = source_real(source, "mpi");
     it->useful = source_member(source, "useful") ? source_real(source, "useful")
                                                  : fmax(0, it->application - it->mpi);
+    it->path = source_member(source, "path") ? source_real(source, "path") : 0;
     it->memory = source_whole(source, "memory");
 }
 

@@ -187,8 +187,10 @@ struct profile_process {
     double application; /* from MPI_Init's end to MPI_Finalize's begin, profiling switched on */
     double mpi; /* in MPI in that time, waiting (sync=yes) included, over all threads; a call from
                    within a call once */
-    double useful;   /* application time outside MPI; the mean over the threads that called MPI in
-                        that   time, as `mpi` is their sum */
+    double useful; /* application time outside MPI; the mean over the threads that called MPI in
+                      that   time, as `mpi` is their sum */
+    double path; /* the longest chain of work, in seconds, through any ranks, that leads to the end
+                    of this process; 0: not known (path=no) */
     uint64_t memory; /* peak resident size, bytes */
 };
 

@@ -164,6 +164,13 @@ static bool print_efficiency(const struct text *text)
     snprintf(meaning, sizeof meaning, "rank %d: %s of %s outside MPI", it.most_rank,
              units_time(it.most), units_time(it.elapsed));
     add_ratio(&columns, "  communication", it.communication, meaning);
+    if (it.has_path) {
+        snprintf(meaning, sizeof meaning, "rank %d works %s, the critical path is %s", it.most_rank,
+                 units_time(it.most), units_time(it.path));
+        add_ratio(&columns, "    serialization", it.serialization, meaning);
+        snprintf(meaning, sizeof meaning, "%s of %s", units_time(it.path), units_time(it.elapsed));
+        add_ratio(&columns, "    transfer", it.transfer, meaning);
+    }
     return columns_print(&columns, text->stream, text->width);
 }
 

@@ -100,6 +100,39 @@ static void without_time_outside_mpi_the_balance_is_even(void **state)
     profile_result_free(result);
 }
 
+static void with_the_critical_path_communication_is_serialization_times_transfer(void **state)
+{
+    (void)state;
+    struct profile_efficiency it;
+    struct profile_efficiency_figure figures[PROFILE_EFFICIENCY_FIGURES];
+    struct profile_result *result = make(0, "a", 60, "r", 3), *other = make(1, "a", 40, "r", 3);
+    result->processes->path = 75;
+    assert_true(profile_merge(result, other));
+    assert_true(profile_efficiency_find(result, NULL, &it));
+    assert_false(it.has_path); /* not known of rank 1 */
+    assert_int_equal(profile_efficiency_list(&it, figures), PROFILE_EFFICIENCY_FIGURES - 3);
+    result->processes[1].path = 80;
+    assert_true(profile_efficiency_find(result, NULL, &it));
+    assert_true(it.has_path);
+    assert_close(it.path, 80);
+    assert_close(it.serialization, 60 / 80.0);
+    assert_close(it.transfer, 80 / 100.0);
+    assert_close(it.serialization * it.transfer, it.communication);
+    assert_int_equal(profile_efficiency_list(&it, figures), PROFILE_EFFICIENCY_FIGURES);
+    assert_string_equal(figures[PROFILE_EFFICIENCY_FIGURES - 1].name, "critical_path");
+    assert_close(figures[PROFILE_EFFICIENCY_FIGURES - 1].value, 80);
+    assert_true(profile_efficiency_find(result, result->regions, &it));
+    assert_false(it.has_path);
+    /* No longer than the run, no shorter than the work of a rank. */
+    result->processes[1].path = 110;
+    assert_true(profile_efficiency_find(result, NULL, &it));
+    assert_close(it.transfer, 1);
+    result->processes[0].path = result->processes[1].path = 50;
+    assert_true(profile_efficiency_find(result, NULL, &it));
+    assert_close(it.serialization, 1);
+    profile_result_free(result);
+}
+
 static void it_is_unknown_where_nothing_was_profiled_or_saved(void **state)
 {
     (void)state;
@@ -118,6 +151,7 @@ int main(void)
         cmocka_unit_test(it_is_that_of_all_ranks_and_nodes_however_they_were_merged),
         cmocka_unit_test(nodes_of_different_size_are_compared_by_their_means),
         cmocka_unit_test(without_time_outside_mpi_the_balance_is_even),
+        cmocka_unit_test(with_the_critical_path_communication_is_serialization_times_transfer),
         cmocka_unit_test(it_is_unknown_where_nothing_was_profiled_or_saved),
     };
     return cmocka_run_group_tests_name("profile_efficiency", tests, NULL, NULL);

@@ -24,6 +24,8 @@ struct saving {
     pthread_cond_t changed;
 };
 
+struct path;
+
 struct layer {
     int tool_id;
     struct options options;
@@ -43,6 +45,7 @@ struct layer {
     struct files files;
     struct regions regions;
     struct receives receives;
+    struct path *path; /* NULL: path=no */
     struct layer *next;
 };
 

@@ -17,6 +17,7 @@ const QMPIX_Tool_option profile_options[] = {
     {"depth", "1", "number of stack frames per call site, 1 to 32"},
     {"ranks", "outliers", "ranks listed with each function in JSON and CSV: outliers or all"},
     {"sync", "no", "yes: add a barrier before each collective to separate waiting from working"},
+    {"path", "no", "yes: find the critical path, by clocks that are sent along with messages"},
     {"threshold", "5", "percentage of the run from which a problem is a finding"},
     {"init-threshold", "20", "the same for MPI_Init and MPI_Finalize, of at least 1 s"},
     {"checkpoint", NULL, "interval in seconds at which each process saves its data"},
@@ -68,11 +69,12 @@ bool profile_options_read(int tool_id, struct options *options)
 {
     static const char *const answers[] = {"no", "yes", NULL};
     static const char *const ranks[] = {"outliers", "all", NULL};
-    int sync = 0, all = 0;
+    int sync = 0, path = 0, all = 0;
     *options = (struct options){
         .top = 20, .depth = 1, .thresholds = {PROFILE_THRESHOLD, PROFILE_INIT_THRESHOLD}};
     if (!tool_option_word(tool_id, "ranks", ranks, "give outliers or all", &all) ||
         !tool_option_word(tool_id, "sync", answers, "give yes or no", &sync) ||
+        !tool_option_word(tool_id, "path", answers, "give yes or no", &path) ||
         !read_number(tool_id, "top", 0, 1000000, &options->top) ||
         !read_number(tool_id, "depth", 1, PROFILE_DEPTH_MAX, &options->depth) ||
         !read_number(tool_id, "threshold", 1, 100, &options->thresholds.any) ||
@@ -80,6 +82,7 @@ bool profile_options_read(int tool_id, struct options *options)
         !read_number(tool_id, "checkpoint", 1, 1000000, &options->checkpoint))
         return false;
     options->sync = sync == 1;
+    options->path = path == 1;
     options->every_rank = all == 1;
     return read_output(tool_id, options);
 }

@@ -17,6 +17,7 @@ struct options {
     int top;         /* at most so many rows in each table; 0: all */
     int depth;       /* frames of a call site, at most */
     bool sync;       /* a barrier before collectives */
+    bool path;       /* logical clocks go with the messages */
     bool every_rank; /* what is listed by rank is listed for every rank */
     int checkpoint;  /* seconds; 0: none */
     struct profile_thresholds thresholds;

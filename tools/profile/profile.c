@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "generate/build.h"
 #include "layer.h"
+#include "path/observe.h"
 #include "pvars.h"
 #include "record/comms.h"
 #include "record/files.h"
@@ -120,8 +121,17 @@ static void always_on_functions(int tool_id, bool sync)
     }
 }
 
+static void (*before_of(const struct options *options))(const QMPIX_Call *, QMPIX_Word *)
+{
+    if (options->path)
+        return path_observe_before;
+    return options->depth == 1 ? observe_before : observe_before_deep;
+}
+
 static void init(int tool_id)
 {
+    const unsigned path_flags =
+        QMPIX_OBSERVE_REQUESTS | QMPIX_OBSERVE_ACTS | QMPIX_OBSERVE_ENTRY_TIME;
     struct layer *layer = make_layer(tool_id);
     if (!layer || !profile_options_read(tool_id, &layer->options))
         return;
@@ -129,10 +139,11 @@ static void init(int tool_id)
         return;
     const QMPIX_Observer observer = {
         .size = sizeof observer,
-        .before = layer->options.depth == 1 ? observe_before : observe_before_deep,
-        .after = observe_after,
+        .before = before_of(&layer->options),
+        .after = layer->options.path ? path_observe_after : observe_after,
         .data = layer,
-        .flags = QMPIX_OBSERVE_STATUSES | QMPIX_OBSERVE_TIME,
+        .flags =
+            QMPIX_OBSERVE_STATUSES | QMPIX_OBSERVE_TIME | (layer->options.path ? path_flags : 0),
     };
     ticks_refine();
     peer_waits_start();
@@ -147,6 +158,10 @@ static void init(int tool_id)
         return;
     }
     always_on_functions(tool_id, layer->options.sync);
+    if (layer->options.path && !path_start(layer)) {
+        QMPIX_Tool_fail(tool_id, "out of memory");
+        return;
+    }
     QMPIX_Register_stack_changed(tool_id, stack_changed);
     tool_file_name_start();
     owner = getpid();

@@ -186,6 +186,7 @@ static void put_process(struct wire *wire, struct profile_process *process)
     PUT(wire, process->application);
     PUT(wire, process->mpi);
     PUT(wire, process->useful);
+    PUT(wire, process->path);
     PUT(wire, process->memory);
 }
 

@@ -4,6 +4,7 @@
 #include "collect/snapshot.h"
 
 #include "collect/snapshot_parts.h"
+#include "path/state.h"
 #include "record/comms.h"
 #include "record/files.h"
 #include "record/receives.h"
@@ -175,6 +176,11 @@ static bool build_process(struct profile_result *result, const struct layer *lay
         .memory = peak_memory(),
     };
     process->useful = build_useful(layer, -1, process->application, process->mpi);
+    if (layer->path) {
+        const double path =
+            path_clocks_seconds(&layer->path->clocks, regions_are_on(&layer->regions));
+        process->path = path > process->useful ? path : process->useful;
+    }
     result->application = build_spread(process->application, layer->rank);
     result->time = build_spread(process->mpi, layer->rank);
     return process->host != NULL;

@@ -224,6 +224,8 @@ static void note_windows(const struct layer *layer, struct thread *thread, const
     const uint64_t key = site_key(noted->site, (size_t)layer->options.depth)[0];
     if (key & CALL_APART || QMPIX_Call_get_time(call, &begin, &end) != MPI_SUCCESS)
         return;
+    if (layer->options.path && QMPIX_Call_get_entry_time(call, &begin) == MPI_SUCCESS)
+        end = begin + noted->time + noted->wait; /* clocks were sent before and after it */
     windows_note(&thread->windows, &layer->regions.scale, noted->time + noted->wait, end);
 }
 

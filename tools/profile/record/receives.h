@@ -30,9 +30,6 @@ enum receives_role {
 };
 enum receives_role receives_role(const QMPIX_Function *function);
 
-/* Which of the functions that complete requests it is, for traits.h; 0 of others, too. */
-int receives_completion(const QMPIX_Function *function);
-
 bool receives_make(struct receives *receives);
 
 /* After MPI_Irecv and its like that succeeded and was noted. */

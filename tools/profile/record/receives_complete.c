@@ -4,6 +4,7 @@
 
 #include "layer.h"
 #include "record/callsites.h"
+#include "record/completions.h"
 #include "record/peer_waits.h"
 #include "record/receives.h"
 #include "record/status.h"
@@ -11,33 +12,10 @@
 
 #include <string.h>
 
-/* The arguments of a call that completes; -1: it has none. */
-struct completion {
-    enum QMPI_Functions_enum number;
-    signed char count, requests, flag, index, outcount, indices, status, statuses;
-};
-static const struct completion completions[] = {
-    {MPI_WAIT_T, -1, 0, -1, -1, -1, -1, 1, -1},   {MPI_TEST_T, -1, 0, 1, -1, -1, -1, 2, -1},
-    {MPI_WAITANY_T, 0, 1, -1, 2, -1, -1, 3, -1},  {MPI_TESTANY_T, 0, 1, 3, 2, -1, -1, 4, -1},
-    {MPI_WAITALL_T, 0, 1, -1, -1, -1, -1, -1, 2}, {MPI_TESTALL_T, 0, 1, 2, -1, -1, -1, -1, 3},
-    {MPI_WAITSOME_T, 0, 1, -1, -1, 2, 3, -1, 4},  {MPI_TESTSOME_T, 0, 1, -1, -1, 2, 3, -1, 4},
-};
-
-int receives_completion(const QMPIX_Function *function)
-{
-    for (size_t i = 0; i < sizeof completions / sizeof *completions; i++) {
-        if (completions[i].number == function->number)
-            return (int)i;
-    }
-    return 0;
-}
-
 static inline const struct completion *completion_of(const QMPIX_Call *call)
 {
-    return &completions[traits_all[call->function->number].completion];
+    return &completions_all[traits_all[call->function->number].completion];
 }
-
-#define ARGUMENT(call, place, type) (*(type const *)(call)->arguments[place])
 
 static const MPI_Request *requests_of(const QMPIX_Call *call, const struct completion *completion)
 {
@@ -238,14 +216,6 @@ static void fail(struct layer *layer, struct thread *thread, struct receive *hel
     }
 }
 
-static bool is_in_status(const QMPIX_Call *call, const struct completion *completion)
-{
-    int class = MPI_SUCCESS;
-    if (completion->statuses >= 0)
-        PMPI_Error_class(*(const int *)call->result, &class);
-    return class == MPI_ERR_IN_STATUS;
-}
-
 void receives_complete(struct layer *layer, struct thread *thread, struct flight *flight,
                        const QMPIX_Call *call)
 {
@@ -255,7 +225,7 @@ void receives_complete(struct layer *layer, struct thread *thread, struct flight
     if (!held)
         return;
     const bool succeeded = *(const int *)call->result == MPI_SUCCESS;
-    if (!succeeded && !is_in_status(call, completion))
+    if (!succeeded && !completions_in_status(call, completion))
         fail(layer, thread, held, call, completion);
     else if (succeeded && completion->flag >= 0 && !*ARGUMENT(call, completion->flag, int *))
         ;

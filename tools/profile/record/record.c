@@ -92,13 +92,18 @@ __attribute__((noinline)) static void begin_any(const QMPIX_Call *call, QMPIX_Wo
     thread_level_leave(level);
 }
 
-__attribute__((noinline)) static void end_any(const QMPIX_Call *call, QMPIX_Word *word)
+void observe_end(const QMPIX_Call *call, const QMPIX_Word *word, uint64_t time)
+{
+    struct thread_level *level = thread_level_enter_at(word);
+    end(call->observer->data, level, call, word, time);
+    thread_level_leave(level);
+}
+
+__attribute__((noinline)) static void end_any(const QMPIX_Call *call, const QMPIX_Word *word)
 {
     uint64_t begun = 0, ended = 0;
     QMPIX_Call_get_time(call, &begun, &ended);
-    struct thread_level *level = thread_level_enter_at(word);
-    end(call->observer->data, level, call, word, ended > begun ? ended - begun : 0);
-    thread_level_leave(level);
+    observe_end(call, word, ended > begun ? ended - begun : 0);
 }
 
 /* The notes of this thread for a layer if they exist, and are used neither by a call under way nor

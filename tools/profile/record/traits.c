@@ -2,6 +2,7 @@
 /* See traits.h. */
 #include "record/traits.h"
 
+#include "record/completions.h"
 #include "record/message.h"
 #include "record/receives.h"
 
@@ -61,7 +62,7 @@ static void describe_receives(struct traits *traits, const QMPIX_Function *funct
 {
     traits->receives = (unsigned char)receives_role(function);
     traits->sends = (unsigned char)find_sends(function);
-    traits->completion = (unsigned char)receives_completion(function);
+    traits->completion = (unsigned char)completions_find(function);
     traits->source = traits->receives == RECEIVES_POSTS ? find_named(function, "source") : -1;
 }
 

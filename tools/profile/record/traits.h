@@ -37,7 +37,7 @@ struct traits {
     unsigned char end;  /* enum site_end */
     unsigned char receives;   /* enum receives_role */
     unsigned char sends;      /* enum sends_role */
-    unsigned char completion; /* of RECEIVES_COMPLETES: see receives_completion */
+    unsigned char completion; /* of RECEIVES_COMPLETES: see completions_find */
     signed char comm;         /* the argument that is a communicator; -1: none */
     signed char file;         /* the argument that is a file; -1: none */
     struct awaited awaited;
