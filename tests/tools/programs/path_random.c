@@ -172,8 +172,10 @@ static void complete_each(void)
     shuffle(order, receive_count);
     for (int i = 0; i < receive_count; i++) {
         int done = 0;
-        while (!done)
+        if (choose(2))
             CALL(MPI_Test(&receives[order[i]], &done, MPI_STATUS_IGNORE));
+        if (!done)
+            CALL(MPI_Wait(&receives[order[i]], MPI_STATUS_IGNORE));
         reach(&in[order[i]]);
         work();
     }
@@ -191,9 +193,10 @@ static void complete_any(void)
 
 static void complete_some(void)
 {
+    int poll = 3;
     for (int left_over = receive_count; left_over > 0;) {
         int indices[MESSAGES], count;
-        if (choose(2))
+        if (--poll < 0 || choose(2))
             CALL(MPI_Waitsome(receive_count, receives, &count, indices, MPI_STATUSES_IGNORE));
         else
             CALL(MPI_Testsome(receive_count, receives, &count, indices, MPI_STATUSES_IGNORE));
