@@ -39,17 +39,17 @@ static const struct compare_figure region_figures[] = {{"time", COMPARE_SECONDS}
                                                        {"parallel", COMPARE_RATIO}};
 enum { REGION_FIGURES = sizeof region_figures / sizeof *region_figures };
 
-/* Those of efficiency.h without the elapsed time, which is among the totals. */
+/* Those of efficiency.h without times, of which the elapsed one is among the totals. */
 static int list_ratios(const struct profile_efficiency *efficiency, double *values,
                        struct compare_figure *figures)
 {
     struct profile_efficiency_figure list[PROFILE_EFFICIENCY_FIGURES];
     int count = 0;
-    profile_efficiency_list(efficiency, list);
+    const int known = profile_efficiency_list(efficiency, list);
     for (int i = 0; i < PROFILE_EFFICIENCY_FIGURES; i++) {
-        if (!strcmp(list[i].name, "elapsed"))
+        if (!strcmp(list[i].name, "elapsed") || !strcmp(list[i].name, "critical_path"))
             continue;
-        values[count] = list[i].value;
+        values[count] = i < known ? list[i].value : NAN;
         figures[count++] = (struct compare_figure){list[i].name, COMPARE_RATIO};
     }
     return count;

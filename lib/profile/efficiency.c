@@ -90,7 +90,7 @@ static void find_path(const struct profile_result *result, struct profile_effici
         efficiency->path = efficiency->most;
     if (efficiency->path > efficiency->elapsed)
         efficiency->path = efficiency->elapsed;
-    efficiency->serialization = ratio(efficiency->most, efficiency->path);
+    efficiency->serialisation = ratio(efficiency->most, efficiency->path);
     efficiency->transfer = efficiency->path / efficiency->elapsed;
 }
 
@@ -130,7 +130,7 @@ int profile_efficiency_list(const struct profile_efficiency *efficiency,
         {"load_balance", efficiency->balance},
         {"load_balance_within_nodes", efficiency->within_nodes},
         {"load_balance_between_nodes", efficiency->between_nodes},
-        {"serialization", efficiency->serialization},
+        {"serialisation", efficiency->serialisation},
         {"transfer", efficiency->transfer},
         {"critical_path", efficiency->path},
     };

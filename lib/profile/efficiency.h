@@ -23,8 +23,8 @@ struct profile_efficiency {
     /* Where profile followed the critical path: */
     bool has_path;
     double path;          /* the longest chain of work of any ranks, in seconds */
-    double serialization; /* most / path */
-    double transfer;      /* path / elapsed; communication = serialization * transfer */
+    double serialisation; /* most / path */
+    double transfer;      /* path / elapsed; communication = serialisation * transfer */
 };
 
 /*

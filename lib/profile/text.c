@@ -167,7 +167,7 @@ static bool print_efficiency(const struct text *text)
     if (it.has_path) {
         snprintf(meaning, sizeof meaning, "rank %d works %s, the critical path is %s", it.most_rank,
                  units_time(it.most), units_time(it.path));
-        add_ratio(&columns, "    serialization", it.serialization, meaning);
+        add_ratio(&columns, "    serialisation", it.serialisation, meaning);
         snprintf(meaning, sizeof meaning, "%s of %s", units_time(it.path), units_time(it.elapsed));
         add_ratio(&columns, "    transfer", it.transfer, meaning);
     }

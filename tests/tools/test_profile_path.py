@@ -28,7 +28,7 @@ def check_case(folder, case, path, ranks=2, slack=0.02, **more):
             break
     assert least * 0.999 <= found["critical_path"] <= (least + excess) * (1 + slack)
     most = max(process["useful"] for process in result["processes"])
-    assert found["serialization"] == pytest.approx(most / found["critical_path"])
+    assert found["serialisation"] == pytest.approx(most / found["critical_path"])
     assert found["transfer"] == pytest.approx(found["critical_path"] / found["elapsed"])
     longest = max(process["path"] for process in result["processes"])
     assert found["critical_path"] == pytest.approx(min(longest, found["elapsed"]))

@@ -100,7 +100,7 @@ static void without_time_outside_mpi_the_balance_is_even(void **state)
     profile_result_free(result);
 }
 
-static void with_the_critical_path_communication_is_serialization_times_transfer(void **state)
+static void with_the_critical_path_communication_is_serialisation_times_transfer(void **state)
 {
     (void)state;
     struct profile_efficiency it;
@@ -115,9 +115,9 @@ static void with_the_critical_path_communication_is_serialization_times_transfer
     assert_true(profile_efficiency_find(result, NULL, &it));
     assert_true(it.has_path);
     assert_close(it.path, 80);
-    assert_close(it.serialization, 60 / 80.0);
+    assert_close(it.serialisation, 60 / 80.0);
     assert_close(it.transfer, 80 / 100.0);
-    assert_close(it.serialization * it.transfer, it.communication);
+    assert_close(it.serialisation * it.transfer, it.communication);
     assert_int_equal(profile_efficiency_list(&it, figures), PROFILE_EFFICIENCY_FIGURES);
     assert_string_equal(figures[PROFILE_EFFICIENCY_FIGURES - 1].name, "critical_path");
     assert_close(figures[PROFILE_EFFICIENCY_FIGURES - 1].value, 80);
@@ -129,7 +129,7 @@ static void with_the_critical_path_communication_is_serialization_times_transfer
     assert_close(it.transfer, 1);
     result->processes[0].path = result->processes[1].path = 50;
     assert_true(profile_efficiency_find(result, NULL, &it));
-    assert_close(it.serialization, 1);
+    assert_close(it.serialisation, 1);
     profile_result_free(result);
 }
 
@@ -151,7 +151,7 @@ int main(void)
         cmocka_unit_test(it_is_that_of_all_ranks_and_nodes_however_they_were_merged),
         cmocka_unit_test(nodes_of_different_size_are_compared_by_their_means),
         cmocka_unit_test(without_time_outside_mpi_the_balance_is_even),
-        cmocka_unit_test(with_the_critical_path_communication_is_serialization_times_transfer),
+        cmocka_unit_test(with_the_critical_path_communication_is_serialisation_times_transfer),
         cmocka_unit_test(it_is_unknown_where_nothing_was_profiled_or_saved),
     };
     return cmocka_run_group_tests_name("profile_efficiency", tests, NULL, NULL);

@@ -31,7 +31,7 @@ static struct profile_result *make(const char *const *does)
         struct profile_window_rank *rank = &result->windows.ranks[i];
         *rank = (struct profile_window_rank){.rank = i, .count = WINDOWS};
         result->processes[i] =
-            (struct profile_process){i, qmpi_copy("host"), elapsed, 0, elapsed, 0};
+            (struct profile_process){i, qmpi_copy("host"), elapsed, 0, elapsed, 0, 0};
         rank->mpi = qmpi_allocate(WINDOWS, 1);
         rank->profiled = qmpi_allocate(WINDOWS, 1);
         struct profile_windows_rounding rounding = {0, 0};
