@@ -95,7 +95,8 @@ function heatScale() {
 
 /* Calls a function when the colours have changed. */
 function onColourChange(redraw) {
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  for (const query of ["(prefers-color-scheme: dark)", "print"])
+    matchMedia(query).addEventListener("change", redraw);
 }
 
 /* ---- Going to what something rests on --------------------------------------------------------------- */
