@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """profile,path=yes: the critical path of programs for which it is known by construction."""
 import pytest
-from profile_support import load, run_steps
+from profile_support import LIBQMPI, load, run_steps
 from support import BUILD, OPEN_MPI
 
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
+CLOCKS = BUILD / "tests" / "tools" / "tools" / "clocks.so"
 UNIT = 0.06
 TOOL = "profile,path=yes,output=out.json"
 
@@ -65,6 +66,43 @@ def test_so_is_that_of_a_fortran_program(tmp_path, binding):
     if not (PROGRAMS / program).exists():
         pytest.skip("built without Fortran")
     check_case(tmp_path, "", 8, program=program)
+
+
+# ---- how it does it ----------------------------------------------------------------------------------
+
+
+def count_clocks(folder, case, tools=TOOL):
+    """Messages, receives and collectives of a rank that contain a clock; the sums over ranks."""
+    result = run_steps(case, program=PROGRAMS / "tools_path", cwd=folder, tools=tools, preload=[CLOCKS, LIBQMPI])
+    assert result.returncode == 0 and result.messages == []
+    lines = [list(map(int, line.split()[1:])) for line in result.stdout.splitlines() if line.startswith("clocks ")]
+    assert len(lines) == 2
+    return [sum(numbers) for numbers in zip(*lines)]
+
+
+@pytest.mark.parametrize("case, messages, collectives", [
+    ("chain", 5, 1), ("halo", 16, 1), ("halo_persistent", 16, 1), ("shift", 8, 1), ("out_of_order", 2, 1),
+    ("cancelled", 2, 2), ("probed", 3, 1), ("alternate", 0, 7), ("rooted", 0, 5), ("nonblocking", 0, 2)])
+def test_there_is_one_message_for_each_message_and_one_collective_for_each(tmp_path, case, messages, collectives):
+    """All start with a barrier. Of `nonblocking`, the library does not count MPI_Ibcast and MPI_Ireduce."""
+    assert count_clocks(tmp_path, case) == [messages, messages, 2 * collectives]
+    functions = {it["name"]: it["calls"] for it in load(tmp_path / "out.json")["functions"]}
+    assert not {name for name in functions if name.startswith("PMPI_")}
+
+
+def test_without_the_option_there_is_none(tmp_path):
+    assert count_clocks(tmp_path, "halo", TOOL.replace("path=yes", "path=no")) == [0, 0, 0]
+    result = load(tmp_path / "out.json")
+    assert "serialisation" not in result["efficiency"] and "path" not in result["processes"][0]
+
+
+@pytest.mark.parametrize("tools", [
+    "profile,path=yes,sync=yes,output=out.json", "profile,path=yes,depth=4,output=out.json",
+    "log,output=/dev/null:profile,path=yes,output=out.json:count,output=count.txt",
+    "profile,path=yes,output=out.json:profile,output=other.json"])
+@pytest.mark.parametrize("case, path", [("halo", 8), ("rooted", 5)])
+def test_it_is_the_same_beside_other_layers_and_options(tmp_path, case, path, tools):
+    check_case(tmp_path, case, path, tools=tools)
 
 
 # ---- what the program itself says --------------------------------------------------------------------
