@@ -17,6 +17,7 @@ enum { UNIT = 60, ROUNDS = 3 };
 
 static int rank, size;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int total;
 static double excess; /* by which this rank has slept too long */
 static MPI_Comm world;
 
@@ -588,6 +589,112 @@ static void threads(void)
     MPI_Comm_free(&comm);
 }
 
+enum { THREADS = 3, MESSAGES = 200 };
+
+/* All threads of rank 1 receive what all of rank 0 send. */
+static void *same_messages(void *unused)
+{
+    int sum = 0;
+    (void)unused;
+    for (int i = 0; i < MESSAGES; i++) {
+        int value = i;
+        MPI_Request request;
+        if (!rank) {
+            MPI_Send(&value, 1, MPI_INT, 1, 0, world);
+            continue;
+        }
+        if (i % 3)
+            MPI_Irecv(&value, 1, MPI_INT, i % 3 == 1 ? 0 : MPI_ANY_SOURCE, 0, world, &request);
+        if (i % 3)
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        else
+            MPI_Recv(&value, 1, MPI_INT, 0, MPI_ANY_TAG, world, MPI_STATUS_IGNORE);
+        sum += value;
+    }
+    pthread_mutex_lock(&lock);
+    total += sum;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static void threads_same(void)
+{
+    pthread_t others[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&others[i], NULL, same_messages, NULL);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(others[i], NULL);
+    if (rank && total != THREADS * (MESSAGES * (MESSAGES - 1) / 2))
+        abort();
+    MPI_Barrier(world);
+    chain();
+}
+
+/* What has no clock does no harm. */
+static void without_clock(void)
+{
+    int memory[2] = {0}, value = rank;
+    MPI_Win window;
+    MPI_Comm self;
+    MPI_Request requests[2];
+    MPI_Comm_dup(MPI_COMM_SELF, &self);
+    MPI_Irecv(&memory[0], 1, MPI_INT, 0, 0, self, &requests[0]);
+    MPI_Send(&value, 1, MPI_INT, 0, 0, self);
+    wait_for(&requests[0]);
+    MPI_Comm_free(&self);
+    MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, world, &window);
+    MPI_Win_lock(MPI_LOCK_SHARED, !rank, 0, window);
+    MPI_Put(&value, 1, MPI_INT, !rank, 1, 1, MPI_INT, window);
+    MPI_Win_unlock(!rank, window);
+    MPI_Win_free(&window);
+#if MPI_VERSION >= 4
+    MPI_Psend_init(&value, 1, 1, MPI_INT, !rank, 0, world, MPI_INFO_NULL, &requests[0]);
+    MPI_Precv_init(&memory[0], 1, 1, MPI_INT, !rank, 0, world, MPI_INFO_NULL, &requests[1]);
+    MPI_Startall(2, requests);
+    MPI_Pready(0, requests[0]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+#endif
+    chain();
+}
+
+/* As `shift`. */
+static void exchange(void)
+{
+    for (int i = 0; i < 2 * size; i++) {
+        int out = i, in;
+        work_of(i % size, 1);
+#if MPI_VERSION >= 4
+        MPI_Request request;
+        MPI_Isendrecv(&out, 1, MPI_INT, (rank + 1) % size, 0, &in, 1, MPI_INT,
+                      i % 2 ? (rank + size - 1) % size : MPI_ANY_SOURCE, 0, world, &request);
+        wait_for(&request);
+#else
+        MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % size, 0, &in, 1, MPI_INT,
+                     (rank + size - 1) % size, 0, world, MPI_STATUS_IGNORE);
+#endif
+    }
+}
+
+/* A communicator is freed while messages are under way. */
+static void freed_comm(void)
+{
+    MPI_Comm copy;
+    int in = 0;
+    MPI_Request request;
+    for (int i = 0; i < 4; i++) {
+        MPI_Comm_dup(world, &copy);
+        work_of(i % size, 1);
+        if (i % size == rank)
+            MPI_Isend(&in, 1, MPI_INT, (rank + 1) % size, 0, copy, &request);
+        if ((i + 1) % size == rank)
+            MPI_Irecv(&in, 1, MPI_INT, i % 4 < 2 ? MPI_ANY_SOURCE : i % size, 0, copy, &request);
+        MPI_Comm_free(&copy);
+        wait_for(&request);
+    }
+}
+
 static void switched(void)
 {
     chain();
@@ -640,6 +747,10 @@ static const struct {
     CASE(neighbors),
     CASE(windows),
     CASE(threads),
+    CASE(threads_same),
+    CASE(without_clock),
+    CASE(exchange),
+    CASE(freed_comm),
     CASE(switched),
 };
 
@@ -647,7 +758,8 @@ int main(int argc, char **argv)
 {
     int provided;
     const char *name = argc > 1 ? argv[1] : "";
-    MPI_Init_thread(&argc, &argv, strcmp(name, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,
+    MPI_Init_thread(&argc, &argv,
+                    strncmp(name, "threads", 7) ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,
                     &provided);
     world = MPI_COMM_WORLD;
     MPI_Comm_rank(world, &rank);
