@@ -159,6 +159,17 @@ static void print_tree(FILE *stream, const struct profile_efficiency *it)
     snprintf(note, sizeof note, "rank %d: %s of %s outside MPI", it->most_rank,
              units_time(it->most), units_time(it->elapsed));
     print_efficiency(stream, "communication", it->communication, note);
+    if (it->has_path) {
+        fputs("\n<ul>\n", stream);
+        snprintf(note, sizeof note, "rank %d: %s of a critical path of %s", it->most_rank,
+                 units_time(it->most), units_time(it->path));
+        print_efficiency(stream, "serialisation", it->serialisation, note);
+        fputs("</li>\n", stream);
+        snprintf(note, sizeof note, "critical path: %s of %s", units_time(it->path),
+                 units_time(it->elapsed));
+        print_efficiency(stream, "transfer", it->transfer, note);
+        fputs("</li>\n</ul>", stream);
+    }
     fputs("</li>\n</ul></li>\n</ul>\n</section>\n", stream);
 }
 

@@ -20,6 +20,13 @@ function ratioText(base, value) {
   return `${percent > 0 ? "+" : percent < 0 ? "−" : "±"}${Math.abs(percent).toFixed(Math.abs(percent) < 99.95 ? 1 : 0)} %`;
 }
 
+function pointsText(base, value) {
+  if (base === null || value === null)
+    return "–";
+  const points = (100 * Math.abs(value - base)).toFixed(1);
+  return `${value > base ? "+" : value < base ? "−" : "±"}${points} points`;
+}
+
 /* A column for each run, and one or two for the change of each later one. An entry has `values`, one for each
  * run, and may have a `format`; with `points`, changes are differences of percentages. */
 function compareTable(runs, { id, label, title, entries, format, note, sorted = true, detailed = true }) {
@@ -37,8 +44,7 @@ function compareTable(runs, { id, label, title, entries, format, note, sorted = 
     columns.push({
       title: `change of ${run.letter}`, numeric: true, secondary: detailed,
       value: (it) => (it.values[at + 1] ?? 0) / (it.values[0] ?? 0),
-      text: (it) => (it.points ? `${changeText(it.values[0], it.values[at + 1], (part) => (100 * part).toFixed(1))} points`
-        : ratioText(it.values[0], it.values[at + 1])),
+      text: (it) => (it.points ? pointsText : ratioText)(it.values[0], it.values[at + 1]),
     });
   });
   return new Table({ id, label, entries, columns, filter: detailed, sort: sorted ? runs.length + 1 : -1, limit: sorted ? 10 : Infinity }).element;
