@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
+#include "collect/pack.h"
 #include "profile/merge.h"
 #include "profile/windows.h"
 #include "profile_sample.h"
@@ -136,6 +137,63 @@ static void efficiency_is_that_of_the_definitions(void **state)
     profile_result_free(result);
 }
 
+/* ---- Many ranks ------------------------------------------------------------------------------ */
+
+static size_t measure(struct profile_result *result)
+{
+    size_t size;
+    char *bytes = profile_wire_pack(result, &size);
+    assert_non_null(bytes);
+    free(bytes);
+    return size;
+}
+
+static void a_rank_and_a_window_take_a_byte_between_ranks(void **state)
+{
+    enum { RANKS = 1024 };
+    struct profile_result *all[RANKS];
+    (void)state;
+    for (int rank = 0; rank < RANKS; rank++)
+        all[rank] = make(rank, rank % 2 ? 0.064 : 0.032, 200, 0.001, rank / 2000.0, rank % 7 == 3);
+    for (int distance = 1; distance < RANKS; distance *= 2) {
+        for (int rank = 0; rank + distance < RANKS; rank += 2 * distance)
+            assert_true(profile_merge(all[rank], all[rank + distance]));
+    }
+    struct profile_windows windows = all[0]->windows;
+    const size_t with = measure(all[0]);
+    all[0]->windows = (struct profile_windows){.width = 0};
+    assert_true(with - measure(all[0]) < RANKS * (PROFILE_WINDOWS_MOST + 40));
+    all[0]->windows = windows;
+    for (int rank = 0; rank < RANKS; rank++) {
+        const double time = rank % 2 ? 0.064 : 0.032, odd = rank % 7 == 3 ? 0.9 : 1;
+        assert_int_equal(windows.ranks[rank].rank, rank);
+        assert_close(sum(&windows, (size_t)rank).mpi, (199 * time * odd + 0.001) * (rank / 2000.0),
+                     0.001);
+    }
+    profile_result_free(all[0]);
+}
+
+static void what_is_sent_between_ranks_is_what_arrives(void **state)
+{
+    (void)state;
+    for (int odd = 0; odd < 2; odd++) {
+        size_t size;
+        struct profile_result *sent = make(5, 0.004, 17, 0.003, 0.75, odd);
+        char *bytes = profile_wire_pack(sent, &size);
+        struct profile_result *result = profile_wire_unpack(bytes, size);
+        assert_non_null(result);
+        assert_true(result->windows.width == 0.004);
+        assert_int_equal(result->windows.ranks->count, 17);
+        assert_int_equal(result->windows.ranks->profiled != NULL, odd);
+        assert_true(sum(&result->windows, 0).mpi == sum(&sent->windows, 0).mpi);
+        for (size_t part = 0; part < size; part += 7)
+            assert_null(profile_wire_unpack(bytes, part));
+        free(bytes);
+        profile_result_free(sent);
+        profile_result_free(result);
+    }
+}
+
 /* ---- While the program runs ------------------------------------------------------------------ */
 
 double ticks_length(void)
@@ -199,6 +257,8 @@ int main(void)
         cmocka_unit_test(ranks_with_windows_of_different_widths_are_merged_at_the_widest),
         cmocka_unit_test(a_side_without_windows_changes_nothing),
         cmocka_unit_test(efficiency_is_that_of_the_definitions),
+        cmocka_unit_test(a_rank_and_a_window_take_a_byte_between_ranks),
+        cmocka_unit_test(what_is_sent_between_ranks_is_what_arrives),
         cmocka_unit_test(calls_are_in_the_windows_that_they_lie_in),
         cmocka_unit_test(windows_are_doubled_when_there_would_be_too_many),
     };

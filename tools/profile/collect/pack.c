@@ -3,6 +3,7 @@
  * See pack.h. What is written and what is read cannot differ: one function for each type does both,
  * and measures.
  */
+#define _GNU_SOURCE
 #include "collect/pack.h"
 
 #include <stdlib.h>
