@@ -120,13 +120,17 @@ static void describe_last(const struct finder *finder, struct profile_finding *f
                           const struct arrival *arrival)
 {
     const bool is_barrier = !strcmp(finding->site->name, "MPI_Barrier");
-    finder_summarize(finding, "Rank %d is last at \2%s, \3\1; others wait %s", arrival->last,
-                     finding->site->name, finder_amount(finder, arrival->wait));
+    char others[32] = "others wait", waiting[64] = "";
+    if (arrival->waiting == 1)
+        snprintf(others, sizeof others, "rank %d waits", arrival->first);
+    else
+        snprintf(waiting, sizeof waiting, "%d ranks wait for it, rank %d longest. ",
+                 arrival->waiting, arrival->first);
+    finder_summarize(finding, "Rank %d is last at \2%s, \3\1; %s %s", arrival->last,
+                     finding->site->name, others, finder_amount(finder, arrival->wait));
     snprintf(finding->meaning, sizeof finding->meaning,
-             "%d rank%s for it, rank %d longest. Rank %d spends %s of the run outside MPI, rank %d "
-             "%s.",
-             arrival->waiting, arrival->waiting == 1 ? " waits" : "s wait", arrival->first,
-             arrival->last, units_time(finder_useful(finder, arrival->last)), arrival->first,
+             "%sRank %d spends %s of the run outside MPI, rank %d %s.", waiting, arrival->last,
+             units_time(finder_useful(finder, arrival->last)), arrival->first,
              units_time(finder_useful(finder, arrival->first)));
     finding->advice =
         is_barrier

@@ -104,8 +104,8 @@ void findings_polling(struct finder *finder)
         finder_summarize(finding, "Rank %d polls for %s \2with %s \3at \1", rank,
                          finder_amount(finder, seconds), site->name);
         snprintf(finding->meaning, sizeof finding->meaning,
-                 "%llu calls ask whether something has come or completed, most of them at once "
-                 "after the one before.",
+                 "%llu calls ask whether something has come or completed. The time between two "
+                 "calls at once after each other counts, too.",
                  (unsigned long long)site->calls.calls);
         finding->advice = "Call a blocking function if there is nothing else to do, or work for "
                           "longer between two calls.";

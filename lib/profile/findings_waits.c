@@ -66,29 +66,67 @@ static bool is_message(const char *function)
            strstr(function, "robe");
 }
 
-static void describe_sender(const struct finder *finder, struct profile_finding *finding)
+/* To give a peer less work does not help where it is in MPI itself while it is waited for. */
+static bool is_in_mpi(const struct finder *finder, const struct profile_finding *finding)
 {
-    const double useful = finder_useful(finder, finding->peer);
-    finding->advice = "Let the sender send earlier, or give it less work; or post the receive with "
-                      "MPI_Irecv and compute until the message is there.";
+    return finder_useful(finder, finding->peer) < 0.5 * finding->seconds;
+}
+
+static const char *const advice_in_mpi =
+    "The peer is in MPI itself for most of the time: see for whom it waits there. If the two wait "
+    "for each other, send fewer and larger messages, and check that no ranks share a processor.";
+
+static void summarize(const struct finder *finder, struct profile_finding *finding)
+{
     finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1 for rank %d", finding->rank,
                      finder_amount(finder, finding->seconds), finding->site->name, finding->peer);
+}
+
+static void describe_sender(const struct finder *finder, struct profile_finding *finding)
+{
+    const bool completes = !is_message(finding->site->name);
+    summarize(finder, finding);
     snprintf(finding->meaning, sizeof finding->meaning,
              "The receiver is ready before the sender. Rank %d spends %s of the run outside MPI.",
-             finding->peer, finder_amount(finder, useful));
+             finding->peer, finder_amount(finder, finder_useful(finder, finding->peer)));
+    if (is_in_mpi(finder, finding))
+        finding->advice = advice_in_mpi;
+    else if (completes)
+        finding->advice = "Let the sender send earlier, or give it less work; or compute for "
+                          "longer between MPI_Irecv and this call.";
+    else
+        finding->advice = "Let the sender send earlier, or give it less work; or post the receive "
+                          "with MPI_Irecv and compute until the message is there.";
+}
+
+/* Small messages are copied, and do not wait for their receiver. */
+static bool is_small(const struct profile_callsite *site)
+{
+    enum { SMALL = 1024 };
+    return !strstr(site->name, "send") && site->messages &&
+           (double)site->calls.sent <= SMALL * (double)site->messages;
 }
 
 static void describe_receiver(const struct finder *finder, struct profile_finding *finding)
 {
-    const double useful = finder_useful(finder, finding->peer);
-    finding->advice = "Let the receiver post its receive earlier, for example with MPI_Irecv, or "
-                      "send with MPI_Isend and compute until the message is taken.";
-    finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1 for rank %d", finding->rank,
-                     finder_amount(finder, finding->seconds), finding->site->name, finding->peer);
+    const struct profile_callsite *site = finding->site;
+    const bool completes = !is_message(site->name), small = !completes && is_small(site);
+    const char *reason = small ? "many small messages are under way, and it takes them slowly"
+                               : "a large or synchronous message is not sent before its receive "
+                                 "is posted";
+    summarize(finder, finding);
     snprintf(finding->meaning, sizeof finding->meaning,
-             "The sender is ready before the receiver: a large or synchronous message is not sent "
-             "before its receive is posted. Rank %d spends %s of the run outside MPI.",
-             finding->peer, finder_amount(finder, useful));
+             "The sender is ready before the receiver: %s. Rank %d spends %s of the run outside "
+             "MPI.",
+             reason, finding->peer, finder_amount(finder, finder_useful(finder, finding->peer)));
+    if (is_in_mpi(finder, finding))
+        finding->advice = advice_in_mpi;
+    else if (completes)
+        finding->advice = "Let the receiver post its receive earlier, for example with MPI_Irecv; "
+                          "or compute for longer between the send and this call.";
+    else
+        finding->advice = "Let the receiver post its receive earlier, for example with MPI_Irecv, "
+                          "or send with MPI_Isend and compute until the message is taken.";
 }
 
 static void describe_requests(const struct finder *finder, struct profile_finding *finding)

@@ -3,6 +3,7 @@
 #include "profile/columns.h"
 #include "profile/findings.h"
 #include "profile/text_parts.h"
+#include "profile/units.h"
 
 #include <string.h>
 
@@ -42,7 +43,8 @@ bool text_findings(const struct text *text)
     if (!findings.count)
         fprintf(text->stream, "\nFindings: no problems found\n");
     else
-        fprintf(text->stream, "\nFindings, most time first\n");
+        fprintf(text->stream, "\nFindings, most time first (%% of the elapsed time, %s)\n",
+                units_time(text->result->application.max));
     for (int i = 0; i < findings.count && good; i++) {
         good = print_summary(text, &findings.all[i]);
         print_wrapped(text, findings.all[i].meaning);
