@@ -111,9 +111,11 @@ static void set_callsites(struct profile_result *result, int rank, int ranks, si
         sites[i] = multiply(&sites[i % given], (int)i);
     result->callsites = sites;
     result->callsite_count = count > given ? count : given;
+    const double share = (double)given / (double)result->callsite_count;
     for (size_t i = 0; i < result->callsite_count; i++) {
-        vary_calls(&sites[i].calls, rank, vary(rank, (int)i));
-        if (i % 3 == 0)
+        vary_calls(&sites[i].calls, rank, vary(rank, (int)i) * share);
+        sites[i].calls.calls = (uint64_t)ceil(share * (double)sites[i].calls.calls);
+        if (sites[i % given].waits.count)
             set_waits(&sites[i], (int)i, rank, ranks);
     }
 }
