@@ -6,10 +6,12 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { CRITERIA = 8 };
+enum { CRITERIA = 10 };
 
 const char *const profile_limit_names[CRITERIA + 1] = {
-    "time", "mpi", "efficiency", "load-balance", "communication", "calls", "bytes", "memory", NULL};
+    "time",          "mpi",           "efficiency", "load-balance",
+    "communication", "serialisation", "transfer",   "calls",
+    "bytes",         "memory",        NULL};
 
 /* Where their values are, in the same order. */
 static const struct criterion {
@@ -22,6 +24,8 @@ static const struct criterion {
     {COMPARE_EFFICIENCY, "parallel", true},
     {COMPARE_EFFICIENCY, "load_balance", true},
     {COMPARE_EFFICIENCY, "communication", true},
+    {COMPARE_EFFICIENCY, "serialisation", true},
+    {COMPARE_EFFICIENCY, "transfer", true},
     {COMPARE_TOTALS, "calls", false},
     {COMPARE_TOTALS, "bytes", false},
     {COMPARE_TOTALS, "memory", false},

@@ -68,6 +68,7 @@ def test_figures_are_those_of_the_files():
     assert document["totals"]["mpi"] == [run["time"]["mean"] for run in (before, after)]
     assert document["totals"]["calls"] == [20048, 20080]
     assert document["totals"]["memory"] == [max(rank["memory"] for rank in run["processes"]) for run in (before, after)]
+    assert document["efficiency"].pop("serialisation") == document["efficiency"].pop("transfer") == [None, None]
     for name, values in document["efficiency"].items():
         assert values == pytest.approx([run["efficiency"][name] for run in (before, after)])
     functions = {name for run in (before, after) for name in (function["name"] for function in run["functions"])}
@@ -172,6 +173,20 @@ def test_different_programs_libraries_and_numbers_of_ranks_are_said(tmp_path):
     assert as_json("heat.json", "heat-64.json")["ranks"] == []
     moved = changed(tmp_path, lambda it: it.update(program="/other/place/heat"))
     assert "\n(" not in printed("--processes", "--top=0", "heat.json", moved)
+
+
+def test_serialisation_and_transfer_are_compared_where_both_runs_have_them(tmp_path):
+    def follow(document, path):
+        for process in document["processes"]:
+            process["path"] = path
+    with_path = [changed(tmp_path, lambda it, path=path: follow(it, path), f"{path}.json") for path in (11.0, 11.5)]
+    document = as_json(*with_path)
+    assert document["efficiency"]["transfer"] == pytest.approx([11 / 12.03, 11.5 / 12.03])
+    assert document["efficiency"]["serialisation"] == pytest.approx([10.563 / 11, 10.563 / 11.5])
+    assert re.search(r"(?m)^    serialisation +0.960 +0.919 +-0.042 +0.96$", printed(*with_path))
+    assert compare("--fail-over=serialisation:3%", *with_path).returncode == 1
+    assert compare("--fail-over=serialisation:5%,transfer:0%", *with_path).returncode == 0
+    assert compare("--fail-over=transfer:5%", with_path[0], "heat.json").returncode == 2
 
 
 def test_what_older_files_lack_is_unknown_and_not_nothing(tmp_path):

@@ -44,10 +44,11 @@ struct compare_limit *report_read_limits(const char *text, int *count, struct ar
         if (colon)
             limit.name = find_name(part, (size_t)(colon - part));
         if (!limit.name)
-            cli_misuse(state,
-                       "--fail-over: unknown figure in '%s': time, mpi, efficiency, load-balance, "
-                       "communication, calls, bytes and memory can have a limit",
-                       part);
+            cli_misuse(
+                state,
+                "--fail-over: unknown figure in '%s': time, mpi, efficiency, load-balance, "
+                "communication, serialisation, transfer, calls, bytes and memory can have a limit",
+                part);
         if (!read_percent(colon ? colon + 1 : part, &limit.percent))
             cli_misuse(state,
                        "--fail-over must be a percentage such as 10%%, or several such as "
