@@ -20,7 +20,7 @@ static void print_title(FILE *stream, const struct profile_named *runs, size_t c
 }
 
 /* Figures with so many digits suffice for tables and maps; more would be most of the data. */
-enum { DIGITS = 6 };
+enum { DIGITS = 4 };
 
 /* Closes what html_data_open opened; `good`: all was written to it. */
 static bool close_data(FILE *data, bool good)

@@ -42,7 +42,7 @@ def test_format_says_what_the_file_holds(tmp_path, form, begin):
 
 
 @pytest.mark.parametrize("options, begin", [
-    ("output=out.json", "{"), ("output=out.%r.csv", "table,"), ("output=out.txt", "profile (layer 1)"),
+    ("output=out.json", "{"), ("output=out.html", "<!DOCTYPE html>"), ("output=out.%r.csv", "table,"), ("output=out.txt", "profile (layer 1)"),
     ("output=out.dat", "profile (layer 1)"), ("output=out.json,format=csv", "table,"),
     ("format=text,output=out.json", "profile (layer 1)")])
 def test_without_format_the_name_of_the_file_says_it(tmp_path, options, begin):
