@@ -52,6 +52,12 @@ void row_put(struct row *row, const char *table);
 /* Writes the names of all columns. */
 void row_put_names(struct row *row);
 
+/* csv_callsites.c: writes the calls of functions by rank, call sites with their calls by rank and
+ * waits, and calls in progress. */
+void row_put_functions_by_rank(struct row *row, const struct profile_result *result);
+void row_put_callsites(struct row *row, const struct profile_result *result);
+void row_put_flights(struct row *row, const struct profile_result *result);
+
 /* csv_windows.c: writes the rows of efficiency over time. */
 void row_put_windows(struct row *row, const struct profile_result *result);
 

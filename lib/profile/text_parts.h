@@ -40,9 +40,14 @@ void text_add_extremes(struct columns *columns, const struct profile_spread *spr
 void text_note_frames(struct columns *columns, const struct text *text,
                       const struct profile_frame *frames, int count);
 
-/* text.c */
+/* text_head.c: what is before the tables */
+bool text_head(const struct text *text);
+bool text_efficiency(const struct text *text);
+
+/* text_functions.c: the table of some functions, and that of the run with its title and notes */
 bool text_functions(const struct text *text, const struct profile_function *functions,
                     size_t count);
+bool text_all_functions(const struct text *text);
 
 /* text_findings.c */
 bool text_findings(const struct text *text);
@@ -59,7 +64,8 @@ bool text_files(const struct text *text);
 bool text_regions(const struct text *text);
 bool text_processes(const struct text *text);
 
-/* text_windows.c. `briefly`: one line if the efficiency hardly varies, nothing for a very short run.
+/* text_windows.c. `briefly`: one line if the efficiency hardly varies, nothing for a very short
+ * run.
  */
 bool text_windows(const struct text *text, bool briefly);
 
