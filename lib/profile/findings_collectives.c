@@ -166,7 +166,8 @@ static void add_arrival(struct finder *finder, const struct profile_callsite *si
         ((double)calls->sent + (double)calls->received) / (site->ranks ? site->ranks : 1);
     const double turns = arrival->least - explain(arrival->calls, bytes);
     struct profile_finding *finding;
-    arrival->wait = finder_subtract_startup(finder, site, arrival->last, arrival->wait);
+    arrival->wait = finder_subtract_startup(
+        finder, site, (struct finder_wait){arrival->first, arrival->last, arrival->wait});
     if (arrival->wait >= finder->least) {
         finding = finder_add(finder, is_barrier ? "barrier" : "imbalance", arrival->wait,
                              arrival->last, site);

@@ -73,10 +73,15 @@ struct rank_sum *finder_sum_ranks(struct finder *finder, finder_matcher *matches
 const struct profile_callsite *finder_find_site(const struct finder *finder,
                                                 finder_matcher *matches);
 
-/* findings_startup.c: without the time at the start of the run, what ranks wait at a call site for
- * a rank. */
+/* findings_startup.c: without the time at the start of the run, what a rank waits for another one
+ * at a call site. At another site than that of the start, this is nothing if it is what the rank
+ * waited elsewhere at the start. */
+struct finder_wait {
+    int rank, cause; /* -1: unknown */
+    double seconds;
+};
 double finder_subtract_startup(const struct finder *finder, const struct profile_callsite *site,
-                               int rank, double seconds);
+                               struct finder_wait wait);
 
 /* findings_waits.c: late senders and receivers; findings_collectives.c: ranks that come last;
  * findings_ends.c: start, end and nodes; findings_usage.c: how MPI is used. */

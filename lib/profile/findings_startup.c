@@ -163,11 +163,24 @@ void findings_startup(struct finder *finder)
     describe(finder, finding);
 }
 
+/* What a rank spends at a call site. */
+static double find_time_of(const struct profile_callsite *site, int rank)
+{
+    for (size_t i = 0; i < site->by_rank.count; i++) {
+        if (site->by_rank.all[i].rank == rank)
+            return site->by_rank.all[i].time + site->by_rank.all[i].wait;
+    }
+    return 0;
+}
+
 double finder_subtract_startup(const struct finder *finder, const struct profile_callsite *site,
-                               int rank, double seconds)
+                               struct finder_wait wait)
 {
     const struct finder_startup *startup = &finder->startup;
-    if (rank == NONE || startup->rank != rank || startup->site != site)
-        return seconds;
-    return fmax(seconds - startup->seconds, 0);
+    if (wait.cause == NONE || startup->rank != wait.cause)
+        return wait.seconds;
+    if (startup->site == site)
+        return fmax(wait.seconds - startup->seconds, 0);
+    const double rest = startup->seconds - find_time_of(startup->site, wait.rank);
+    return wait.seconds > 0.5 * rest && wait.seconds < 1.1 * rest ? 0 : wait.seconds;
 }

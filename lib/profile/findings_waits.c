@@ -169,7 +169,8 @@ static void look_at(struct finder *finder, const struct profile_callsite *site)
     if (most.rank < 0)
         return;
     const int peer = find_peer(finder, &most);
-    most.time = finder_subtract_startup(finder, site, peer, most.time);
+    most.time =
+        finder_subtract_startup(finder, site, (struct finder_wait){most.rank, peer, most.time});
     if (most.time < finder->least)
         return;
     const bool awaits_receiver =

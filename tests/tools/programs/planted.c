@@ -159,6 +159,24 @@ static void startup_recv(void)
     all_work();
 }
 
+/* Rank 0 works for each rank in turn; the first ones wait for the last one, too. */
+static void startup_parts(void)
+{
+    const bool first = is_first();
+    if (first && rank == 0) {
+        for (int to = 1; to < size; to++) {
+            work(.2);
+            send(to, 1000);
+        }
+    } else if (first) {
+        MPI_Recv(buffer, 1000, MPI_BYTE, 0, 0, MPI_COMM_WORLD, /* startup_parts */
+                 MPI_STATUS_IGNORE);
+    }
+    if (first)
+        MPI_Barrier(MPI_COMM_WORLD);
+    all_work();
+}
+
 /* ---- Late receivers -------------------------------------------------------------------------- */
 
 static void receiver_ssend(void)
@@ -478,6 +496,7 @@ static const struct {
     {"sender_exchange", sender_exchange},
     {"startup_bcast", startup_bcast},
     {"startup_recv", startup_recv},
+    {"startup_parts", startup_parts},
     {"receiver_ssend", receiver_ssend},
     {"receiver_large", receiver_large},
     {"receiver_isend", receiver_isend},
