@@ -49,8 +49,17 @@ class Browser:
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
         self.send("Emulation.setScriptExecutionDisabled", {"value": not script})
 
-    def open(self, path, **settings):
-        """Opens a file, and waits until the page is complete. Returns the milliseconds until then."""
+    @contextlib.contextmanager
+    def without(self, name):
+        """Pages do not find this object of the browser."""
+        script = self.send("Page.addScriptToEvaluateOnNewDocument", {"source": f"delete window.{name}"})
+        try:
+            yield
+        finally:
+            self.send("Page.removeScriptToEvaluateOnNewDocument", script)
+
+    def open(self, path, until="[data-ready]", **settings):
+        """Opens a file, and waits until the page is complete. Returns the milliseconds until then, if it says so."""
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get_log("performance")
@@ -58,9 +67,9 @@ class Browser:
         self.driver.get(path.resolve().as_uri())
         end = time.monotonic() + 60
         while settings.get("script", True) and time.monotonic() < end:
-            ready = self.run("return document.documentElement.dataset.ready")
-            if ready is not None:
-                return int(ready)
+            if self.run("return document.querySelector(arguments[0]) !== null", until):
+                ready = self.run("return document.documentElement.dataset.ready")
+                return None if ready is None else int(ready)
             time.sleep(0.02)
         return None
 

@@ -360,6 +360,15 @@ def test_the_findings_are_there_without_a_script(page, waiting_rank, tmp_path):
     assert "load balance" in text and "JavaScript" in text
 
 
+@needs_browser
+def test_an_old_browser_is_told_what_it_lacks(page, tmp_path):
+    path = make_page(tmp_path / "page.html", REPORTS / "heat.json")
+    with page.without("DecompressionStream"):
+        assert page.open(path, until="#problem:not([hidden])") is None
+        assert "no DecompressionStream" in page.find("#problem").text
+        assert "Rank 3 is last" in page.find(".finding").text
+
+
 MARKUP = "</script><b>x</b><script>alert(1)</script>\"'&amp;<!--"
 
 

@@ -62,7 +62,8 @@ function rankChart(processes, describe) {
   const key = (name, text) => element("span", {}, element("span", { class: `patch ${name}`, "aria-hidden": "true" }), text);
   const last = processes.length - 1;
   return element("figure", { class: "rank-chart" },
-    element("p", { class: "legend" }, key("useful", "outside MPI"), key("mpi", "in MPI (striped)")),
+    element("p", { class: "legend" }, key("useful", "outside MPI"), key("mpi", "in MPI (striped)"),
+      Math.min(...whole) < 0.95 * most ? element("span", {}, "empty: the rank had ended, or was not profiled") : null),
     element("div", { class: "chart" }, element("span", { class: "most" }, formatTime(most)), chart),
     element("div", { class: "axis" }, element("span", {}, `rank ${processes[0].rank}`),
       last > 0 ? element("span", {}, `rank ${processes[last].rank}`) : null), readout);

@@ -44,7 +44,7 @@ function addRanks(parent, run) {
       { title: "outside MPI", numeric: true, value: usefulOf, text: (it) => formatTime(usefulOf(it)),
         share: (it) => usefulOf(it) / longest },
       { title: "in MPI", numeric: true, value: (it) => it.mpi, text: (it) => formatTime(it.mpi), share: (it) => it.mpi / longest },
-      { title: "in MPI, %", numeric: true, value: (it) => it.mpi / it.application, text: (it) => formatPercent(it.mpi, it.application) },
+      { title: "%", hint: "time in MPI, of the application time of the rank", numeric: true, value: (it) => it.mpi / it.application, text: (it) => formatPercent(it.mpi, it.application) },
       { title: "host", value: (it) => it.host, secondary: true },
       { title: "peak memory", numeric: true, secondary: true, value: (it) => it.memory, text: (it) => formatBytes(it.memory) }],
   });
