@@ -76,16 +76,24 @@ static double ratio(double part, double whole)
     return whole > 0 ? part / whole : 1;
 }
 
-/* It is known if it is known of every rank. Elapsed times of ranks differ by when MPI_Init ends: no
- * chain of work is longer than the run. */
-static void find_path(const struct profile_result *result, struct profile_efficiency *efficiency)
+/* It is known if it is known of every rank. */
+static double longest_path(const struct profile_result *result)
 {
-    efficiency->has_path = true;
+    double longest = 0;
     for (size_t i = 0; i < result->process_count; i++) {
         const double path = result->processes[i].path;
-        efficiency->has_path = efficiency->has_path && path > 0;
-        efficiency->path = path > efficiency->path ? path : efficiency->path;
+        if (!(path > 0))
+            return 0;
+        longest = path > longest ? path : longest;
     }
+    return longest;
+}
+
+/* Elapsed times of ranks differ by when MPI_Init ends: no chain of work is longer than the run. */
+static void find_path(double path, struct profile_efficiency *efficiency)
+{
+    efficiency->has_path = path > 0;
+    efficiency->path = path;
     if (efficiency->path < efficiency->most)
         efficiency->path = efficiency->most;
     if (efficiency->path > efficiency->elapsed)
@@ -108,10 +116,9 @@ bool profile_efficiency_find(const struct profile_result *result,
     if (!(efficiency->elapsed > 0) || !result->process_count || (region && !region->node_count) ||
         !find_nodes(result, region, &efficiency->nodes, &node))
         return false;
-    if (!region) {
+    if (!region)
         find_ranks(result, efficiency);
-        find_path(result, efficiency);
-    }
+    find_path(region ? region->path : longest_path(result), efficiency);
     efficiency->parallel = efficiency->mean / efficiency->elapsed;
     efficiency->communication = efficiency->most / efficiency->elapsed;
     efficiency->balance = ratio(efficiency->mean, efficiency->most);

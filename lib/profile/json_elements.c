@@ -245,6 +245,8 @@ json_t *element_region(const struct profile_result *result, const void *element)
                                element_whole(it->entries), "time", element_spread(&it->time), "mpi",
                                element_spread(&it->mpi));
     good = good && object && (!it->node_count || add_useful(object, result, it));
+    if (it->path > 0)
+        good = json_object_set_new(object, "path", element_real(it->path)) == 0 && good;
     good = json_object_set_new(object, "functions", functions) == 0 && good;
     return element_finish(object, good);
 }

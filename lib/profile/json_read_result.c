@@ -244,6 +244,7 @@ static void read_region(const struct source *source, void *element)
     read_spread(source, "mpi", &it->mpi);
     if (source_member(source, "useful"))
         read_spread(source, "useful", &it->useful);
+    it->path = source_member(source, "path") ? source_real(source, "path") : 0;
     if (source_member(source, "nodes"))
         it->nodes = source_array(source, "nodes", sizeof *it->nodes, &it->node_count, read_node);
     it->functions = source_array(source, "functions", sizeof *it->functions, &it->function_count,

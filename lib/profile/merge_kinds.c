@@ -243,6 +243,7 @@ static void add_region(void *mine, const void *its, const struct sides *sides)
     merge_spread(&a->time, &b->time, sides);
     merge_spread(&a->mpi, &b->mpi, sides);
     merge_spread(&a->useful, &b->useful, sides);
+    a->path = b->path > a->path ? b->path : a->path;
     a->node_count =
         merge_arrays(&merge_nodes, a->nodes, a->node_count, b->nodes, b->node_count, sides);
     free(b->nodes);

@@ -155,7 +155,9 @@ struct profile_region {
     struct profile_spread time;   /* between begin and end, per rank */
     struct profile_spread mpi;    /* time in MPI */
     struct profile_spread useful; /* see profile_process */
-    struct profile_node *nodes;   /* those of which a rank was in the region */
+    double path; /* by how much the longest chain of work that leads to a rank grew in the region:
+                    the most of a rank, in seconds; 0: not known (path=no) */
+    struct profile_node *nodes; /* those of which a rank was in the region */
     size_t node_count;
     struct profile_function *functions;
     size_t function_count;

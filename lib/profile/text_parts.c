@@ -6,6 +6,8 @@
 #include "profile/efficiency.h"
 #include "profile/units.h"
 
+#include <string.h>
+
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 bool text_waits(const struct text *text)
@@ -104,28 +106,40 @@ bool text_files(const struct text *text)
 /* ---- Regions --------------------------------------------------------------------------------- */
 
 static void add_efficiency(struct columns *columns, const struct profile_result *result,
-                           const struct profile_region *region)
+                           const struct profile_region *region, bool with_path)
 {
     struct profile_efficiency it;
     const bool known = profile_efficiency_find(result, region, &it);
-    const double values[] = {it.parallel, it.balance, it.communication};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        if (known)
+    const double values[] = {it.parallel, it.balance, it.communication, it.serialisation,
+                             it.transfer};
+    for (int i = 0; i < (with_path ? 5 : 3); i++) {
+        if (known && (i < 3 || it.has_path))
             columns_add(columns, "%.3f", values[i]);
         else
             columns_add(columns, "-");
     }
 }
 
+static bool has_path(const struct profile_region *regions, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (regions[i].path > 0)
+            return true;
+    }
+    return false;
+}
+
 static bool print_region_times(const struct text *text, size_t shown)
 {
-    static const char *const headings[] = {"region", "entries", "time", "%",     "mean rank",
-                                           "min",    "on",      "max",  "on",    "stddev",
-                                           "MPI",    "PE",      "LB",   "CommE", NULL};
+    static const char *const headings[] = {
+        "region", "entries", "time", "%",  "mean rank", "min",  "on", "max", "on",
+        "stddev", "MPI",     "PE",   "LB", "CommE",     "SerE", "TE", NULL};
+    const bool with_path = has_path(text->result->regions, shown);
     struct columns columns;
-    columns_start(&columns, "lrrrrrrrrrrrrr");
-    columns_set_optional(&columns, ".4..233..13...");
-    columns_add_all(&columns, headings);
+    columns_start(&columns, with_path ? "lrrrrrrrrrrrrrrr" : "lrrrrrrrrrrrrr");
+    columns_set_optional(&columns, with_path ? ".4..233..13....." : ".4..233..13...");
+    for (size_t i = 0; headings[i] && (with_path || strcmp(headings[i], "SerE")); i++)
+        columns_add(&columns, "%s", headings[i]);
     for (size_t i = 0; i < shown; i++) {
         const struct profile_region *region = &text->result->regions[i];
         columns_add(&columns, "%s", region->name);
@@ -136,10 +150,12 @@ static bool print_region_times(const struct text *text, size_t shown)
         text_add_extremes(&columns, &region->time);
         columns_add(&columns, "%s", units_time(region->time.stddev));
         columns_add(&columns, "%s", units_time(region->mpi.sum));
-        add_efficiency(&columns, text->result, region);
+        add_efficiency(&columns, text->result, region, with_path);
     }
     columns_note(&columns,
                  "PE parallel efficiency, LB load balance, CommE communication efficiency");
+    if (with_path)
+        columns_note(&columns, "SerE serialisation efficiency, TE transfer efficiency");
     return columns_print(&columns, text->stream, text->width);
 }
 

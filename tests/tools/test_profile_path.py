@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """profile,path=yes: the critical path of programs for which it is known by construction."""
+import json
+import re
+
 import pytest
-from profile_support import LIBQMPI, load, run_steps
+from profile_support import LIBQMPI, load, report, run_steps
 from support import BUILD, OPEN_MPI
 
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
@@ -53,6 +56,36 @@ CASES = [
 @pytest.mark.parametrize("case, ranks, path", CASES)
 def test_the_critical_path_is_that_of_the_program(tmp_path, case, ranks, path):
     check_case(tmp_path, case, path, ranks)
+
+
+def test_regions_have_a_critical_path_of_their_own(tmp_path):
+    wanted = {"all": 13, "chain": 6, "alternate": 6}
+    for _ in range(5):
+        result, excess = run_case(tmp_path, "regions")
+        regions = {region["name"]: region for region in result["regions"]}
+        if all(regions[name]["path"] <= (units * UNIT + excess) * 1.02 for name, units in wanted.items()):
+            break
+    for name, units in wanted.items():
+        region = regions[name]
+        assert units * UNIT * 0.999 <= region["path"] <= (units * UNIT + excess) * 1.02
+        found = region["efficiency"]
+        assert found["critical_path"] == pytest.approx(min(region["path"], found["elapsed"]))
+        assert found["serialisation"] == pytest.approx(region["useful"]["max"] / found["critical_path"])
+    text = report(tmp_path / "out.json")
+    assert re.search(r"(?m)^region .* PE +LB +CommE +SerE +TE$", text)
+    assert re.search(r"(?m)^    serialisation +0\.\d{3} +rank \d works \d+ ms, the critical path is \d+ ms$", text)
+    assert re.search(r"(?m)^    transfer +[01]\.\d{3} +\d+ ms of \d+ ms$", text)
+
+
+def test_files_of_single_processes_have_the_critical_path_of_the_run(tmp_path):
+    run_steps("init", "sleep=200", "late=200", "barrier", "sleep=100", "exit=0", cwd=tmp_path, tools=TOOL)
+    single = [load(path) for path in sorted(tmp_path.glob("out.*"))]
+    assert len(single) == 2
+    whole = json.loads(report("--format=json", *sorted(tmp_path.glob("out.*"))))
+    longest = max(part["processes"][0]["path"] for part in single)
+    assert whole["efficiency"]["critical_path"] == pytest.approx(min(longest, whole["efficiency"]["elapsed"]))
+    assert longest >= 0.499
+    assert all(part["processes"][0]["path"] >= 0.499 for part in single)  # after the barrier that of rank 1
 
 
 def test_threads_have_clocks_of_their_own(tmp_path):

@@ -115,6 +115,7 @@ struct profile_result *sample_full(void)
                                 .time = spread(3),
                                 .mpi = spread(1),
                                 .useful = spread(2),
+                                .path = 2.25,
                                 .nodes = qmpi_allocate(1, sizeof(struct profile_node)),
                                 .node_count = 1,
                                 .functions = make_function("MPI_Recv"),

@@ -123,6 +123,11 @@ static void with_the_critical_path_communication_is_serialisation_times_transfer
     assert_close(figures[PROFILE_EFFICIENCY_FIGURES - 1].value, 80);
     assert_true(profile_efficiency_find(result, result->regions, &it));
     assert_false(it.has_path);
+    result->regions->path = 4;
+    result->regions->time.max = 5;
+    assert_true(profile_efficiency_find(result, result->regions, &it));
+    assert_close(it.serialisation, 3 / 4.0);
+    assert_close(it.transfer, 4 / 5.0);
     /* No longer than the run, no shorter than the work of a rank. */
     result->processes[1].path = 110;
     assert_true(profile_efficiency_find(result, NULL, &it));

@@ -695,6 +695,26 @@ static void freed_comm(void)
     }
 }
 
+/* Each is entered together: 6 and 2 * 3 units with two ranks; `all` is not closed. */
+static void regions(void)
+{
+    MPI_Pcontrol(1, "all");
+    work_of(0, 1);
+    MPI_Barrier(world);
+    MPI_Pcontrol(1, "chain");
+    chain();
+    MPI_Pcontrol(-1, "chain");
+    for (int i = 0; i < 2; i++) {
+        MPI_Barrier(world);
+        MPI_Pcontrol(1, "alternate");
+        work_of(0, 1);
+        MPI_Barrier(world);
+        work_of(1, 2);
+        MPI_Barrier(world);
+        MPI_Pcontrol(-1, "alternate");
+    }
+}
+
 static void switched(void)
 {
     chain();
@@ -748,6 +768,7 @@ static const struct {
     CASE(windows),
     CASE(threads),
     CASE(threads_same),
+    CASE(regions),
     CASE(without_clock),
     CASE(exchange),
     CASE(freed_comm),

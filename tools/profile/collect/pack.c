@@ -176,6 +176,7 @@ static void put_region(struct wire *wire, struct profile_region *region)
     PUT(wire, region->time);
     PUT(wire, region->mpi);
     PUT(wire, region->useful);
+    PUT(wire, region->path);
     ARRAY(wire, region->nodes, region->node_count, put_node);
     ARRAY(wire, region->functions, region->function_count, put_function);
 }

@@ -4,7 +4,7 @@
 #include "collect/snapshot.h"
 
 #include "collect/snapshot_parts.h"
-#include "path/state.h"
+#include "path/now.h"
 #include "record/comms.h"
 #include "record/files.h"
 #include "record/receives.h"
@@ -177,8 +177,7 @@ static bool build_process(struct profile_result *result, const struct layer *lay
     };
     process->useful = build_useful(layer, -1, process->application, process->mpi);
     if (layer->path) {
-        const double path =
-            path_clocks_seconds(&layer->path->clocks, regions_are_on(&layer->regions));
+        const double path = path_clocks_to_seconds(path_now(layer));
         process->path = path > process->useful ? path : process->useful;
     }
     result->application = build_spread(process->application, layer->rank);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "collect/snapshot_parts.h"
 
+#include "path/now.h"
 #include "record/regions.h"
 #include "record/ticks.h"
 #include "toolkit/toolkit.h"
@@ -190,6 +191,14 @@ static uint64_t region_mpi(const struct layer *layer, int region,
     return build_share(layer, region) + (is_open ? build_flight_share(layer, flights) : 0);
 }
 
+static double build_region_path(const struct layer *layer, const struct region *region)
+{
+    uint64_t path = region->path;
+    if (region->open && layer->path)
+        path += path_now(layer) - region->path_since;
+    return path_clocks_to_seconds(path);
+}
+
 static bool build_node(struct profile_region *region, const struct layer *layer, int number)
 {
     const double useful = build_useful(layer, number, region->time.sum, region->mpi.sum);
@@ -217,6 +226,7 @@ bool build_regions(struct profile_result *result, const struct layer *layer,
         region->name = strdup(its->name);
         region->entries = its->entries;
         region->time = build_spread((double)time * tick, layer->rank);
+        region->path = build_region_path(layer, its);
         region->mpi = build_spread((double)region_mpi(layer, number, flights) * tick, layer->rank);
         good = region->name && build_node(region, layer, number) &&
                list(layer, number, flights, tick, &region->functions, &region->function_count);

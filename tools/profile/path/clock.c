@@ -109,7 +109,7 @@ void path_clock_end(struct path_clocks *clocks, struct path_clock *clock, const 
     __atomic_store_n(&clocks->since, exit, __ATOMIC_RELAXED);
 }
 
-double path_clocks_seconds(const struct path_clocks *clocks, bool works)
+uint64_t path_clocks_now(const struct path_clocks *clocks, bool works)
 {
     const uint64_t now = ticks_now();
     uint64_t most = __atomic_load_n(&clocks->most, __ATOMIC_RELAXED);
@@ -122,5 +122,5 @@ double path_clocks_seconds(const struct path_clocks *clocks, bool works)
             value += units(now - since);
         most = value > most ? value : most;
     }
-    return (double)most * 1e-9 / (1 << PATH_CLOCK_BITS);
+    return most;
 }

@@ -59,7 +59,12 @@ static inline void path_clock_reach(struct path_clock *clock, uint64_t value)
         __atomic_store_n(&clock->value, value, __ATOMIC_RELAXED);
 }
 
-/* The largest clock of a layer now, in seconds. Any thread, also in a signal handler. */
-double path_clocks_seconds(const struct path_clocks *clocks, bool works);
+/* The largest clock of a layer now. Any thread, also in a signal handler. */
+uint64_t path_clocks_now(const struct path_clocks *clocks, bool works);
+
+static inline double path_clocks_to_seconds(uint64_t value)
+{
+    return (double)value * 1e-9 / (1 << PATH_CLOCK_BITS);
+}
 
 #endif

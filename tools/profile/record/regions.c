@@ -4,6 +4,7 @@
 #include "record/regions.h"
 
 #include "layer.h"
+#include "path/now.h"
 #include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
@@ -158,6 +159,18 @@ static bool push(struct regions *regions, int region)
     return true;
 }
 
+static void begin_region(const struct layer *layer, struct region *region)
+{
+    region->since = regions_time(&layer->regions);
+    region->path_since = path_now(layer);
+}
+
+static void end_region(const struct layer *layer, struct region *region)
+{
+    region->time += regions_time(&layer->regions) - region->since;
+    region->path += path_now(layer) - region->path_since;
+}
+
 void regions_open(struct layer *layer, const char *name)
 {
     struct regions *regions = &layer->regions;
@@ -170,7 +183,7 @@ void regions_open(struct layer *layer, const char *name)
         struct region *region = &regions->all[number];
         region->entries++;
         if (!region->open++)
-            region->since = regions_time(regions);
+            begin_region(layer, region);
         set_node(regions);
     }
     pthread_mutex_unlock(&layer->lock);
@@ -197,7 +210,7 @@ void regions_close(struct layer *layer, const char *name)
     if (number >= 0 && regions->all[number].open) {
         struct region *region = &regions->all[number];
         if (!--region->open)
-            region->time += regions_time(regions) - region->since;
+            end_region(layer, region);
         take_out(regions, number);
         set_node(regions);
     } else if (!regions->unmatched++) {

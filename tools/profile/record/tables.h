@@ -57,9 +57,10 @@ struct files {
 struct region {
     char *name;
     uint64_t entries;
-    uint64_t time;  /* switched on, in ticks, up to when it was last closed */
-    uint64_t since; /* of the on-time, where it is open */
-    int open;       /* how many times it is open */
+    uint64_t time;             /* switched on, in ticks, up to when it was last closed */
+    uint64_t since;            /* of the on-time, where it is open */
+    uint64_t path, path_since; /* the same for the logical clock; see path/now.h */
+    int open;                  /* how many times it is open */
 };
 
 struct region_node {
