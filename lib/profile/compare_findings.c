@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* See compare_parts.h: which findings of one run are those of another. */
+#define _GNU_SOURCE
 #include "profile/compare_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +75,27 @@ static bool add_run(struct profile_comparison *comparison, int run)
     return true;
 }
 
+static double seconds_of(const struct profile_finding *finding)
+{
+    return finding ? finding->seconds : 0;
+}
+
+static double change_of(const struct profile_comparison *comparison,
+                        const struct compare_finding *pair)
+{
+    double most = 0;
+    for (int run = 1; run < comparison->run_count; run++)
+        most = fmax(most, fabs(seconds_of(pair->runs[run]) - seconds_of(pair->runs[0])));
+    return most;
+}
+
+/* The largest change first. */
+static int compare_pairs(const void *a, const void *b, void *comparison)
+{
+    const double mine = change_of(comparison, a), its = change_of(comparison, b);
+    return (mine < its) - (mine > its);
+}
+
 bool compare_findings(struct profile_comparison *comparison)
 {
     bool good = true;
@@ -81,5 +104,8 @@ bool compare_findings(struct profile_comparison *comparison)
             comparison->findings[run].count = 0;
         good = add_run(comparison, run);
     }
+    if (good && comparison->pair_count > 1)
+        qsort_r(comparison->pairs, comparison->pair_count, sizeof *comparison->pairs, compare_pairs,
+                comparison);
     return good;
 }

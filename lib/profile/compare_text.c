@@ -103,16 +103,29 @@ static bool is_known(const struct profile_comparison *comparison, const struct c
     return known;
 }
 
+/* What is 1 in every run says nothing: there is one node. */
+static bool has_nodes(const struct profile_comparison *comparison)
+{
+    const struct compare_table *table = &comparison->tables[COMPARE_EFFICIENCY];
+    const int figure = compare_figure_find(table, "load_balance_between_nodes");
+    bool several = false;
+    for (int run = 0; run < comparison->run_count; run++)
+        several = several || compare_value(comparison, table->entries, figure, run) < 1;
+    return several;
+}
+
 static bool print_totals(const struct compare_view *view)
 {
     const struct profile_comparison *comparison = view->comparison;
+    const bool nodes = has_nodes(comparison);
     struct columns columns;
     fputc('\n', view->text.stream);
     compare_columns_start(&columns, comparison, "");
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         const struct compare_table *table = &comparison->tables[labels[i].kind];
         const int figure = compare_figure_find(table, labels[i].figure);
-        if (figure < 0 || !is_known(comparison, table->entries, figure))
+        if (figure < 0 || !is_known(comparison, table->entries, figure) ||
+            (strstr(labels[i].figure, "nodes") && !nodes))
             continue;
         columns_add(&columns, "%s", labels[i].text);
         compare_columns_add(&columns, comparison, table->entries, figure,

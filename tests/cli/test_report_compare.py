@@ -312,6 +312,28 @@ def test_a_finding_of_another_rank_at_the_same_place_remains(tmp_path):
     assert [[run["rank"] for run in pair["runs"]] for pair in pairs] == [[1, 2]]
 
 
+def test_the_finding_that_changes_most_is_first(tmp_path):
+    def wait(document, seconds):
+        document["callsites"][0]["waits"] = {"rank": [1], "peer": [0], "calls": [700], "time": [seconds]}
+    first = changed(tmp_path, lambda it: wait(it, 0.7), "first.json")
+    for seconds, kinds in ((3.5, ["late-sender", "imbalance"]), (0.71, ["late-sender", "imbalance"])):
+        pairs = as_json(first, changed(tmp_path, lambda it, seconds=seconds: wait(it, seconds)))["findings"]
+        assert [pair["kind"] for pair in pairs] == kinds
+    text = printed(first, changed(tmp_path, lambda it: wait(it, 3.5)))
+    assert re.search(r"Findings that remain\nA  Rank 1 waits 700 ms.*\nB  Rank 1 waits 3.50 s.*\nA  Rank 3 is last", text)
+
+
+def test_one_node_is_not_balanced_with_others(tmp_path):
+    def move(document):
+        for process in document["processes"]:
+            process["host"] = "node1"
+    assert "between nodes" in printed("heat.json", "heat-faster.json")
+    files = [changed(tmp_path, move, f"{name}.json", f"{name}.json") for name in ("heat", "heat-faster")]
+    text = printed(*files)
+    assert "nodes" not in text and "  load balance" in text
+    assert "between nodes" in printed(files[0], "heat-faster.json")
+
+
 # ---- limits
 
 @pytest.mark.parametrize("limits, status", [
