@@ -32,11 +32,11 @@ static const struct compare_figure wait_figures[] = {{"time", COMPARE_SECONDS},
                                                      {"calls", COMPARE_COUNT}};
 enum { WAIT_FIGURES = sizeof wait_figures / sizeof *wait_figures };
 
+/* Those of efficiency.h follow them. */
 static const struct compare_figure region_figures[] = {{"time", COMPARE_SECONDS},
                                                        {"mpi", COMPARE_SECONDS},
                                                        {"useful", COMPARE_SECONDS},
-                                                       {"entries", COMPARE_COUNT},
-                                                       {"parallel", COMPARE_RATIO}};
+                                                       {"entries", COMPARE_COUNT}};
 enum { REGION_FIGURES = sizeof region_figures / sizeof *region_figures };
 
 /* Those of efficiency.h without times, of which the elapsed one is among the totals. */
@@ -67,9 +67,12 @@ void compare_start(struct profile_comparison *comparison)
         [COMPARE_CALLSITES] = {"callsites", call_figures, CALL_FIGURES},
         [COMPARE_RANKS] = {"ranks", rank_figures, RANK_FIGURES},
         [COMPARE_WAITS] = {"waits", wait_figures, WAIT_FIGURES},
-        [COMPARE_REGIONS] = {"regions", region_figures, REGION_FIGURES},
+        [COMPARE_REGIONS] = {"regions", comparison->region_figures, REGION_FIGURES + ratio_count},
     };
     memcpy(comparison->tables, tables, sizeof tables);
+    memcpy(comparison->region_figures, region_figures, sizeof region_figures);
+    memcpy(comparison->region_figures + REGION_FIGURES, comparison->ratios,
+           sizeof comparison->ratios);
 }
 
 /* Only sync=yes measures waiting before collectives: otherwise it is not known. */
@@ -124,19 +127,26 @@ static bool fill_totals(struct profile_comparison *comparison)
     return entry != NULL;
 }
 
+/* Returns whether they are known. */
+static bool set_ratios(const struct profile_result *result, const struct profile_region *region,
+                       double values[PROFILE_EFFICIENCY_FIGURES])
+{
+    struct profile_efficiency found;
+    struct compare_figure figures[PROFILE_EFFICIENCY_FIGURES];
+    const bool known = profile_efficiency_find(result, region, &found);
+    for (int i = 0; i < PROFILE_EFFICIENCY_FIGURES; i++)
+        values[i] = NAN;
+    if (known)
+        list_ratios(&found, values, figures);
+    return known;
+}
+
 static bool fill_efficiency(struct profile_comparison *comparison)
 {
     struct compare_entry *entry = compare_add(comparison, COMPARE_EFFICIENCY, "", -1, -1);
     for (int run = 0; entry && run < comparison->run_count; run++) {
-        struct profile_efficiency found;
-        struct compare_figure figures[PROFILE_EFFICIENCY_FIGURES];
         double values[PROFILE_EFFICIENCY_FIGURES];
-        if (profile_efficiency_find(comparison->runs[run].result, NULL, &found)) {
-            list_ratios(&found, values, figures);
-        } else {
-            for (int i = 0; i < PROFILE_EFFICIENCY_FIGURES; i++)
-                values[i] = NAN;
-        }
+        set_ratios(comparison->runs[run].result, NULL, values);
         compare_set(comparison, COMPARE_EFFICIENCY, entry, run, values);
     }
     return entry != NULL;
@@ -176,11 +186,10 @@ static bool fill_regions(struct profile_comparison *comparison, int run)
     for (size_t i = 0; i < result->region_count && good; i++) {
         const struct profile_region *it = &result->regions[i];
         struct compare_entry *entry = find_entry(comparison, COMPARE_REGIONS, it->name, -1);
-        struct profile_efficiency found;
-        const bool known = profile_efficiency_find(result, it, &found);
-        const double values[REGION_FIGURES] = {it->time.mean, it->mpi.mean,
-                                               known ? it->useful.mean : NAN, (double)it->entries,
-                                               known ? found.parallel : NAN};
+        double values[REGION_FIGURES + PROFILE_EFFICIENCY_FIGURES] = {it->time.mean, it->mpi.mean};
+        const bool known = set_ratios(result, it, values + REGION_FIGURES);
+        values[2] = known ? it->useful.mean : NAN;
+        values[3] = (double)it->entries;
         good = entry != NULL;
         if (good)
             compare_set(comparison, COMPARE_REGIONS, entry, run, values);

@@ -76,8 +76,10 @@ struct profile_comparison {
     struct compare_finding *pairs;
     size_t pair_count;
     struct compare_table tables[COMPARE_TABLES];
-    struct compare_figure ratios[PROFILE_EFFICIENCY_FIGURES]; /* those of efficiency */
-    const struct compare_limit *limits;                       /* set by the caller, if it has any */
+    /* The figures of efficiency, and those of regions, which include them. */
+    struct compare_figure ratios[PROFILE_EFFICIENCY_FIGURES];
+    struct compare_figure region_figures[PROFILE_EFFICIENCY_FIGURES + 4];
+    const struct compare_limit *limits; /* set by the caller, if it has any */
     int limit_count;
 };
 

@@ -89,6 +89,9 @@ def test_figures_are_those_of_the_files():
     assert ranks[2]["useful"] == [run["processes"][2]["useful"] for run in (before, after)]
     region, = document["regions"]
     assert region["time"] == [run["regions"][0]["time"]["mean"] for run in (before, after)]
+    assert region["entries"] == [run["regions"][0]["entries"] for run in (before, after)]
+    for name in document["efficiency"]:
+        assert region[name] == pytest.approx([run["regions"][0]["efficiency"][name] for run in (before, after)])
     assert len(document["callsites"]) == len(before["callsites"])
     for entry in document["callsites"]:
         assert entry["frames"][0] == entry["frames"][1] and None not in entry["time"]
