@@ -47,6 +47,7 @@ function addRegions(parent, run) {
     { title: "region", value: (it) => it.name }, timeColumn,
     { title: "in MPI", numeric: true, value: (it) => it.mpi.sum, text: (it) => formatTime(it.mpi.sum) },
     share("parallel", "parallel efficiency"), { ...share("load_balance", "load balance"), secondary: true }, { ...share("communication", "communication"), secondary: true },
+    ...(run.regions.some((it) => it.path) ? [{ ...share("serialisation", "serialisation"), secondary: true }, { ...share("transfer", "transfer"), secondary: true }] : []),
     { title: "entries", numeric: true, secondary: true, value: (it) => it.entries, text: (it) => formatCount(it.entries) }],
   "As the program marked them.");
 }

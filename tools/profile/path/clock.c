@@ -109,6 +109,12 @@ void path_clock_end(struct path_clocks *clocks, struct path_clock *clock, const 
     __atomic_store_n(&clocks->since, exit, __ATOMIC_RELAXED);
 }
 
+void path_clock_restart(struct path_clocks *clocks, struct path_clock *clock, uint64_t now)
+{
+    __atomic_store_n(&clock->since, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&clocks->since, now, __ATOMIC_RELAXED);
+}
+
 uint64_t path_clocks_now(const struct path_clocks *clocks, bool works)
 {
     const uint64_t now = ticks_now();

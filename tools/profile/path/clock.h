@@ -52,6 +52,9 @@ void path_clock_begin(struct path_clocks *clocks, struct path_clock *clock, cons
 void path_clock_end(struct path_clocks *clocks, struct path_clock *clock, const void *word,
                     uint64_t exit);
 
+/* What was outside MPI until now was no work. */
+void path_clock_restart(struct path_clocks *clocks, struct path_clock *clock, uint64_t now);
+
 /* Something that happened at `value` is known to the thread from now on. */
 static inline void path_clock_reach(struct path_clock *clock, uint64_t value)
 {

@@ -177,8 +177,11 @@ void path_observe_after(const QMPIX_Call *call, QMPIX_Word *word)
         after(layer, clock, call, role);
         clock->busy = false;
     }
+    const bool had_begun = regions_have_begun(&layer->regions);
     const uint64_t begin = begin_of(layer, call), end = ticks_now();
     if (clock)
         path_clock_end(&path->clocks, clock, word, end);
     observe_end(call, word, end > begin ? end - begin : 0);
+    if (clock && !had_begun) /* application time may have begun just now */
+        path_clock_restart(&path->clocks, clock, ticks_now());
 }
