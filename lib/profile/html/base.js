@@ -3,8 +3,8 @@
 
 /* Makes an element. Text among the children becomes text, never markup. */
 function element(tag, attributes, ...children) {
-  const made = tag === "svg" || attributes?.svg ? document.createElementNS("http://www.w3.org/2000/svg", tag)
-    : document.createElement(tag);
+  const made = tag === "svg" || attributes?.svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) :
+                                                  document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (name.startsWith("on"))
       made.addEventListener(name.slice(2), value);
@@ -68,6 +68,15 @@ function baseName(path) {
   return path ? path.slice(path.lastIndexOf("/") + 1) : "";
 }
 
+/* Of any number of values, more than a function can have arguments. */
+function largest(values, least = -Infinity) {
+  return values.reduce((most, value) => Math.max(most, value), least);
+}
+
+function smallest(values) {
+  return -largest(values.map((value) => -value));
+}
+
 function sum(values) {
   return values.reduce((total, value) => total + value, 0);
 }
@@ -106,13 +115,18 @@ const reveals = new Map();
 
 /* A link to it; `before` is called first. */
 function revealLink(text, kind, index, before = () => {}) {
-  return element("a", {
-    class: "link", href: `#${kind}`, "data-target": kind, onclick: (event) => {
-      event.preventDefault();
-      before();
-      reveals.get(kind)?.(index);
+  return element(
+    "a", {
+      class: "link",
+      href: `#${kind}`,
+      "data-target": kind,
+      onclick: (event) => {
+        event.preventDefault();
+        before();
+        reveals.get(kind)?.(index);
+      },
     },
-  }, text);
+    text);
 }
 
 /* Scrolls to an element, and marks it for a while. */
@@ -128,8 +142,8 @@ function bringIntoView(target) {
 
 /* Adds a section with a title, and returns it. */
 function addSection(parent, id, title, hint) {
-  const section = element("section", { id, class: "panel" }, element("h2", {}, title),
-    hint ? element("p", { class: "hint" }, hint) : null);
+  const section = element(
+    "section", { id, class: "panel" }, element("h2", {}, title), hint ? element("p", { class: "hint" }, hint) : null);
   parent.append(section);
   reveals.set(id, () => bringIntoView(section));
   return section;

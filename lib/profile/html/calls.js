@@ -7,18 +7,29 @@ function timeOnRank(time, rank) {
 
 /* Columns that functions and call sites have in common. */
 function callColumns(run) {
-  const isCounted = (it) => !it.name.startsWith("MPI_Init"); // MPI_Init is before the application time
-  const most = Math.max(...run.functions.filter(isCounted).map((it) => it.time.sum), 1e-300);
+  const isCounted = (it) => !it.name.startsWith("MPI_Init");  // MPI_Init is before the application time
+  const most = largest(run.functions.filter(isCounted).map((it) => it.time.sum), 1e-300);
   return [
-    { title: "time", numeric: true, hint: "of all ranks", value: (it) => it.time.sum, text: (it) => formatTime(it.time.sum),
-      share: (it) => (isCounted(it) ? it.time.sum / most : undefined) },
-    { title: "%", numeric: true, hint: "of the application time of all ranks", value: (it) => it.time.sum,
-      text: (it) => (isCounted(it) ? formatPercent(it.time.sum, run.total) : "–") },
-    { title: "calls", numeric: true, value: (it) => it.calls, text: (it) => formatCount(it.calls) },
-    { title: "per call", numeric: true, secondary: true, value: (it) => it.time.sum / it.calls, text: (it) => formatTime(it.time.sum / it.calls) },
-    { title: "most of a rank", numeric: true, secondary: true, value: (it) => it.time.max,
-      text: (it) => timeOnRank(it.time.max, it.time.max_rank) },
-    { title: "bytes", numeric: true, secondary: true, hint: "sent and received", value: (it) => it.volume, text: (it) => formatBytes(it.volume) },
+    timeColumn(
+      "time", (it) => it.time.sum,
+      { hint: "of all ranks", share: (it) => (isCounted(it) ? it.time.sum / most : undefined) }),
+    {
+      title: "%",
+      numeric: true,
+      hint: "of the application time of all ranks",
+      value: (it) => it.time.sum,
+      text: (it) => (isCounted(it) ? formatPercent(it.time.sum, run.total) : "–")
+    },
+    countColumn("calls", (it) => it.calls),
+    timeColumn("per call", (it) => it.time.sum / it.calls, { secondary: true }),
+    {
+      title: "most of a rank",
+      numeric: true,
+      secondary: true,
+      value: (it) => it.time.max,
+      text: (it) => timeOnRank(it.time.max, it.time.max_rank)
+    },
+    bytesColumn("bytes", (it) => it.volume, { secondary: true, hint: "sent and received" }),
   ];
 }
 
@@ -26,21 +37,25 @@ function callColumns(run) {
 function byRankTable(label, ranks) {
   const has = (name) => ranks.some((rank) => rank[name]);
   return smallTable({
-    label, entries: ranks, sort: 1, columns: [
-      { title: "rank", value: (it) => it.rank, text: (it) => `rank ${it.rank}` },
-      { title: "time", numeric: true, value: (it) => it.time, text: (it) => formatTime(it.time),
-        share: (it) => it.time / Math.max(...ranks.map((rank) => rank.time), 1e-300) },
-      ...(has("wait") ? [{ title: "waiting", numeric: true, value: (it) => it.wait, text: (it) => formatTime(it.wait) }] : []),
-      { title: "calls", numeric: true, value: (it) => it.calls, text: (it) => formatCount(it.calls) },
-      ...(has("sent") ? [{ title: "sent", numeric: true, value: (it) => it.sent, text: (it) => formatBytes(it.sent) }] : []),
-      ...(has("received") ? [{ title: "received", numeric: true, value: (it) => it.received, text: (it) => formatBytes(it.received) }] : [])],
+    label,
+    entries: ranks,
+    sort: 1,
+    columns: [
+      rankColumn("rank", (it) => it.rank),
+      timeColumn(
+        "time", (it) => it.time, { share: (it) => it.time / largest(ranks.map((rank) => rank.time), 1e-300) }),
+      ...(has("wait") ? [timeColumn("waiting", (it) => it.wait)] : []), countColumn("calls", (it) => it.calls),
+      ...(has("sent") ? [bytesColumn("sent", (it) => it.sent)] : []),
+      ...(has("received") ? [bytesColumn("received", (it) => it.received)] : [])
+    ],
   });
 }
 
 function spreadText(it, ranks) {
   const on = (rank) => (rank === undefined ? "" : ` (rank ${rank})`);
-  return `Of a rank: least ${formatTime(it.time.min)}${on(it.time.min_rank)}, mean ${formatTime(it.time.mean)}, most `
-    + `${formatTime(it.time.max)}${on(it.time.max_rank)}. A call: ${formatTime(it.shortest)} to ${formatTime(it.longest)}. `
+  const { min, mean, max } = it.time;
+  return `Of a rank: least ${formatTime(min)}${on(it.time.min_rank)}, mean ${formatTime(mean)}, `
+    + `most ${formatTime(max)}${on(it.time.max_rank)}. A call: ${formatTime(it.shortest)} to ${formatTime(it.longest)}. `
     + `Called by ${plural(it.ranks || ranks, "rank")}.`;
 }
 
@@ -52,7 +67,8 @@ function titled(title, ...content) {
 
 function functionDetail(run, it) {
   const parts = element("div", { class: "columns" });
-  const sizes = histogram("Calls by bytes, sent and received", it.sizes, formatBinBytes, it.no_bytes && it.sizes.length ? it.no_bytes : 0);
+  const sizes = histogram(
+    "Calls by bytes, sent and received", it.sizes, formatBinBytes, it.no_bytes && it.sizes.length ? it.no_bytes : 0);
   const times = histogram("Calls by duration", it.times, formatBinTime, 0);
   const ranks = toObjects(it.by_rank);
   parts.append(...[sizes, times].filter(Boolean));
@@ -60,19 +76,31 @@ function functionDetail(run, it) {
     parts.append(titled("Ranks that differ from the mean", byRankTable(`Ranks in ${it.name}`, ranks)));
   const sites = run.callsites.filter((site) => site.name === it.name);
   if (sites.length)
-    parts.append(titled("Call sites", element("ul", { class: "plain" }, ...sites.slice(0, 8).map((site) => element("li", {},
-      revealLink(site.place, "callsite", site.index), ` ${formatTime(site.time.sum)}`)))));
+    parts.append(titled(
+      "Call sites",
+      element(
+        "ul", { class: "plain" },
+        ...sites.slice(0, 8).map(
+          (site) =>
+            element("li", {}, revealLink(site.place, "callsite", site.index), ` ${formatTime(site.time.sum)}`)))));
   return element("div", {}, element("p", {}, spreadText(it, run.ranks)), parts);
 }
 
 function addFunctions(parent, run) {
   if (!run.functions.length)
     return;
-  const section = addSection(parent, "functions", "Functions", "Unfold a function for its histograms, ranks and call sites.");
+  const section =
+    addSection(parent, "functions", "Functions", "Unfold a function for its histograms, ranks and call sites.");
   const table = new Table({
-    id: "function", label: "Functions", entries: run.functions, detail: (it) => functionDetail(run, it), sort: 1,
-    columns: [{ title: "function", value: (it) => it.name }, ...callColumns(run),
-      { title: "group", secondary: true, value: (it) => it.group }],
+    id: "function",
+    label: "Functions",
+    entries: run.functions,
+    detail: (it) => functionDetail(run, it),
+    sort: 1,
+    columns: [
+      { title: "function", value: (it) => it.name }, ...callColumns(run),
+      { title: "group", secondary: true, value: (it) => it.group }
+    ],
   });
   section.append(table.element);
   reveals.set("function", (name) => table.reveal(run.functions.find((it) => it.name === name)));
@@ -81,19 +109,28 @@ function addFunctions(parent, run) {
 /* ---- Call sites -------------------------------------------------------------------------------------- */
 
 function frameElement(frame) {
-  return element("li", {}, frameText(frame), frame.inlined ? element("small", {}, " inlined") : null,
+  return element(
+    "li", {}, frameText(frame), frame.inlined ? element("small", {}, " inlined") : null,
     frame.file || frame.module ? element("small", { class: "path" }, ` ${frame.file || frame.module}`) : null);
 }
 
 function siteDetail(run, site) {
-  const parts = element("div", { class: "columns" }, titled("Called from", element("ol", { class: "frames" }, ...site.frames.map(frameElement))));
+  const parts = element(
+    "div", { class: "columns" },
+    titled("Called from", element("ol", { class: "frames" }, ...site.frames.map(frameElement))));
   const ranks = toObjects(site.by_rank);
   const waits = run.waits.filter((wait) => wait.site === site);
   if (ranks.length)
     parts.append(titled("Ranks that differ from the mean", byRankTable(`Ranks at ${siteText(site)}`, ranks)));
   if (waits.length)
-    parts.append(titled("Waits for", smallTable({ label: `Waits at ${siteText(site)}`, entries: waits, columns: waitColumns().filter((column) => !column.isPlace) })));
-  const more = site.messages ? ` ${plural(site.messages, "message")} of ${formatBytes(site.volume / site.messages)} on average.` : "";
+    parts.append(titled("Waits for", smallTable({
+                          label: `Waits at ${siteText(site)}`,
+                          entries: waits,
+                          columns: waitColumns().filter((column) => !column.isPlace)
+                        })));
+  const more = site.messages ?
+    ` ${plural(site.messages, "message")} of ${formatBytes(site.volume / site.messages)} on average.` :
+    "";
   return element("div", {}, element("p", {}, spreadText(site, run.ranks) + more), parts);
 }
 
@@ -101,12 +138,19 @@ function addCallsites(parent, run) {
   if (!run.callsites.length)
     return;
   const hint = run.callsites.some((site) => site.frames[0]?.file) ? "" : " Compile with -g to see source lines.";
-  const section = addSection(parent, "callsites", "Call sites", `Unfold a call site for its callers, ranks and waits.${hint}`);
+  const section =
+    addSection(parent, "callsites", "Call sites", `Unfold a call site for its callers, ranks and waits.${hint}`);
   const table = new Table({
-    id: "callsite", label: "Call sites", entries: run.callsites, detail: (it) => siteDetail(run, it), sort: 2,
-    columns: [{ title: "place", value: (it) => it.place, note: (it) => it.name },
+    id: "callsite",
+    label: "Call sites",
+    entries: run.callsites,
+    detail: (it) => siteDetail(run, it),
+    sort: 2,
+    columns: [
+      { title: "place", value: (it) => it.place, note: (it) => it.name },
       { title: "function", secondary: true, value: (it) => it.name }, ...callColumns(run),
-      { title: "ranks", numeric: true, secondary: true, value: (it) => it.ranks }],
+      { title: "ranks", numeric: true, secondary: true, value: (it) => it.ranks }
+    ],
   });
   section.append(table.element);
   reveals.set("callsite", (index) => table.reveal(run.callsites[index]));
@@ -116,31 +160,52 @@ function addCallsites(parent, run) {
 
 function waitColumns(most) {
   return [
-    { title: "rank", value: (it) => it.rank, text: (it) => `rank ${it.rank}`, note: (it) => siteText(it.site) },
+    rankColumn("rank", (it) => it.rank, { note: (it) => siteText(it.site) }),
     { title: "waits for", value: (it) => it.peer, text: (it) => (it.peer < 0 ? "?" : `rank ${it.peer}`) },
-    { title: "time", numeric: true, value: (it) => it.time, text: (it) => formatTime(it.time), share: most && ((it) => it.time / most) },
-    { title: "calls", numeric: true, value: (it) => it.calls, text: (it) => formatCount(it.calls) },
-    { title: "in", isPlace: true, secondary: true, value: (it) => siteText(it.site) }];
+    timeColumn("time", (it) => it.time, { share: most && ((it) => it.time / most) }),
+    countColumn("calls", (it) => it.calls),
+    { title: "in", isPlace: true, secondary: true, value: (it) => siteText(it.site) }
+  ];
 }
 
 function addWaits(parent, run) {
   const before = run.functions.filter((it) => it.wait?.sum);
   if (!run.waits.length && !before.length)
     return;
-  const section = addSection(parent, "waits", "Waiting", "Time in point-to-point calls that their data do not explain.");
+  const section =
+    addSection(parent, "waits", "Waiting", "Time in point-to-point calls that their data do not explain.");
   if (run.waits.length)
     section.append(new Table({
-      id: "wait", label: "Waits by peer", entries: run.waits, columns: waitColumns(run.waits[0].time), sort: 2, limit: 12,
-    }).element);
+                     id: "wait",
+                     label: "Waits by peer",
+                     entries: run.waits,
+                     columns: waitColumns(run.waits[0].time),
+                     sort: 2,
+                     limit: 12,
+                   }).element);
   if (before.length)
-    section.append(titled("Before collectives", new Table({
-      label: "Waiting before collectives", entries: before, filter: false, sort: 1, columns: [
-        { title: "function", value: (it) => it.name },
-        { title: "waiting", numeric: true, value: (it) => it.wait.sum, text: (it) => formatTime(it.wait.sum) },
-        { title: "mean rank", numeric: true, secondary: true, value: (it) => it.wait.mean, text: (it) => formatTime(it.wait.mean) },
-        { title: "most of a rank", numeric: true, value: (it) => it.wait.max,
-          text: (it) => timeOnRank(it.wait.max, it.wait.max_rank) },
-        { title: "least of a rank", numeric: true, secondary: true, value: (it) => it.wait.min,
-          text: (it) => timeOnRank(it.wait.min, it.wait.min_rank) }],
-    }).element));
+    section.append(titled(
+      "Before collectives",
+      new Table({
+        label: "Waiting before collectives",
+        entries: before,
+        filter: false,
+        sort: 1,
+        columns: [
+          { title: "function", value: (it) => it.name }, timeColumn("waiting", (it) => it.wait.sum),
+          timeColumn("mean rank", (it) => it.wait.mean, { secondary: true }), {
+            title: "most of a rank",
+            numeric: true,
+            value: (it) => it.wait.max,
+            text: (it) => timeOnRank(it.wait.max, it.wait.max_rank)
+          },
+          {
+            title: "least of a rank",
+            numeric: true,
+            secondary: true,
+            value: (it) => it.wait.min,
+            text: (it) => timeOnRank(it.wait.min, it.wait.min_rank)
+          }
+        ],
+      }).element));
 }

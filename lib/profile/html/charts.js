@@ -3,11 +3,12 @@
 
 /* Bars with names and numbers. A bar is {name, value, text}. */
 function barChart(label, bars) {
-  const most = Math.max(...bars.map((bar) => bar.value), 1e-300);
+  const most = largest(bars.map((bar) => bar.value), 1e-300);
   const lines = bars.map((bar) => {
     const mark = element("span", { class: "bar", "aria-hidden": "true" });
     mark.style.width = `${(100 * bar.value / most).toFixed(1)}%`;
-    return element("tr", {}, element("th", { scope: "row" }, bar.name), element("td", { class: "bar-room" }, mark),
+    return element(
+      "tr", {}, element("th", { scope: "row" }, bar.name), element("td", { class: "bar-room" }, mark),
       element("td", { class: "numeric" }, bar.text));
   });
   return element("table", { class: "bars" }, element("caption", {}, label), element("tbody", {}, ...lines));
@@ -29,7 +30,10 @@ function histogram(label, bins, format, zero) {
 
 /* ---- Time by rank ------------------------------------------------------------------------------------ */
 
-const CHART = { width: 1000, height: 180 };
+const CHART = {
+  width: 1000,
+  height: 180
+};
 
 /* The outline of what lies between two heights, as steps, one for each process. */
 function stepPath(lower, upper, most) {
@@ -44,29 +48,47 @@ function stepPath(lower, upper, most) {
 function rankChart(processes, describe) {
   const useful = processes.map((it) => it.useful ?? Math.max(it.application - it.mpi, 0));
   const whole = processes.map((it) => it.application);
-  const most = Math.max(...whole, 1e-300);
+  const most = largest(whole, 1e-300);
   const part = (name, path) => element("path", { svg: true, class: name, d: path });
-  const stripes = element("pattern", { svg: true, id: "stripes", width: "6", height: "6", patternUnits: "userSpaceOnUse",
-    patternTransform: "rotate(45)" }, element("rect", { svg: true, width: "6", height: "6", class: "stripe-ground" }),
-  element("rect", { svg: true, width: "2.5", height: "6", class: "stripe" }));
-  const chart = element("svg", { viewBox: `0 0 ${CHART.width} ${CHART.height}`, preserveAspectRatio: "none", role: "img",
-    "aria-label": "Time of each rank outside MPI, and above it in MPI. The table of processes has the figures." },
-  element("defs", { svg: true }, stripes), part("useful", stepPath(useful.map(() => 0), useful, most)),
-  part("mpi", stepPath(useful, whole, most)));
+  const stripes = element(
+    "pattern", {
+      svg: true,
+      id: "stripes",
+      width: "6",
+      height: "6",
+      patternUnits: "userSpaceOnUse",
+      patternTransform: "rotate(45)"
+    },
+    element("rect", { svg: true, width: "6", height: "6", class: "stripe-ground" }),
+    element("rect", { svg: true, width: "2.5", height: "6", class: "stripe" }));
+  const chart = element(
+    "svg", {
+      viewBox: `0 0 ${CHART.width} ${CHART.height}`,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": "Time of each rank outside MPI, and above it in MPI. The table of processes has the figures."
+    },
+    element("defs", { svg: true }, stripes), part("useful", stepPath(useful.map(() => 0), useful, most)),
+    part("mpi", stepPath(useful, whole, most)));
   const readout = element("output", { class: "readout" }, "Point at a rank to read its times.");
   chart.addEventListener("pointermove", (event) => {
     const box = chart.getBoundingClientRect();
     const at = Math.floor((event.clientX - box.left) / box.width * processes.length);
     readout.textContent = describe(processes[Math.min(Math.max(at, 0), processes.length - 1)]);
   });
-  const key = (name, text) => element("span", {}, element("span", { class: `patch ${name}`, "aria-hidden": "true" }), text);
+  const key = (name, text) =>
+    element("span", {}, element("span", { class: `patch ${name}`, "aria-hidden": "true" }), text);
   const last = processes.length - 1;
-  return element("figure", { class: "rank-chart" },
-    element("p", { class: "legend" }, key("useful", "outside MPI"), key("mpi", "in MPI (striped)"),
-      Math.min(...whole) < 0.95 * most ? element("span", {}, "empty: the rank had ended, or was not profiled") : null),
+  return element(
+    "figure", { class: "rank-chart" },
+    element(
+      "p", { class: "legend" }, key("useful", "outside MPI"), key("mpi", "in MPI (striped)"),
+      smallest(whole) < 0.95 * most ? element("span", {}, "empty: the rank had ended, or was not profiled") : null),
     element("div", { class: "chart" }, element("span", { class: "most" }, formatTime(most)), chart),
-    element("div", { class: "axis" }, element("span", {}, `rank ${processes[0].rank}`),
-      last > 0 ? element("span", {}, `rank ${processes[last].rank}`) : null), readout);
+    element(
+      "div", { class: "axis" }, element("span", {}, `rank ${processes[0].rank}`),
+      last > 0 ? element("span", {}, `rank ${processes[last].rank}`) : null),
+    readout);
 }
 
 /* Lines over time, from 0 to 1. A line is {title, style, values}; where a value is missing, it has a gap. */
@@ -74,22 +96,32 @@ function lineChart(label, lines, first, last) {
   const { width, height } = CHART;
   const points = (values) => {
     let pen = "M";
-    return values.map((value, at) => {
-      if (value === null || value === undefined) {
-        pen = "M";
-        return "";
-      }
-      const part = `${pen}${((at + 0.5) * width / values.length).toFixed(1)} ${(height * (1 - value)).toFixed(1)}`;
-      pen = "L";
-      return part;
-    }).join("");
+    return values
+      .map((value, at) => {
+        if (value === null || value === undefined) {
+          pen = "M";
+          return "";
+        }
+        const part = `${pen}${((at + 0.5) * width / values.length).toFixed(1)} ${(height * (1 - value)).toFixed(1)}`;
+        pen = "L";
+        return part;
+      })
+      .join("");
   };
-  const grid = [0.25, 0.5, 0.75].map((part) => element("path", { svg: true, class: "grid", d: `M0 ${height * part}H${width}` }));
-  const chart = element("svg", { viewBox: `0 -4 ${width} ${height + 8}`, preserveAspectRatio: "none", role: "img", "aria-label": label },
-    ...grid, ...lines.map((line) => element("path", { svg: true, class: `line ${line.style}`, d: points(line.values) })));
-  const key = (line) => element("span", {}, element("svg", { class: "key", viewBox: "0 0 30 8", "aria-hidden": "true" },
-    element("path", { svg: true, class: `line ${line.style}`, d: "M0 4H30" })), line.title);
-  return element("figure", { class: "line-chart" }, element("p", { class: "legend" }, ...lines.map(key)),
+  const grid =
+    [0.25, 0.5, 0.75].map((part) => element("path", { svg: true, class: "grid", d: `M0 ${height * part}H${width}` }));
+  const chart = element(
+    "svg", { viewBox: `0 -4 ${width} ${height + 8}`, preserveAspectRatio: "none", role: "img", "aria-label": label },
+    ...grid,
+    ...lines.map((line) => element("path", { svg: true, class: `line ${line.style}`, d: points(line.values) })));
+  const key = (line) => element(
+    "span", {},
+    element(
+      "svg", { class: "key", viewBox: "0 0 30 8", "aria-hidden": "true" },
+      element("path", { svg: true, class: `line ${line.style}`, d: "M0 4H30" })),
+    line.title);
+  return element(
+    "figure", { class: "line-chart" }, element("p", { class: "legend" }, ...lines.map(key)),
     element("div", { class: "chart" }, element("span", { class: "most" }, "0 to 100 %"), chart),
     element("div", { class: "axis" }, element("span", {}, first), element("span", {}, last)));
 }

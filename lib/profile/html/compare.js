@@ -4,27 +4,39 @@
  * for each run, null where the run does not have the thing. The first run is the base.
  */
 
-const UNITS = { calls: formatCount, entries: formatCount, bytes: formatBytes, memory: formatBytes };
+const UNITS = {
+  calls: formatCount,
+  entries: formatCount,
+  bytes: formatBytes,
+  memory: formatBytes
+};
+
+function signOf(change, none = "") {
+  if (!change)
+    return none;
+  return change > 0 ? "+" : "−";
+}
 
 function changeText(base, value, format) {
   if (base === null || value === null)
     return base === value ? "–" : base === null ? "new" : "gone";
   const change = value - base;
-  return `${change > 0 ? "+" : change < 0 ? "−" : ""}${format(Math.abs(change))}`;
+  return `${signOf(change)}${format(Math.abs(change))}`;
 }
 
 function ratioText(base, value) {
   if (!base || value === null)
     return "–";
   const percent = 100 * (value / base - 1);
-  return `${percent > 0 ? "+" : percent < 0 ? "−" : "±"}${Math.abs(percent).toFixed(Math.abs(percent) < 99.95 ? 1 : 0)} %`;
+  const size = Math.abs(percent);
+  return `${signOf(percent, "±")}${size.toFixed(size < 99.95 ? 1 : 0)} %`;
 }
 
 function pointsText(base, value) {
   if (base === null || value === null)
     return "–";
-  const points = (100 * Math.abs(value - base)).toFixed(1);
-  return `${value > base ? "+" : value < base ? "−" : "±"}${points} points`;
+  const points = 100 * (value - base);
+  return `${signOf(points, "±")}${Math.abs(points).toFixed(1)} points`;
 }
 
 /* A column for each run, and one or two for the change of each later one. An entry has `values`, one for each
@@ -33,27 +45,51 @@ function compareTable(runs, { id, label, title, entries, format, note, sorted = 
   const formatOf = (it) => it.format ?? format;
   const columns = [{ title, value: (it) => it.name, note }];
   runs.forEach((run, at) => columns.push({
-    title: run.letter, hint: run.name, numeric: true, value: (it) => it.values[at],
+    title: run.letter,
+    hint: run.name,
+    numeric: true,
+    value: (it) => it.values[at],
     text: (it) => (it.values[at] === null ? "–" : formatOf(it)(it.values[at])),
   }));
   runs.slice(1).forEach((run, at) => {
     const change = (it) => (it.values[at + 1] ?? 0) - (it.values[0] ?? 0);
     if (detailed)
-      columns.push({ title: `${run.letter} − A`, numeric: true, value: (it) => Math.abs(change(it)),
-        text: (it) => changeText(it.values[0], it.values[at + 1], formatOf(it)) });
+      columns.push({
+        title: `${run.letter} − A`,
+        numeric: true,
+        value: (it) => Math.abs(change(it)),
+        text: (it) => changeText(it.values[0], it.values[at + 1], formatOf(it))
+      });
     columns.push({
-      title: `change of ${run.letter}`, numeric: true, secondary: detailed,
+      title: `change of ${run.letter}`,
+      numeric: true,
+      secondary: detailed,
       value: (it) => (it.values[at + 1] ?? 0) / (it.values[0] ?? 0),
       text: (it) => (it.points ? pointsText : ratioText)(it.values[0], it.values[at + 1]),
     });
   });
-  return new Table({ id, label, entries, columns, filter: detailed, sort: sorted ? runs.length + 1 : -1, limit: sorted ? 10 : Infinity }).element;
+  return new Table({
+           id,
+           label,
+           entries,
+           columns,
+           filter: detailed,
+           sort: sorted ? runs.length + 1 : -1,
+           limit: sorted ? 10 : Infinity
+         })
+    .element;
 }
 
 /* ---- The runs as a whole ------------------------------------------------------------------------------ */
 
-const TOTALS = { time: "elapsed time", mpi: "in MPI, mean rank", useful: "outside MPI, mean rank", calls: "calls", bytes: "bytes",
-  memory: "peak memory" };
+const TOTALS = {
+  time: "elapsed time",
+  mpi: "in MPI, mean rank",
+  useful: "outside MPI, mean rank",
+  calls: "calls",
+  bytes: "bytes",
+  memory: "peak memory"
+};
 
 function percentText(part) {
   return `${(100 * part).toFixed(1)} %`;
@@ -61,20 +97,35 @@ function percentText(part) {
 
 function addTotals(runs, comparison) {
   const place = element("div", { class: "panels" });
-  const section = addSection(place, "comparison", "Comparison", runs.map((run) => `${run.letter}: ${run.name}`).join(", "));
+  const section =
+    addSection(place, "comparison", "Comparison", runs.map((run) => `${run.letter}: ${run.name}`).join(", "));
   const ratios = Object.entries(comparison.efficiency ?? {}).filter(([, values]) => Array.isArray(values));
-  const names = { parallel: "parallel efficiency", load_balance: "load balance", communication: "communication efficiency" };
+  const names = {
+    parallel: "parallel efficiency",
+    load_balance: "load balance",
+    communication: "communication efficiency"
+  };
   section.append(compareTable(runs, {
-    id: "totals", label: "Runs", title: "run", sorted: false, detailed: false, entries: [
-      ...Object.entries(TOTALS).filter(([name]) => comparison.totals[name]).map(([name, title]) => ({
-        name: title, values: comparison.totals[name], format: UNITS[name] ?? formatTime })),
-      ...ratios.map(([name, values]) => ({
-        name: names[name] ?? name.replaceAll("_", " "), values, format: percentText, points: true }))],
+    id: "totals",
+    label: "Runs",
+    title: "run",
+    sorted: false,
+    detailed: false,
+    entries: [
+      ...Object.entries(TOTALS)
+        .filter(([name]) => comparison.totals[name])
+        .map(([name, title]) => ({ name: title, values: comparison.totals[name], format: UNITS[name] ?? formatTime })),
+      ...ratios.map(
+        ([name, values]) =>
+          ({ name: names[name] ?? name.replaceAll("_", " "), values, format: percentText, points: true }))
+    ],
   }));
   for (const limit of comparison.limits) {
     const exceeded = runs.filter((run, at) => limit.exceeded[at]).map((run) => run.letter);
-    section.append(element("p", { class: exceeded.length ? "note problem" : "note" },
-      `Limit for ${limit.figure}: ${limit.percent} % worse than in A. ${exceeded.length ? `Exceeded by ${exceeded.join(", ")}.` : "Kept."}`));
+    const result = exceeded.length ? `Exceeded by ${exceeded.join(", ")}.` : "Kept.";
+    section.append(element(
+      "p", { class: exceeded.length ? "note problem" : "note" },
+      `Limit for ${limit.figure}: ${limit.percent} % worse than in A. ${result}`));
   }
   document.querySelector("main .runs").before(place);
 }
@@ -94,11 +145,15 @@ function chosenComparison(runs, { id, label, title, things, name }) {
   const choose = (at) => {
     const figure = quantities[at][1];
     place.replaceChildren(compareTable(runs, {
-      id: `compare-${id}`, label: `${label}, compared`, title, format: UNITS[figure] ?? formatTime,
+      id: `compare-${id}`,
+      label: `${label}, compared`,
+      title,
+      format: UNITS[figure] ?? formatTime,
       entries: things.map((it) => ({ name: name(it), values: it[figure] })),
     }));
   };
-  const choice = element("select", { "aria-label": `${label} by`, onchange: (event) => choose(Number(event.target.value)) },
+  const choice = element(
+    "select", { "aria-label": `${label} by`, onchange: (event) => choose(Number(event.target.value)) },
     ...quantities.map(([text], at) => element("option", { value: String(at) }, `by ${text}`)));
   choose(0);
   return titled(label, choice, place);
@@ -107,7 +162,10 @@ function chosenComparison(runs, { id, label, title, things, name }) {
 function findingsTable(runs, findings) {
   const title = (pair) => pair.runs.find(Boolean).summary;
   return compareTable(runs, {
-    id: "compare-findings", label: "Findings, compared", title: "finding", format: formatTime,
+    id: "compare-findings",
+    label: "Findings, compared",
+    title: "finding",
+    format: formatTime,
     entries: findings.map((pair) => ({ name: title(pair), values: pair.runs.map((one) => one?.seconds ?? null) })),
   });
 }
@@ -118,17 +176,29 @@ function addChanges(parent, runs, comparison) {
   if (findings.length)
     section.append(titled("Findings", findingsTable(runs, findings)));
   section.append(
-    chosenComparison(runs, { id: "functions", label: "Functions", title: "function", things: functions, name: (it) => it.name }),
-    chosenComparison(runs, { id: "callsites", label: "Call sites", title: "call site", things: callsites, name: placesText }));
+    chosenComparison(
+      runs, { id: "functions", label: "Functions", title: "function", things: functions, name: (it) => it.name }),
+    chosenComparison(
+      runs, { id: "callsites", label: "Call sites", title: "call site", things: callsites, name: placesText }));
   if (ranks.length)
     section.append(titled("Time in MPI by rank", compareTable(runs, {
-      id: "compare-ranks", label: "Ranks, compared", title: "rank", format: formatTime,
-      entries: ranks.map((it) => ({ name: `rank ${it.rank}`, values: it.mpi })),
-    })));
+                            id: "compare-ranks",
+                            label: "Ranks, compared",
+                            title: "rank",
+                            format: formatTime,
+                            entries: ranks.map((it) => ({ name: `rank ${it.rank}`, values: it.mpi })),
+                          })));
   if (waits.length)
-    section.append(titled("Waiting by peer", compareTable(runs, {
-      id: "compare-waits", label: "Waits, compared", title: "who waits for whom", format: formatTime,
-      entries: waits.map((it) => ({ name: `rank ${it.rank} for ${it.peer < 0 ? "?" : it.peer}, ${placesText(callsites[it.callsite])}`,
-        values: it.time })),
-    })));
+    section.append(titled(
+      "Waiting by peer", compareTable(runs, {
+        id: "compare-waits",
+        label: "Waits, compared",
+        title: "who waits for whom",
+        format: formatTime,
+        entries:
+          waits.map((it) => ({
+                      name: `rank ${it.rank} for ${it.peer < 0 ? "?" : it.peer}, ${placesText(callsites[it.callsite])}`,
+                      values: it.time
+                    })),
+      })));
 }

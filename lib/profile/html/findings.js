@@ -3,13 +3,29 @@
 
 /* kind → the sections that show why; a function opens the one that the finding names. */
 const EVIDENCE = {
-  "late-sender": ["waits"], "late-receiver": ["waits"], "slow-requests": ["waits"],
-  imbalance: ["ranks"], barrier: ["ranks"], "small-messages": ["function", "matrix"], "serial-sends": ["matrix", "ranks"],
-  "small-file-accesses": ["function", "files"], "serial-io": ["files"], polling: ["function"], "temporary-objects": ["function"],
-  "slow-node": ["nodes", "ranks"], "serial-startup": ["ranks", "windows"], startup: ["function"], shutdown: ["ranks"],
+  "late-sender": ["waits"],
+  "late-receiver": ["waits"],
+  "slow-requests": ["waits"],
+  imbalance: ["ranks"],
+  barrier: ["ranks"],
+  "small-messages": ["function", "matrix"],
+  "serial-sends": ["matrix", "ranks"],
+  "small-file-accesses": ["function", "files"],
+  "serial-io": ["files"],
+  polling: ["function"],
+  "temporary-objects": ["function"],
+  "slow-node": ["nodes", "ranks"],
+  "serial-startup": ["ranks", "windows"],
+  startup: ["function"],
+  shutdown: ["ranks"],
 };
 const SECTION_TITLES = {
-  waits: "waiting by peer", ranks: "time by rank", windows: "MPI over time", matrix: "communication", files: "files", nodes: "nodes",
+  waits: "waiting by peer",
+  ranks: "time by rank",
+  windows: "MPI over time",
+  matrix: "communication",
+  files: "files",
+  nodes: "nodes",
 };
 
 /* Lets every link choose the run first that it belongs to. */
@@ -33,8 +49,14 @@ function evidenceOf(run, finding, choose) {
 }
 
 function hasSection(run, kind) {
-  const parts = { waits: run.waits, ranks: run.processes, matrix: run.matrix, files: run.files, nodes: run.nodes,
-    windows: run.windows?.ranks ?? [] };
+  const parts = {
+    waits: run.waits,
+    ranks: run.processes,
+    matrix: run.matrix,
+    files: run.files,
+    nodes: run.nodes,
+    windows: run.windows?.ranks ?? []
+  };
   return parts[kind].length > 0;
 }
 
@@ -42,6 +64,7 @@ function linkFindings(article, run, choose) {
   article.querySelectorAll(".finding").forEach((item, at) => {
     const links = run.findings[at] ? evidenceOf(run, run.findings[at], choose) : [];
     if (links.length)
-      item.append(element("p", { class: "evidence" }, "See: ", ...links.flatMap((one, place) => (place ? [", ", one] : [one]))));
+      item.append(
+        element("p", { class: "evidence" }, "See: ", ...links.flatMap((one, place) => (place ? [", ", one] : [one]))));
   });
 }

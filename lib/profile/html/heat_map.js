@@ -17,12 +17,14 @@ class HeatMap {
     this.view = { top: 0, bottom: data.rows, left: 0, right: data.columns };
     this.cursor = { row: 0, column: 0 };
     this.canvas = element("canvas", {
-      tabindex: "0", role: "application", "aria-label": `${label}. Arrow keys move the cursor, plus and minus zoom, `
-        + "Shift with arrow keys moves the view, 0 shows everything.",
+      tabindex: "0",
+      role: "application",
+      "aria-label": `${label}. Arrow keys move the cursor, plus and minus zoom, ` +
+        "Shift with arrow keys moves the view, 0 shows everything.",
     });
     this.readout = element("output", { class: "readout", "aria-live": "polite" });
-    this.element = element("div", { class: "heat-map" }, this.makeButtons(), this.canvas, this.readout,
-      this.makeLegend());
+    this.element =
+      element("div", { class: "heat-map" }, this.makeButtons(), this.canvas, this.readout, this.makeLegend());
     new HeatMapInput(this);
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     onColourChange(() => this.draw());
@@ -30,10 +32,11 @@ class HeatMap {
   }
 
   makeButtons() {
-    const button = (text, label, act) => element("button", { type: "button", "aria-label": label, title: label,
-      onclick: act }, text);
-    return element("div", { class: "buttons", role: "toolbar", "aria-label": "Zoom" },
-      button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)),
+    const button = (text, label, act) =>
+      element("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
+    return element(
+      "div", { class: "buttons", role: "toolbar", "aria-label": "Zoom" }, button("+", "Zoom in", () => this.zoom(0.5)),
+      button("−", "Zoom out", () => this.zoom(2)),
       button("All", "Show everything", () => this.show(0, this.data.rows, 0, this.data.columns)),
       element("span", { class: "hint" }, "Drag a box to zoom; click, then use the wheel or keys."));
   }
@@ -89,7 +92,8 @@ class HeatMap {
     this.cursor.row = Math.min(Math.max(row, 0), this.data.rows - 1);
     this.cursor.column = Math.min(Math.max(column, 0), this.data.columns - 1);
     const beyond = (place, start, end) => Math.min(place - start, 0) + Math.max(place + 1 - end, 0);
-    this.move(beyond(this.cursor.row, this.view.top, this.view.bottom),
+    this.move(
+      beyond(this.cursor.row, this.view.top, this.view.bottom),
       beyond(this.cursor.column, this.view.left, this.view.right));
     this.say();
   }
@@ -189,13 +193,14 @@ class HeatMap {
     context.textBaseline = "middle";
     context.textAlign = "right";
     for (const row of this.ticks(view.top, view.bottom, area.height / 28))
-      context.fillText(data.rowName(row), area.x - 6, area.y + (row + 0.5 - view.top) * area.height / (view.bottom - view.top));
+      context.fillText(
+        data.rowName(row), area.x - 6, area.y + (row + 0.5 - view.top) * area.height / (view.bottom - view.top));
     context.textAlign = "center";
     for (const column of this.ticks(view.left, view.right, area.width / 56)) {
       const place = area.x + (column + 0.5 - view.left) * area.width / (view.right - view.left);
       const half = context.measureText(data.columnName(column)).width / 2;
-      context.fillText(data.columnName(column), Math.min(place, area.x + area.width + area.right - half),
-        area.y + area.height + 12);
+      context.fillText(
+        data.columnName(column), Math.min(place, area.x + area.width + area.right - half), area.y + area.height + 12);
     }
     context.fillText(data.columnTitle, area.x + area.width / 2, area.y + area.height + 29);
     context.save();
@@ -229,7 +234,8 @@ class HeatMap {
       context.strokeRect(x, y, wide, high);
     };
     if (document.activeElement === this.canvas || this.marked)
-      mark(area.x + (cursor.column - view.left) * width, area.y + (cursor.row - view.top) * height, Math.max(width, 3),
+      mark(
+        area.x + (cursor.column - view.left) * width, area.y + (cursor.row - view.top) * height, Math.max(width, 3),
         Math.max(height, 3));
     if (this.dragged)
       mark(this.dragged.x, this.dragged.y, this.dragged.width, this.dragged.height);

@@ -40,7 +40,7 @@ class HeatMapInput {
       return;
     this.start = this.placeOf(event);
     this.isMoving = event.shiftKey;
-    this.first = { ...this.map.view };
+    this.first = {...this.map.view };
     this.map.canvas.setPointerCapture(event.pointerId);
   }
 
@@ -58,8 +58,10 @@ class HeatMapInput {
       map.show(first.top + rows, first.bottom + rows, first.left + columns, first.right + columns);
     } else {
       map.dragged = {
-        x: Math.min(this.start.x, place.x), y: Math.min(this.start.y, place.y),
-        width: Math.abs(this.start.x - place.x), height: Math.abs(this.start.y - place.y),
+        x: Math.min(this.start.x, place.x),
+        y: Math.min(this.start.y, place.y),
+        width: Math.abs(this.start.x - place.x),
+        height: Math.abs(this.start.y - place.y),
       };
       map.draw();
     }
@@ -73,7 +75,8 @@ class HeatMapInput {
     const one = start ? this.cellAt(start) : this.cellAt(place);
     const other = this.cellAt(place);
     if (start && !isMoving && box && box.width > 5 && box.height > 5)
-      map.show(Math.min(one.row, other.row), Math.max(one.row, other.row) + 1, Math.min(one.column, other.column),
+      map.show(
+        Math.min(one.row, other.row), Math.max(one.row, other.row) + 1, Math.min(one.column, other.column),
         Math.max(one.column, other.column) + 1);
     else if (!isMoving)
       map.moveCursor(other.row, other.column);
@@ -99,9 +102,12 @@ class HeatMapInput {
     const { map } = this;
     const arrows = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     const others = {
-      "+": () => map.zoom(0.5), "=": () => map.zoom(0.5), "-": () => map.zoom(2),
+      "+": () => map.zoom(0.5),
+      "=": () => map.zoom(0.5),
+      "-": () => map.zoom(2),
       0: () => map.show(0, map.data.rows, 0, map.data.columns),
-      Home: () => map.moveCursor(map.cursor.row, 0), End: () => map.moveCursor(map.cursor.row, map.data.columns - 1),
+      Home: () => map.moveCursor(map.cursor.row, 0),
+      End: () => map.moveCursor(map.cursor.row, map.data.columns - 1),
       PageUp: () => map.moveCursor(map.cursor.row - (map.view.bottom - map.view.top), map.cursor.column),
       PageDown: () => map.moveCursor(map.cursor.row + (map.view.bottom - map.view.top), map.cursor.column),
     };
@@ -109,7 +115,8 @@ class HeatMapInput {
       return;
     const arrow = arrows[event.key];
     if (arrow && event.shiftKey)
-      map.move(Math.ceil(arrow[0] * (map.view.bottom - map.view.top) / 4),
+      map.move(
+        Math.ceil(arrow[0] * (map.view.bottom - map.view.top) / 4),
         Math.ceil(arrow[1] * (map.view.right - map.view.left) / 4));
     else if (arrow)
       map.moveCursor(map.cursor.row + arrow[0], map.cursor.column + arrow[1]);

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the results, and fills the page. */
 
-const SECTIONS = [addFlights, addCallsites, addFunctions, addWaits, addRanks, addWindows, addMatrix, addNodes, addRegions,
-  addFiles, addCommunicators];
+const SECTIONS = [
+  addFlights, addCallsites, addFunctions, addWaits, addRanks, addWindows, addMatrix, addNodes, addRegions, addFiles,
+  addCommunicators
+];
 
 function fillContents() {
   const contents = document.getElementById("contents");
   const targets = [...document.querySelectorAll("main section[id]")];
-  contents.replaceChildren(element("ul", {}, ...targets.map((section) => element("li", {},
-    element("a", { href: `#${section.id}` }, section.querySelector("h2").textContent)))));
+  contents.replaceChildren(element(
+    "ul", {},
+    ...targets.map(
+      (section) =>
+        element("li", {}, element("a", { href: `#${section.id}` }, section.querySelector("h2").textContent)))));
   contents.hidden = false;
 }
 
 /* The sections of one run; with several, a list chooses the run. */
 function makeDetails(details, runs) {
   const place = element("div", { class: "panels" });
-  const choice = element("select", { "aria-label": "Run in detail", onchange: () => choose(runs[Number(choice.value)]) },
+  const choice = element(
+    "select", { "aria-label": "Run in detail", onchange: () => choose(runs[Number(choice.value)]) },
     ...runs.map((run) => element("option", { value: String(run.number) }, `${run.letter}: ${run.name}`)));
   let shown;
   const choose = (run) => {
@@ -51,14 +57,16 @@ async function fillPage() {
     addChanges(details, runs, comparison);
   }
   const choose = makeDetails(details, runs);
-  document.querySelectorAll("article.run").forEach((article) => linkFindings(article, runs[article.dataset.run], choose));
+  document.querySelectorAll("article.run")
+    .forEach((article) => linkFindings(article, runs[article.dataset.run], choose));
   document.documentElement.dataset.ready = Math.round(performance.now());
 }
 
 fillPage().catch((error) => {
   const problem = document.getElementById("problem");
-  problem.textContent = typeof DecompressionStream === "undefined"
-    ? "This browser is too old for the tables and maps of this page: it has no DecompressionStream. The findings and the efficiency are complete."
-    : `The tables and maps of this page cannot be shown: ${error.message}`;
+  problem.textContent = `The tables and maps of this page cannot be shown: ${error.message}`;
+  if (typeof DecompressionStream === "undefined")
+    problem.textContent = "This browser is too old for the tables and maps of this page: it has no DecompressionStream. "
+      + "The findings and the efficiency are complete.";
   problem.hidden = false;
 });

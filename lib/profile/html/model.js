@@ -10,13 +10,17 @@ async function readResult(script) {
 /* Turns columns, as by_rank and waits have them, into objects. */
 function toObjects(columns) {
   const names = Object.keys(columns ?? {});
-  return names.length ? columns[names[0]].map((_, at) => Object.fromEntries(names.map((name) => [name, columns[name][at]])))
-    : [];
+  return names.length ?
+    columns[names[0]].map((_, at) => Object.fromEntries(names.map((name) => [name, columns[name][at]]))) :
+    [];
 }
 
 function frameText(frame) {
-  const place = frame.file ? `${baseName(frame.file)}${frame.line ? `:${frame.line}` : ""}`
-    : frame.module ? `${baseName(frame.module)}+0x${frame.offset.toString(16)}` : `0x${frame.offset.toString(16)}`;
+  let place = `0x${frame.offset.toString(16)}`;
+  if (frame.file)
+    place = baseName(frame.file) + (frame.line ? `:${frame.line}` : "");
+  else if (frame.module)
+    place = `${baseName(frame.module)}+${place}`;
   return frame.function ? `${frame.function} (${place})` : place;
 }
 
@@ -25,7 +29,7 @@ function placeText(site) {
   const frame = site.frames[0];
   if (!frame)
     return "unknown";
-  return frame.file ? frameText({ ...frame, function: undefined }) : frameText(frame);
+  return frame.file ? frameText({...frame, function: undefined }) : frameText(frame);
 }
 
 function siteText(site) {
@@ -47,7 +51,7 @@ function prepareRun(name, result, number) {
     it.index = index;
     it.volume = it.bytes.sent + it.bytes.received;
   });
-  run.waits = run.callsites.flatMap((site) => toObjects(site.waits).map((wait) => ({ ...wait, site })));
+  run.waits = run.callsites.flatMap((site) => toObjects(site.waits).map((wait) => ({...wait, site })));
   run.waits.sort((a, b) => b.time - a.time);
   run.nodes = nodesOf(run);
   return run;
@@ -64,10 +68,12 @@ function nodesOf(run) {
   return [...nodes.values()].map((node) => {
     const count = node.processes.length;
     return {
-      ...node, count, application: sum(node.processes.map((it) => it.application)) / count,
+      ...node,
+      count,
+      application: sum(node.processes.map((it) => it.application)) / count,
       mpi: sum(node.processes.map((it) => it.mpi)) / count,
       useful: sum(node.processes.map((it) => it.useful ?? it.application - it.mpi)) / count,
-      memory: Math.max(...node.processes.map((it) => it.memory)),
+      memory: largest(node.processes.map((it) => it.memory)),
     };
   });
 }

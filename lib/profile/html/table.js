@@ -17,25 +17,30 @@ class Table {
     this.more = element("button", { type: "button", class: "more", onclick: () => this.showAll() });
     this.body = element("tbody");
     this.heads = columns.map((column, at) => this.makeHead(column, at));
-    const table = element("table", { id, "aria-label": label }, element("thead", {}, element("tr", {}, ...this.heads)),
-      this.body);
+    const table =
+      element("table", { id, "aria-label": label }, element("thead", {}, element("tr", {}, ...this.heads)), this.body);
     this.element = element("div", { class: "table" });
     if (filter && entries.length > 8)
       this.element.append(this.makeFilter(label));
-    this.element.append(element("div", { class: "scroll" }, table),
-      element("div", { class: "table-end" }, this.status, this.more));
+    this.element.append(
+      element("div", { class: "scroll" }, table), element("div", { class: "table-end" }, this.status, this.more));
     this.update();
   }
 
   makeHead(column, at) {
     const classes = `${column.numeric ? "numeric" : ""} ${column.secondary ? "secondary" : ""}`;
-    return element("th", { scope: "col", class: classes.trim() },
+    return element(
+      "th", { scope: "col", class: classes.trim() },
       element("button", { type: "button", title: column.hint, onclick: () => this.sortBy(at) }, column.title));
   }
 
   makeFilter(label) {
     this.input = element("input", {
-      type: "search", placeholder: "Filter", "aria-label": `Filter: ${label}`, autocomplete: "off", spellcheck: "false",
+      type: "search",
+      placeholder: "Filter",
+      "aria-label": `Filter: ${label}`,
+      autocomplete: "off",
+      spellcheck: "false",
       oninput: () => this.filterBy(this.input.value),
     });
     return element("div", { class: "filter" }, this.input);
@@ -83,12 +88,15 @@ class Table {
       head.setAttribute("aria-sort", this.order.column === at ? direction : "none");
     });
     const some = found.slice(0, this.shown);
-    this.body.replaceChildren(...some.flatMap((entry) => this.linesOf(entry)));
+    this.body.replaceChildren();
+    for (const entry of some)
+      this.body.append(...this.linesOf(entry));
     const few = some.length < found.length;
     this.more.hidden = !few;
     this.more.textContent = `Show all ${formatCount(found.length)}`;
     const of = this.words ? `${formatCount(found.length)} of ${formatCount(this.entries.length)} match` : "";
-    this.status.textContent = [few ? `The first ${some.length} of ${formatCount(found.length)}.` : "", of].join(" ").trim();
+    this.status.textContent =
+      [few ? `The first ${some.length} of ${formatCount(found.length)}.` : "", of].join(" ").trim();
     this.status.parentElement.hidden = !few && !of;
   }
 
@@ -99,8 +107,8 @@ class Table {
     const line = this.lines.get(entry);
     if (!this.unfolded.has(entry))
       return [line];
-    line.detail ??= element("tr", { class: "detail" },
-      element("td", { colspan: String(this.columns.length) }, this.detail(entry)));
+    line.detail ??=
+      element("tr", { class: "detail" }, element("td", { colspan: String(this.columns.length) }, this.detail(entry)));
     return [line, line.detail];
   }
 
@@ -122,9 +130,14 @@ class Table {
     const classes = `${column.numeric ? "numeric" : ""} ${column.secondary ? "secondary" : ""}`.trim();
     const cell = element(first ? "th" : "td", { class: classes || undefined, scope: first ? "row" : undefined });
     if (first && this.detail)
-      cell.append(element("button", {
-        type: "button", class: "unfold", "aria-expanded": "false", onclick: () => this.toggle(entry),
-      }, text));
+      cell.append(element(
+        "button", {
+          type: "button",
+          class: "unfold",
+          "aria-expanded": "false",
+          onclick: () => this.toggle(entry),
+        },
+        text));
     else
       cell.append(text);
     if (column.note)
@@ -160,6 +173,29 @@ class Table {
       this.toggle(entry, true);
     bringIntoView(this.lines.get(entry));
   }
+}
+
+/* ---- Columns ------------------------------------------------------------------------------------------- */
+
+function makeColumn(title, value, format, more) {
+  return { title, numeric: true, value, text: (entry) => format(value(entry)), ...more };
+}
+
+function timeColumn(title, value, more) {
+  return makeColumn(title, value, formatTime, more);
+}
+
+function countColumn(title, value, more) {
+  return makeColumn(title, value, formatCount, more);
+}
+
+function bytesColumn(title, value, more) {
+  return makeColumn(title, value, formatBytes, more);
+}
+
+/* "rank 3" */
+function rankColumn(title, value, more) {
+  return { title, value, text: (entry) => `rank ${value(entry)}`, ...more };
 }
 
 /* A table that is a part of something else: without filter, and with few entries at first. */
