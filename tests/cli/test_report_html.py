@@ -361,6 +361,31 @@ def test_the_findings_are_there_without_a_script(page, waiting_rank, tmp_path):
 
 
 @needs_browser
+def test_every_saved_file_becomes_a_page(page, tmp_path):
+    """Of processes that ended early, too, and those without what optional members contain."""
+    old = json.loads((REPORTS / "heat.json").read_text())
+    for name in ("findings", "efficiency", "windows"):
+        old.pop(name, None)
+    for part in (*old["functions"], *old["callsites"], *old["processes"]):
+        for name in ("by_rank", "waits", "useful", "ranks"):
+            if name != "ranks" or part in old["functions"]:
+                part.pop(name, None)
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    for file in (*sorted(REPORTS.glob("*.json")), tmp_path / "old.json"):
+        assert page.open(make_page(tmp_path / "page.html", file)) is not None, file
+        page.run("document.querySelectorAll('.unfold').forEach((one) => one.click())")
+        assert page.messages() == [], file
+        assert "NaN" not in page.find("main").text and "undefined" not in page.find("main").text, file
+
+
+def test_every_kind_of_finding_leads_to_a_section():
+    kinds = re.findall(r"(?m)^\| `([a-z-]+)` \|", (SOURCE / "docs/run/profile.md").read_text().split("## Efficiency")[0])
+    script = (SOURCE / "lib/profile/html/findings.js").read_text().split("const SECTION_TITLES")[0]
+    assert len(kinds) > 10
+    assert [kind for kind in kinds if not re.search(rf'(?m)"{kind}":|\b{kind}:', script)] == []
+
+
+@needs_browser
 def test_an_old_browser_is_told_what_it_lacks(page, tmp_path):
     path = make_page(tmp_path / "page.html", REPORTS / "heat.json")
     with page.without("DecompressionStream"):

@@ -103,6 +103,10 @@ function addFunctions(parent, run) {
     ],
   });
   section.append(table.element);
+  if (run.unfinished_receives)
+    section.append(element(
+      "p", { class: "hint" }, `The completion of ${plural(run.unfinished_receives, "nonblocking or persistent receive")} `
+        + "was not seen: their data is not counted."));
   reveals.set("function", (name) => table.reveal(run.functions.find((it) => it.name === name)));
 }
 
