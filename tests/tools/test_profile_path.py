@@ -49,7 +49,7 @@ CASES = [
     ("alternate", 2, 6), ("alternate", 3, 6), ("rooted", 2, 5), ("against_root", 2, 4), ("scans", 2, 4),
     ("nonblocking", 2, 5), ("communicators", 2, 30), ("intercommunicator", 2, 4), ("neighbors", 2, 5),
     ("windows", 2, 4), ("switched", 2, 12),
-    ("exchange", 2, 4), ("freed_comm", 2, 4), ("without_clock", 2, 6), ("persistent_collective", 2, 6 if OPEN_MPI else 4),
+    ("exchange", 2, 4), ("freed_comm", 2, 4), ("without_clock", 2, 6), ("attributes", 2, 6), ("one_off", 2, 12), ("persistent_collective", 2, 6 if OPEN_MPI else 4),
 ]
 
 
