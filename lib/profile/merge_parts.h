@@ -32,7 +32,7 @@ struct merge_kind {
     void (*add)(void *mine, const void *its, const struct sides *sides);
 };
 
-/* merge_kinds.c */
+/* merge_kinds.c, merge_processes.c */
 extern const struct merge_kind merge_functions, merge_callsites, merge_matrix, merge_communicators,
     merge_files, merge_regions, merge_processes, merge_window_ranks, merge_flights;
 
