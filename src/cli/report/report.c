@@ -112,8 +112,9 @@ static int write_output(const struct document *it)
                profile_output_close(&output, print(output.stream, it), &problem);
     } else {
         errno = 0;
-        good = print(stdout, it) && fflush(stdout) == 0 && !ferror(stdout);
-        if (!good)
+        const bool whole = print(stdout, it);
+        good = whole && fflush(stdout) == 0 && !ferror(stdout);
+        if (!good && whole)
             problem = qmpi_format("cannot write: %s", strerror(errno ? errno : EIO));
     }
     if (!good)
