@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A map of values, drawn on a canvas: of any number of rows and columns, of which a part is in view. Where
- * a pixel stands for several cells, it has the colour of the largest. The value of a cell is also there as
- * text, for the pointer and for a cursor that keys move.
+ * a pixel stands for several cells, it has the colour of the largest, or of their mean (`isMean`). The value of a
+ * cell is also there as text, for the pointer and for a cursor that keys move.
  *
  * The data is {rows, columns, row[], column[], value[]}, sorted by row, then column, and
  *   intensity(value)    0 … 1, how strong its colour is
@@ -148,10 +148,11 @@ class HeatMap {
       patch.style.background = `rgb(${scale(Number(patch.dataset.intensity)).join(" ")})`;
   }
 
-  /* The largest intensity in each bin, a cell or what a pixel stands for; -1: nothing. */
+  /* The intensity of each bin, a cell or what a pixel stands for; -1: nothing. */
   fillBins(height, width) {
     const { data, view } = this;
     const bins = new Float32Array(height * width).fill(-1);
+    const counts = new Uint32Array(bins.length);
     const down = height / (view.bottom - view.top);
     const across = width / (view.right - view.left);
     for (let at = 0; at < data.row.length; at++) {
@@ -160,7 +161,10 @@ class HeatMap {
       if (row < view.top || row >= view.bottom || column < view.left || column >= view.right)
         continue;
       const bin = Math.floor((row - view.top) * down) * width + Math.floor((column - view.left) * across);
-      bins[bin] = Math.max(bins[bin], data.intensity(data.value[at]));
+      const intensity = data.intensity(data.value[at]);
+      const previous = bins[bin];
+      counts[bin]++;
+      bins[bin] = data.isMean ? previous + (intensity - previous) / counts[bin] : Math.max(previous, intensity);
     }
     return bins;
   }

@@ -90,6 +90,7 @@ function addWindows(parent, run) {
   }));
   const map = new HeatMap("Share of time in MPI by rank and time", {
     ...data,
+    isMean: true,
     intensity: (percent) => percent / 100,
     legend: [0, 25, 50, 75, 100].map((part) => [part / 100, `${part} %`]),
     rowTitle: "rank",
