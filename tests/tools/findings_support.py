@@ -11,7 +11,7 @@ SOURCES = SOURCE / "tests" / "tools" / "programs"
 HOSTS = BUILD / "tests" / "tools" / "tools" / "hosts.so"
 # The machine may be busy with something else: a rank is late then that should not be, or waits for longer. What is
 # tested must be true in one of so many runs.
-RUNS = 6
+RUNS = 10
 
 
 def run_case(tmp_path, program, case=None, *arguments, ranks=2, tools="{profile}", options="", env=None, preload=()):
