@@ -32,7 +32,7 @@ static void look_at_start(struct finder *finder, const char *name)
     finder_summarize(finding, "Rank %d spends %s (%.0f %%) \2in %s \3at \1", time->max_rank,
                      units_time(time->max), 100 * finding->share, name);
     snprintf(finding->meaning, sizeof finding->meaning,
-             "MPI takes long to start. The mean over the ranks is %s, the least %s.",
+             "MPI takes a long time to start: %s on average over the ranks, at least %s.",
              units_time(time->mean), units_time(time->min));
     finding->advice = "If the ranks differ, processes are started late or load from a slow file "
                       "system. If not, ask for fewer processes, or see the launcher's options.";
@@ -52,8 +52,7 @@ static void look_at_finish(struct finder *finder)
     finder_summarize(finding, "Rank %d reaches MPI_Finalize at \1 %s late", time->max_rank,
                      finder_amount(finder, wait));
     snprintf(finding->meaning, sizeof finding->meaning,
-             "Rank %d is the first to reach it, and waits so long for the last one.",
-             time->min_rank);
+             "Rank %d reaches it first, and waits there until the last rank does.", time->min_rank);
     finding->advice = "Distribute the work at the end of the run more evenly.";
 }
 

@@ -39,7 +39,7 @@ static void look_for_small(struct finder *finder, const struct profile_callsite 
              (unsigned long long)site->messages,
              units_bytes((double)site->calls.sent / (double)site->messages),
              units_time(time->sum / (double)site->calls.calls));
-    finding->advice = "Collect data for the same rank, and send it in fewer, larger messages.";
+    finding->advice = "Combine data for the same rank, and send it in fewer, larger messages.";
 }
 
 static bool sends_messages(const struct finder *finder, const char *function)

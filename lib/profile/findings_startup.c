@@ -138,9 +138,9 @@ static void describe(const struct finder *finder, struct profile_finding *findin
     finder_summarize(finding, "Rank %d works alone\2 at first\3, %s; others wait at \1",
                      finding->rank, finder_amount(finder, finding->seconds));
     snprintf(finding->meaning, sizeof finding->meaning,
-             "After MPI_Init, %s in %s until rank %d has done its work. Later on, %s, too.",
+             "After MPI_Init, %s in %s until rank %d has done its work. Later, %s as well.",
              is_pair ? "the other rank waits" : "all other ranks wait", finding->site->name,
-             finding->rank, is_pair ? "it works" : "they work");
+             finding->rank, is_pair ? "it computes" : "they compute");
     finding->advice = "Distribute the work at the start: let each rank read or compute the part "
                       "that it needs, with collective MPI-IO if it is read from a file.";
 }

@@ -37,7 +37,7 @@ static void look_for_small_accesses(struct finder *finder, const struct profile_
     finder_summarize(finding, "Rank %d spends %s \2in small %s \3at \1", time->max_rank,
                      finder_amount(finder, time->max), site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
-             "%llu accesses to files move %s each on average.",
+             "%llu accesses to files transfer %s each on average.",
              (unsigned long long)site->calls.calls, units_bytes(bytes / (double)site->calls.calls));
     finding->advice = "Read and write larger blocks, or use collective functions, such as "
                       "MPI_File_write_all, which combine the accesses of all ranks.";
@@ -68,7 +68,7 @@ static void look_for_writer(struct finder *finder)
     finder_summarize(finding, "Rank %d alone spends %s \2in %s \3at \1", most,
                      finder_amount(finder, seconds), finding->site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
-             "It moves %.0f %% of the %s that all ranks read and write.", 100 * share,
+             "It transfers %.0f %% of the %s that all ranks read and write.", 100 * share,
              units_bytes(bytes));
     finding->advice = "Let all ranks read and write their part with collective functions, such as "
                       "MPI_File_write_at_all.";
@@ -104,10 +104,10 @@ void findings_polling(struct finder *finder)
         finder_summarize(finding, "Rank %d polls for %s \2with %s \3at \1", rank,
                          finder_amount(finder, seconds), site->name);
         snprintf(finding->meaning, sizeof finding->meaning,
-                 "%llu calls ask whether something has come or completed. The time between two "
-                 "calls at once after each other counts, too.",
+                 "%llu calls test whether a message has arrived or an operation has completed. "
+                 "The time between two calls in immediate succession is included.",
                  (unsigned long long)site->calls.calls);
-        finding->advice = "Call a blocking function if there is nothing else to do, or work for "
+        finding->advice = "Call a blocking function if there is nothing else to do, or compute for "
                           "longer between two calls.";
     }
 }
@@ -146,11 +146,11 @@ void findings_objects(struct finder *finder)
                                                  finder_find_site(finder, makes_objects));
     if (!finding || !finding->site)
         return;
-    finder_summarize(finding, "Rank %d makes and frees objects for %s at \1", rank,
+    finder_summarize(finding, "Rank %d creates and frees objects for %s at \1", rank,
                      finder_amount(finder, most.time));
     snprintf(finding->meaning, sizeof finding->meaning,
              "It creates and frees datatypes, communicators, groups or infos in %llu calls; %s at "
              "this place takes most of the time.",
              (unsigned long long)most.calls, finding->site->name);
-    finding->advice = "Create such objects once, before the loop, and use them again.";
+    finding->advice = "Create such objects once, before the loop, and reuse them.";
 }

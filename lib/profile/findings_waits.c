@@ -73,8 +73,9 @@ static bool is_in_mpi(const struct finder *finder, const struct profile_finding 
 }
 
 static const char *const advice_in_mpi =
-    "The peer is in MPI itself for most of the time: see for whom it waits there. If the two wait "
-    "for each other, send fewer and larger messages, and check that no ranks share a processor.";
+    "The peer is in MPI itself for most of this time: check which rank it waits for. If the two "
+    "ranks wait for each other, send fewer and larger messages, and check that no ranks share a "
+    "processor.";
 
 static void summarize(const struct finder *finder, struct profile_finding *finding)
 {
@@ -96,7 +97,7 @@ static void describe_sender(const struct finder *finder, struct profile_finding 
                           "longer between MPI_Irecv and this call.";
     else
         finding->advice = "Let the sender send earlier, or give it less work; or post the receive "
-                          "with MPI_Irecv and compute until the message is there.";
+                          "with MPI_Irecv and compute until the message has arrived.";
 }
 
 /* Small messages are copied, and do not wait for their receiver. */
@@ -111,7 +112,7 @@ static void describe_receiver(const struct finder *finder, struct profile_findin
 {
     const struct profile_callsite *site = finding->site;
     const bool completes = !is_message(site->name), small = !completes && is_small(site);
-    const char *reason = small ? "many small messages are under way, and it takes them slowly"
+    const char *reason = small ? "many small messages are pending, and it receives them slowly"
                                : "a large or synchronous message is not sent before its receive "
                                  "is posted";
     summarize(finder, finding);
@@ -126,17 +127,17 @@ static void describe_receiver(const struct finder *finder, struct profile_findin
                           "or compute for longer between the send and this call.";
     else
         finding->advice = "Let the receiver post its receive earlier, for example with MPI_Irecv, "
-                          "or send with MPI_Isend and compute until the message is taken.";
+                          "or send with MPI_Isend and compute until the send completes.";
 }
 
 static void describe_requests(const struct finder *finder, struct profile_finding *finding)
 {
-    finding->advice = "See which operations this call completes: send earlier where the receiver "
-                      "is late, or compute for longer before the call.";
+    finding->advice = "Check which operations this call completes. If they are sends, post their "
+                      "receives earlier; otherwise, compute for longer before the call.";
     finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1", finding->rank,
                      finder_amount(finder, finding->seconds), finding->site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
-             "The operations that it completes are not receives whose sender is known: sends that "
+             "The profile does not know for which rank: the completed operations may be sends that "
              "wait for their receivers, or nonblocking collectives that wait for other ranks.");
 }
 

@@ -161,7 +161,7 @@ def test_more_runs_than_text_can_contain_are_written_as_csv():
     files = ["heat.json"] * 9
     result = compare(*files)
     assert result.returncode == 2 and result.stdout == ""
-    assert result.messages[0] == "--compare: the files belong to 9 runs, but text can contain only 6"
+    assert result.messages[0] == "--compare: the files belong to 9 runs, but text output supports at most 6"
     assert {row["run"] for row in as_rows(*files)} == {str(run) for run in range(9)}
 
 

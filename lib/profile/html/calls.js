@@ -90,7 +90,7 @@ function addFunctions(parent, run) {
   if (!run.functions.length)
     return;
   const section =
-    addSection(parent, "functions", "Functions", "Unfold a function for its histograms, ranks and call sites.");
+    addSection(parent, "functions", "Functions", "Expand a function to see its histograms, ranks and call sites.");
   const table = new Table({
     id: "function",
     label: "Functions",
@@ -143,7 +143,7 @@ function addCallsites(parent, run) {
     return;
   const hint = run.callsites.some((site) => site.frames[0]?.file) ? "" : " Compile with -g to see source lines.";
   const section =
-    addSection(parent, "callsites", "Call sites", `Unfold a call site for its callers, ranks and waits.${hint}`);
+    addSection(parent, "callsites", "Call sites", `Expand a call site to see its callers, ranks and waits.${hint}`);
   const table = new Table({
     id: "callsite",
     label: "Call sites",
@@ -176,8 +176,8 @@ function addWaits(parent, run) {
   const before = run.functions.filter((it) => it.wait?.sum);
   if (!run.waits.length && !before.length)
     return;
-  const section =
-    addSection(parent, "waits", "Waiting", "Time in point-to-point calls that their data do not explain.");
+  const section = addSection(
+    parent, "waits", "Waiting", "Time in point-to-point calls beyond what is expected for the size of their data.");
   if (run.waits.length)
     section.append(new Table({
                      id: "wait",

@@ -70,7 +70,7 @@ function rankChart(processes, describe) {
     },
     element("defs", { svg: true }, stripes), part("useful", stepPath(useful.map(() => 0), useful, most)),
     part("mpi", stepPath(useful, whole, most)));
-  const readout = element("output", { class: "readout" }, "Point at a rank to read its times.");
+  const readout = element("output", { class: "readout" }, "Point at a rank to see its times.");
   chart.addEventListener("pointermove", (event) => {
     const box = chart.getBoundingClientRect();
     const at = Math.floor((event.clientX - box.left) / box.width * processes.length);

@@ -122,10 +122,10 @@ function addTotals(runs, comparison) {
   }));
   for (const limit of comparison.limits) {
     const exceeded = runs.filter((run, at) => limit.exceeded[at]).map((run) => run.letter);
-    const result = exceeded.length ? `Exceeded by ${exceeded.join(", ")}.` : "Kept.";
+    const result = exceeded.length ? `Exceeded by ${exceeded.join(", ")}.` : "Not exceeded.";
     section.append(element(
       "p", { class: exceeded.length ? "note problem" : "note" },
-      `Limit for ${limit.figure}: ${limit.percent} % worse than in A. ${result}`));
+      `Limit for ${limit.figure}: at most ${limit.percent} % worse than in A. ${result}`));
   }
   document.querySelector("main .runs").before(place);
 }

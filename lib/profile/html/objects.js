@@ -25,7 +25,7 @@ function addFlights(parent, run) {
       { title: "from", value: (it) => it.frames.map(frameText).join(" < ") },
       { title: "since", secondary: true, value: (it) => it.since },
     ],
-    "They had not returned when the profile was saved.");
+    "Calls that had not returned when the profile was saved.");
 }
 
 function addCommunicators(parent, run) {
@@ -67,5 +67,5 @@ function addRegions(parent, run) {
       ...(hasPath ? [share("serialisation", "serialisation"), share("transfer", "transfer")] : []),
       countColumn("entries", (it) => it.entries, { secondary: true })
     ],
-    "As the program marked them.");
+    "Regions that the program marked with MPI_Pcontrol.");
 }

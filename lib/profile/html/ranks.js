@@ -145,7 +145,7 @@ function addMatrix(parent, run) {
     return;
   const section = addSection(
     parent, "matrix", "Communication",
-    "From rank to rank: point-to-point messages and one-sided accesses, by bytes. Collectives are not part of it.");
+    "From rank to rank: point-to-point messages and one-sided accesses, by bytes. Collectives are not included.");
   const ranks = largest(entries.map((it) => Math.max(it.from, it.to) + 1), run.ranks);
   const sorted = [...entries].sort((a, b) => a.from - b.from || a.to - b.to);
   const bytes = sorted.map((it) => it.bytes);

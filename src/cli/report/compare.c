@@ -91,7 +91,7 @@ struct profile_comparison *report_compare(const struct report_runs *runs,
         return NULL;
     }
     if (request->format == PROFILE_TEXT && runs->count > PROFILE_COMPARE_TEXT_MOST) {
-        qmpi_printf("--compare: the files belong to %d runs, but text can contain only %d\n"
+        qmpi_printf("--compare: the files belong to %d runs, but text output supports at most %d\n"
                     "hint: choose another output format, such as --format=csv",
                     runs->count, PROFILE_COMPARE_TEXT_MOST);
         return NULL;
