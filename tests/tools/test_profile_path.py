@@ -42,7 +42,7 @@ def check_case(folder, case, path, ranks=2, slack=0.02, **more):
 # The critical path in units.
 CASES = [
     ("chain", 2, 6), ("chain", 4, 12), ("chain_ssend", 2, 6), ("chain_isend", 2, 6), ("chain_issend", 2, 6),
-    ("chain_bsend", 2, 6), ("chain_freed", 2, 6), ("chain_persistent", 2, 6), ("pipeline", 3, 7),
+    ("chain_bsend", 2, 6), ("chain_freed", 2, 6), ("chain_large", 2, 6), ("chain_persistent", 2, 6), ("pipeline", 3, 7),
     ("workers", 3, 8), ("halo", 2, 8), ("halo", 3, 8), ("halo_persistent", 2, 8), ("shift", 2, 4),
     ("out_of_order", 2, 4), ("any_before", 2, 4), ("any_after", 2, 4), ("any_tag", 2, 4), ("tags", 2, 4),
     ("polled", 2, 4), ("cancelled", 2, 4), ("abandoned", 2, 4), ("failing", 2, 6), ("probed", 2, 5),

@@ -28,7 +28,7 @@ int wait_for(MPI_Request *request);
 /* clang-format off */
 #define CASES(CASE) \
     CASE(chain) CASE(chain_ssend) CASE(chain_isend) CASE(chain_issend) \
-    CASE(chain_bsend) CASE(chain_freed) CASE(chain_persistent) CASE(pipeline) \
+    CASE(chain_bsend) CASE(chain_large) CASE(chain_freed) CASE(chain_persistent) CASE(pipeline) \
     CASE(workers) CASE(halo) CASE(halo_persistent) CASE(shift) \
     CASE(out_of_order) CASE(any_before) CASE(any_after) CASE(any_tag) \
     CASE(tags) CASE(polled) CASE(cancelled) CASE(abandoned) \

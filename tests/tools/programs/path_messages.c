@@ -30,6 +30,16 @@ static int send_persistent(const void *data, int count, MPI_Datatype type, int d
     return MPI_Request_free(&request);
 }
 
+static int send_large(const void *data, int count, MPI_Datatype type, int dest, int tag,
+                      MPI_Comm comm)
+{
+#if MPI_VERSION >= 4
+    return MPI_Send_c(data, count, type, dest, tag, comm);
+#else
+    return MPI_Send(data, count, type, dest, tag, comm);
+#endif
+}
+
 static int send_and_free(const void *data, int count, MPI_Datatype type, int dest, int tag,
                          MPI_Comm comm)
 {
@@ -73,6 +83,11 @@ void chain_bsend(void)
 void chain_persistent(void)
 {
     chain_on(world, send_persistent);
+}
+
+void chain_large(void)
+{
+    chain_on(world, send_large);
 }
 
 void chain_freed(void)
