@@ -137,7 +137,7 @@ def test_without_the_option_there_is_none(tmp_path):
 
 @pytest.mark.parametrize("tools", [
     "profile,path=yes,sync=yes,output=out.json", "profile,path=yes,depth=4,output=out.json",
-    "log,output=/dev/null:profile,path=yes,output=out.json:count,output=count.txt",
+    "profile,path=yes,output=out.json:log,output=/dev/null:count,output=count.txt",
     "profile,path=yes,output=out.json:profile,output=other.json"])
 @pytest.mark.parametrize("case, path", [("halo", 8), ("rooted", 5)])
 def test_it_is_the_same_beside_other_layers_and_options(tmp_path, case, path, tools):
