@@ -83,6 +83,11 @@ struct finder_wait {
 double finder_subtract_startup(const struct finder *finder, const struct profile_callsite *site,
                                struct finder_wait wait);
 
+/* findings_short_waits.c: what the rank that waits longest in point-to-point calls of a site loses
+ * there, where each of them waits for too short a time to be told from work; seconds 0: nothing. */
+struct finder_wait findings_short_waits(const struct finder *finder,
+                                        const struct profile_callsite *site);
+
 /* findings_waits.c: late senders and receivers; findings_collectives.c: ranks that come last;
  * findings_ends.c: start, end and nodes; findings_usage.c: how MPI is used. */
 void findings_startup(struct finder *finder); /* first: others subtract what it finds */

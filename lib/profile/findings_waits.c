@@ -158,31 +158,22 @@ static void add_others(const struct profile_waits *waits, struct profile_finding
                  others == 1 ? " waits" : "s wait", units_time(time));
 }
 
-/* The rank that waits longest at a call site stands for all. */
-static void look_at(struct finder *finder, const struct profile_callsite *site)
+static void add_wait(struct finder *finder, const struct profile_callsite *site,
+                     struct finder_wait wait)
 {
-    struct rank_waits most = {.rank = -1};
-    for (size_t i = 0; i < site->waits.count;) {
-        const struct rank_waits its = take_rank(&site->waits, i);
-        most = its.time > most.time ? its : most;
-        i += its.count;
-    }
-    if (most.rank < 0)
-        return;
-    const int peer = find_peer(finder, &most);
-    most.time =
-        finder_subtract_startup(finder, site, (struct finder_wait){most.rank, peer, most.time});
-    if (most.time < finder->least)
+    const int peer = wait.cause;
+    wait.seconds = finder_subtract_startup(finder, site, wait);
+    if (wait.seconds < finder->least)
         return;
     const bool awaits_receiver =
         peer >= 0 &&
-        (sends(site->name) || (!is_message(site->name) && !receives_from(finder, most.rank, peer)));
+        (sends(site->name) || (!is_message(site->name) && !receives_from(finder, wait.rank, peer)));
     const bool is_known = peer >= 0 || is_message(site->name);
     struct profile_finding *finding = finder_add(finder,
                                                  awaits_receiver ? "late-receiver"
                                                  : is_known      ? "late-sender"
                                                                  : "slow-requests",
-                                                 most.time, most.rank, site);
+                                                 wait.seconds, wait.rank, site);
     if (!finding)
         return;
     finding->peer = peer;
@@ -196,8 +187,25 @@ static void look_at(struct finder *finder, const struct profile_callsite *site)
     add_others(&site->waits, finding);
 }
 
+/* The rank that waits longest at a call site stands for all. */
+static struct finder_wait find_longest(const struct finder *finder,
+                                       const struct profile_callsite *site)
+{
+    struct rank_waits most = {.rank = -1};
+    for (size_t i = 0; i < site->waits.count;) {
+        const struct rank_waits its = take_rank(&site->waits, i);
+        most = its.time > most.time ? its : most;
+        i += its.count;
+    }
+    return (struct finder_wait){most.rank, find_peer(finder, &most), most.time};
+}
+
 void findings_waits(struct finder *finder)
 {
-    for (size_t i = 0; i < finder->result->callsite_count; i++)
-        look_at(finder, &finder->result->callsites[i]);
+    for (size_t i = 0; i < finder->result->callsite_count; i++) {
+        const struct profile_callsite *site = &finder->result->callsites[i];
+        const struct finder_wait longest = find_longest(finder, site);
+        const struct finder_wait sum = findings_short_waits(finder, site);
+        add_wait(finder, site, longest.seconds >= 0.5 * sum.seconds ? longest : sum);
+    }
 }

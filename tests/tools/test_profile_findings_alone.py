@@ -16,6 +16,10 @@ def test_small_messages_are_found(tmp_path):
           tools=SLOW.format("MPI_Send", "5us"))
 
 
+def test_many_short_waits_are_found(tmp_path):
+    until(check_planted, tmp_path, PROGRAMS / "tools_planted", "planted.c", "sender_often", "late-sender", 1)
+
+
 @pytest.mark.parametrize("case", ["stream", "alltoall"])
 def test_a_program_that_moves_much_has_no_finding(tmp_path, case):
     until(check_healthy, tmp_path, PROGRAMS / "tools_planted", f"healthy_{case}")

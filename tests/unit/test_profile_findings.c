@@ -249,6 +249,33 @@ static void that_ranks_wait_for_a_slow_node_is_no_finding_of_its_own(void **stat
     profile_result_free(result);
 }
 
+static void many_short_waits_are_found_where_a_neighbor_works_for_longer(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Sendrecv", "point-to-point");
+    struct profile_callsite *site = add_site(result, "MPI_Sendrecv", "a.c", 7);
+    set_ranks(site, (double[]){1, 31, 2, 3});
+    site->calls.shortest = 0.1; /* of 10 calls */
+    assert_int_equal(find(result)->count, 0);
+    result->matrix = qmpi_allocate(2, sizeof *result->matrix);
+    result->matrix[0] = (struct profile_matrix_entry){.from = 1, .to = 2, .messages = 10};
+    result->matrix[1] = (struct profile_matrix_entry){.from = 0, .to = 1, .messages = 10};
+    result->matrix_entry_count = 2;
+    assert_int_equal(find(result)->count, 0);
+    result->processes[0].useful = 70;
+    result->processes[3].useful = 99; /* no neighbor */
+    const struct profile_finding *finding = find(result)->all;
+    assert_string_equal(finding->kind, "late-sender");
+    assert_int_equal(finding->rank, 1);
+    assert_int_equal(finding->peer, 0);
+    assert_true(finding->seconds > 29.9 && finding->seconds < 30.1);
+    site = result->callsites;
+    site->calls.polling = 1;
+    assert_int_equal(find(result)->count, 0);
+    profile_result_free(result);
+}
+
 static void objects_are_counted_by_rank_over_all_functions(void **state)
 {
     (void)state;
@@ -286,6 +313,7 @@ int main(void)
         cmocka_unit_test(of_several_peers_the_one_that_works_most_is_late),
         cmocka_unit_test(the_rank_that_waits_least_in_a_collective_is_last),
         cmocka_unit_test(that_ranks_wait_for_a_slow_node_is_no_finding_of_its_own),
+        cmocka_unit_test(many_short_waits_are_found_where_a_neighbor_works_for_longer),
         cmocka_unit_test(objects_are_counted_by_rank_over_all_functions),
     };
     return cmocka_run_group_tests_name("profile_findings", tests, NULL, NULL);
