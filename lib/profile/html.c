@@ -15,8 +15,17 @@ static void print_part(FILE *stream, int part)
 
 static void print_title(FILE *stream, const struct profile_named *runs, size_t count)
 {
-    html_escape(stream, runs->result->program);
-    fputs(count > 1 ? " and other runs: profiles" : ": profile", stream);
+    const struct profile_result *first = runs->result;
+    html_escape(stream, html_base_name(first->program));
+    if (count > 1) {
+        fprintf(stream, ": %zu runs compared", count);
+        return;
+    }
+    fprintf(stream, ", %d rank%s", first->ranks, first->ranks == 1 ? "" : "s");
+    if (first->begin) {
+        fputs(", ", stream);
+        html_escape(stream, first->begin);
+    }
 }
 
 /* Figures with so many digits suffice for tables and maps; more would be most of the data. */

@@ -24,9 +24,9 @@ void html_escape(FILE *stream, const char *text);
  */
 FILE *html_data_open(FILE *target);
 
-/* html_summary.c: prints the name of a run, as content of an element or of an attribute; and what
- * is true without the script: program and ranks, findings, efficiency.
- */
+/* html_summary.c: the last part of a path; prints the name of a run, as content of an element or of
+ * an attribute; and what is true without the script: program and ranks, findings, efficiency. */
+const char *html_base_name(const char *path);
 void html_run_name(FILE *stream, const struct profile_named *run);
 void html_heading(FILE *stream, const struct profile_named *runs, size_t count);
 void html_summary(FILE *stream, const struct profile_named *runs, size_t count);

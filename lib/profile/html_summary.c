@@ -13,7 +13,7 @@
 
 /* ---- What ran -------------------------------------------------------------------------------- */
 
-static const char *base_name(const char *path)
+const char *html_base_name(const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
     return slash ? slash + 1 : path;
@@ -60,7 +60,7 @@ void html_heading(FILE *stream, const struct profile_named *runs, size_t count)
                 count);
         return;
     }
-    print_element(stream, "h1", "", base_name(runs->result->program));
+    print_element(stream, "h1", "", html_base_name(runs->result->program));
     print_about(stream, runs->result);
 }
 
@@ -103,6 +103,20 @@ static void print_finding(FILE *stream, const struct profile_finding *finding)
     fputs("</li>\n", stream);
 }
 
+/* Opens the list: how it is sorted, and of what the percentages are. */
+static void print_order(FILE *stream, const struct profile_result *result,
+                        const struct profile_findings *findings)
+{
+    bool has_startup = false;
+    for (int i = 0; i < findings->count; i++)
+        has_startup = has_startup || strcmp(findings->all[i].kind, "startup") == 0;
+    fprintf(stream,
+            "<p class=\"hint\">Most time first. The percentage in the first line of a finding is a "
+            "share of the elapsed time (%s)%s.</p>\n<ol>\n",
+            units_time(result->application.max),
+            has_startup ? "; that of MPI_Init is a share of the elapsed time and itself" : "");
+}
+
 static void print_findings(FILE *stream, const struct profile_result *result)
 {
     struct profile_findings findings = {.count = 0};
@@ -112,7 +126,7 @@ static void print_findings(FILE *stream, const struct profile_result *result)
     else if (!findings.count)
         fputs("<p class=\"none\">No problems found.</p>\n", stream);
     else
-        fputs("<p class=\"hint\">Most time first.</p>\n<ol>\n", stream);
+        print_order(stream, result, &findings);
     for (int i = 0; i < findings.count; i++)
         print_finding(stream, &findings.all[i]);
     fprintf(stream, "%s</section>\n", findings.count ? "</ol>\n" : "");
@@ -126,7 +140,7 @@ static void print_efficiency(FILE *stream, const char *name, double value, const
     const char *percent = units_percent(value, 1);
     fprintf(
         stream,
-        "<li><span class=\"name\">%s</span> <meter min=\"0\" max=\"1\" low=\".6\" high=\".8\" "
+        "<li><span class=\"name\">%s</span> <meter min=\"0\" max=\"1\" low=\".8\" high=\".8\" "
         "optimum=\"1\" value=\"%.4f\" aria-label=\"%s\"></meter> <strong>%s %%</strong> <small>",
         name, value, name, percent);
     html_escape(stream, note);
@@ -137,7 +151,8 @@ static void print_tree(FILE *stream, const struct profile_efficiency *it)
 {
     char note[96];
     fputs("<section class=\"efficiency\">\n<h2>Efficiency</h2>\n<p class=\"hint\">POP model: each "
-          "figure is the product of those below it; less than 80 % is worth a look.</p>\n"
+          "figure is the product of those below it. Less than 80 % is marked by another colour "
+          "and is worth a look.</p>\n"
           "<ul class=\"tree\">\n",
           stream);
     snprintf(note, sizeof note, "mean rank: %s of %s outside MPI", units_time(it->mean),

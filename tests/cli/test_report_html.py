@@ -126,6 +126,17 @@ def test_a_program_without_a_problem_gets_no_finding_in_the_page_either(tmp_path
     assert "No problems found." in text
 
 
+def test_the_page_says_of_what_a_percentage_is_a_share(waiting_rank, tmp_path):
+    page = make_page(tmp_path / "page.html", waiting_rank).read_text()
+    assert re.search(r"Most time first\. The percentage .* is a share of the elapsed time \([\d.]+ m?s\)\.", Reader(page).text)
+    assert "a share of the elapsed time and itself" not in page
+
+
+def test_the_title_tells_runs_apart(tmp_path):
+    page = make_page(tmp_path / "page.html", REPORTS / "heat.json").read_text()
+    assert "<title>heat, 4 ranks, 2024-05-14T09:12:45Z</title>" in page
+
+
 def test_the_format_follows_the_name_of_the_file(tmp_path):
     assert report("-o", tmp_path / "page.html", REPORTS / "heat.json").returncode == 0
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
@@ -203,6 +214,21 @@ def test_call_sites_are_sorted_by_a_click_or_a_key(page, tmp_path):
     page.press("\ue007")  # Enter
     assert calls() == sorted(site["calls"] for site in sites)
     assert page.find("#callsite thead th:nth-child(5)").get_attribute("aria-sort") == "ascending"
+
+
+@needs_browser
+def test_mpi_init_has_no_percentage_and_is_last(page, waiting_rank, tmp_path):
+    page.open(make_page(tmp_path / "page.html", waiting_rank))
+    for table, column in (("callsite", 4), ("function", 3)):
+        head = page.find(f"#{table} thead th:nth-child({column})")
+        assert head.text.strip().startswith("%") and head.get_attribute("aria-sort") == "descending"
+        percents = page.texts(f"#{table} tbody td:nth-child({column})")
+        assert percents[-1] == "–" and "–" not in percents[:-1]
+        assert "MPI_Init" in page.texts(f"#{table} tbody tr")[-1]
+        assert "before the elapsed time" in page.texts(f"#{table} tbody tr")[-1]
+        assert re.search(r"%: share of the time of all ranks from MPI_Init to MPI_Finalize, [\d.]+ m?s", page.find(f"#{table}s .hint").text)
+        click(page, page.find(f"#{table} thead th:nth-child({column}) button"))  # ascending
+        assert page.texts(f"#{table} tbody td:nth-child({column})")[-1] == "–"
 
 
 @pytest.fixture(scope="module")
@@ -350,6 +376,21 @@ def test_a_narrow_page_does_not_scroll_sideways(page, waiting_rank, large, tmp_p
             page.open(path, width=width)
             page.run("document.querySelectorAll('.unfold').forEach((one) => one.click())")
             assert page.run("return document.documentElement.scrollWidth") <= width
+
+
+@needs_browser
+def test_a_narrow_page_is_short_and_lacks_nothing(page, waiting_rank, tmp_path):
+    path = make_page(tmp_path / "page.html", waiting_rank)
+    page.open(path, width=1280)
+    shown = "return [...document.querySelectorAll(arguments[0])].map((one) => one.checkVisibility())"
+    tables = "#functions table, #nodes table, #communicators table"
+    assert page.run(shown, tables) == [True] * 3
+    page.open(path, width=400)
+    assert page.run(shown, tables) == [False] * 3
+    assert page.run("const list = document.querySelector('nav ul'); return list.scrollWidth <= list.clientWidth")
+    assert re.search(r"^× [\d.]+ [mun]?s$", page.find("#callsite tbody td:nth-child(5) .narrow-only").text)  # of a call
+    click(page, page.find("nav [href='#nodes']"))
+    assert page.run(shown, tables) == [False, True, False]
 
 
 @needs_browser

@@ -30,7 +30,7 @@ function formatTime(seconds) {
     return `${threeDigits(seconds)} s`;
   if (size >= 0.9995e-3)
     return `${threeDigits(seconds * 1e3)} ms`;
-  return size >= 0.9995e-6 ? `${threeDigits(seconds * 1e6)} µs` : `${Math.round(seconds * 1e9)} ns`;
+  return size >= 0.9995e-6 ? `${threeDigits(seconds * 1e6)} us` : `${Math.round(seconds * 1e9)} ns`;
 }
 
 function formatBytes(bytes) {
@@ -102,6 +102,16 @@ function heatScale() {
   };
 }
 
+/* As in the style sheet. */
+function isNarrow() {
+  return matchMedia("(max-width: 720px)").matches;
+}
+
+/* Whether nothing can be pointed at but by touching it. */
+function isTouched() {
+  return isNarrow() || matchMedia("(hover: none)").matches;
+}
+
 /* Calls a function when the colours have changed. */
 function onColourChange(redraw) {
   for (const query of ["(prefers-color-scheme: dark)", "print"])
@@ -131,6 +141,7 @@ function revealLink(text, kind, index, before = () => {}) {
 
 /* Scrolls to an element, and marks it for a while. */
 function bringIntoView(target) {
+  unfoldAround(target);
   target.scrollIntoView({ block: "start" });
   if (!target.hasAttribute("tabindex"))
     target.setAttribute("tabindex", "-1");
@@ -140,11 +151,26 @@ function bringIntoView(target) {
   target.classList.add("target");
 }
 
-/* Adds a section with a title, and returns it. */
-function addSection(parent, id, title, hint) {
-  const section = element(
-    "section", { id, class: "panel" }, element("h2", {}, title), hint ? element("p", { class: "hint" }, hint) : null);
+/* Opens what an element lies in. */
+function unfoldAround(target) {
+  for (let place = target.closest("details"); place; place = place.parentElement.closest("details"))
+    place.open = true;
+}
+
+/* Adds a section with a title, and returns what its content is to be appended to. Where there is little room, one
+ * that `folds` shows only its title at first. */
+function addSection(parent, id, title, hint, folds = false) {
+  const isFolded = folds && isNarrow();
+  const head = element("h2", {}, title);
+  const place = isFolded ? element("details", {}, element("summary", {}, head)) : element("section", { id }, head);
+  const section = isFolded ? element("section", { id }, place) : place;
+  section.className = "panel";
+  if (hint)
+    place.append(element("p", { class: "hint" }, hint));
   parent.append(section);
-  reveals.set(id, () => bringIntoView(section));
-  return section;
+  reveals.set(id, () => {
+    unfoldAround(place);
+    bringIntoView(section);
+  });
+  return place;
 }

@@ -5,9 +5,22 @@ function timeOnRank(time, rank) {
   return `${formatTime(time)}${rank === undefined || !time ? "" : ` on ${rank}`}`;
 }
 
-/* Columns that functions and call sites have in common. */
+/* MPI_Init is before the application time. */
+function isCounted(it) {
+  return !it.name.startsWith("MPI_Init");
+}
+
+function remarkOf(it) {
+  return isCounted(it) ? undefined : "before the elapsed time";
+}
+
+/* What the sections of functions and call sites say of their percentages. */
+function shareHint(run) {
+  return ` %: share of the time of all ranks from MPI_Init to MPI_Finalize, ${formatTime(run.total)} in all.`;
+}
+
+/* Columns that functions and call sites have in common. The one of percentages is sorted by: what has none is last. */
 function callColumns(run) {
-  const isCounted = (it) => !it.name.startsWith("MPI_Init");  // MPI_Init is before the application time
   const most = largest(run.functions.filter(isCounted).map((it) => it.time.sum), 1e-300);
   return [
     timeColumn(
@@ -16,14 +29,15 @@ function callColumns(run) {
     {
       title: "%",
       numeric: true,
-      hint: "of the application time of all ranks",
-      value: (it) => it.time.sum,
+      hint: "of the time of all ranks from MPI_Init to MPI_Finalize",
+      value: (it) => (isCounted(it) ? it.time.sum : undefined),
       text: (it) => (isCounted(it) ? formatPercent(it.time.sum, run.total) : "–")
     },
-    countColumn("calls", (it) => it.calls),
+    countColumn("calls", (it) => it.calls, { note: (it) => `× ${formatTime(it.time.sum / it.calls)}` }),
     timeColumn("per call", (it) => it.time.sum / it.calls, { secondary: true }),
     {
-      title: "most of a rank",
+      title: "most on one rank",
+      hint: "time of the rank that spends most in it",
       numeric: true,
       secondary: true,
       value: (it) => it.time.max,
@@ -90,15 +104,17 @@ function addFunctions(parent, run) {
   if (!run.functions.length)
     return;
   const section =
-    addSection(parent, "functions", "Functions", "Expand a function to see its histograms, ranks and call sites.");
+    addSection(
+      parent, "functions", "Functions",
+      `Expand a function to see its histograms, ranks and call sites.${shareHint(run)}`, true);
   const table = new Table({
     id: "function",
     label: "Functions",
     entries: run.functions,
     detail: (it) => functionDetail(run, it),
-    sort: 1,
+    sort: 2,
     columns: [
-      { title: "function", value: (it) => it.name }, ...callColumns(run),
+      { title: "function", value: (it) => it.name, remark: remarkOf }, ...callColumns(run),
       { title: "group", secondary: true, value: (it) => it.group }
     ],
   });
@@ -143,15 +159,15 @@ function addCallsites(parent, run) {
     return;
   const hint = run.callsites.some((site) => site.frames[0]?.file) ? "" : " Compile with -g to see source lines.";
   const section =
-    addSection(parent, "callsites", "Call sites", `Expand a call site to see its callers, ranks and waits.${hint}`);
+    addSection(parent, "callsites", "Call sites", `Expand a call site to see its callers, ranks and waits.${shareHint(run)}${hint}`);
   const table = new Table({
     id: "callsite",
     label: "Call sites",
     entries: run.callsites,
     detail: (it) => siteDetail(run, it),
-    sort: 2,
+    sort: 3,
     columns: [
-      { title: "place", value: (it) => it.place, note: (it) => it.name },
+      { title: "place", value: (it) => it.place, note: (it) => it.name, remark: remarkOf },
       { title: "function", secondary: true, value: (it) => it.name }, ...callColumns(run),
       { title: "ranks", numeric: true, secondary: true, value: (it) => it.ranks }
     ],
@@ -177,7 +193,8 @@ function addWaits(parent, run) {
   if (!run.waits.length && !before.length)
     return;
   const section = addSection(
-    parent, "waits", "Waiting", "Time in point-to-point calls beyond what is expected for the size of their data.");
+    parent, "waits", "Waiting", "Time in point-to-point calls beyond what is expected for the size of their data. If a call completes several "
+      + "requests, its time is divided equally among their peers.");
   if (run.waits.length)
     section.append(new Table({
                      id: "wait",
@@ -198,13 +215,13 @@ function addWaits(parent, run) {
         columns: [
           { title: "function", value: (it) => it.name }, timeColumn("waiting", (it) => it.wait.sum),
           timeColumn("mean rank", (it) => it.wait.mean, { secondary: true }), {
-            title: "most of a rank",
+            title: "most on one rank",
             numeric: true,
             value: (it) => it.wait.max,
             text: (it) => timeOnRank(it.wait.max, it.wait.max_rank)
           },
           {
-            title: "least of a rank",
+            title: "least on one rank",
             numeric: true,
             secondary: true,
             value: (it) => it.wait.min,

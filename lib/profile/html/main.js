@@ -12,8 +12,12 @@ function fillContents() {
   contents.replaceChildren(element(
     "ul", {},
     ...targets.map(
-      (section) =>
-        element("li", {}, element("a", { href: `#${section.id}` }, section.querySelector("h2").textContent)))));
+      (section) => {
+        const unfold = () => section.querySelector("details > summary > h2")?.closest("details").setAttribute("open", "");
+        return element(
+          "li", {},
+          element("a", { href: `#${section.id}`, onclick: unfold }, section.querySelector("h2").textContent));
+      })));
   contents.hidden = false;
 }
 

@@ -4,9 +4,9 @@
 const allTimeColumn = timeColumn("time", (it) => it.time.sum, { hint: "of all ranks" });
 const callsColumn = countColumn("calls", (it) => it.calls);
 
-function addTable(parent, id, title, entries, columns, hint) {
+function addTable(parent, id, title, entries, columns, hint, folds = false) {
   if (entries.length)
-    addSection(parent, id, title, hint)
+    addSection(parent, id, title, hint, folds)
       .append(new Table({ id: `${id}-table`, label: title, entries, columns }).element);
 }
 
@@ -30,11 +30,13 @@ function addFlights(parent, run) {
 
 function addCommunicators(parent, run) {
   addTable(parent, "communicators", "Communicators", run.communicators, [
-    { title: "name", value: (it) => it.name || "(no name)" }, { title: "size", numeric: true, value: (it) => it.size },
-    { title: "number", numeric: true, secondary: true, value: (it) => it.instances }, allTimeColumn, callsColumn,
+    { title: "name", value: (it) => it.name || "(no name)" }, countColumn("ranks", (it) => it.size),
+    countColumn(
+      "how many", (it) => it.instances, { secondary: true, hint: "communicators with this name and these ranks" }),
+    allTimeColumn, callsColumn,
     bytesColumn("sent", (it) => it.bytes.sent, { secondary: true }),
     bytesColumn("received", (it) => it.bytes.received, { secondary: true })
-  ]);
+  ], undefined, true);
 }
 
 function addFiles(parent, run) {
@@ -43,7 +45,7 @@ function addFiles(parent, run) {
     [
       { title: "name", value: (it) => it.name }, allTimeColumn, callsColumn, bytesColumn("read", (it) => it.read),
       bytesColumn("written", (it) => it.written),
-      { title: "opens", numeric: true, secondary: true, value: (it) => it.opens }
+      countColumn("opens", (it) => it.opens, { secondary: true })
     ],
     "MPI-IO.");
 }

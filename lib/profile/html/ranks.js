@@ -43,7 +43,7 @@ function rankDetail(run, process) {
 function addRanks(parent, run) {
   if (!run.processes.length)
     return;
-  const section = addSection(parent, "ranks", "Time by rank");
+  const section = addSection(parent, "ranks", "Time by rank", "%: time in MPI, of the time of the rank.");
   section.append(rankChart(run.processes, describeProcess));
   const longest = largest(run.processes.map((it) => it.application));
   const table = new Table({
@@ -179,7 +179,8 @@ function addMatrix(parent, run) {
     columns: [
       rankColumn("from", (it) => it.from), rankColumn("to", (it) => it.to),
       bytesColumn("bytes", (it) => it.bytes, { share: (it) => it.bytes / 2 ** most }),
-      countColumn("messages", (it) => it.messages),
+      countColumn(
+        "messages", (it) => it.messages, { note: (it) => `× ${formatBytes(it.bytes / it.messages)}` }),
       bytesColumn("mean size", (it) => it.bytes / it.messages, { secondary: true })
     ],
   });
@@ -191,7 +192,7 @@ function addMatrix(parent, run) {
 function addNodes(parent, run) {
   if (!run.nodes.length)
     return;
-  const section = addSection(parent, "nodes", "Nodes", "Means over the ranks of a node.");
+  const section = addSection(parent, "nodes", "Nodes", "Means over the ranks of a node.", true);
   const longest = largest(run.nodes.map((it) => it.application));
   section.append(
     new Table({
@@ -199,11 +200,11 @@ function addNodes(parent, run) {
       label: "Nodes",
       entries: run.nodes,
       columns: [
-        { title: "host", value: (it) => it.host }, { title: "ranks", numeric: true, value: (it) => it.count },
+        { title: "host", value: (it) => it.host }, countColumn("ranks", (it) => it.count),
         timeColumn("outside MPI", (it) => it.useful, { share: (it) => it.useful / longest }),
         timeColumn("in MPI", (it) => it.mpi, { share: (it) => it.mpi / longest }),
         bytesColumn("peak memory", (it) => it.memory, { secondary: true }), {
-          title: "which",
+          title: "numbers of its ranks",
           secondary: true,
           value: (it) => rankList(it.processes.map((process) => process.rank).sort((a, b) => a - b))
         }

@@ -2,8 +2,8 @@
 /*
  * A table to sort, to filter and to unfold. A column is {title, value, text, numeric, secondary, share}:
  * `value` of a row is what is sorted by, `text` (by default the value) is printed. `secondary` columns are
- * hidden where there is little room; `note` is printed below the text only there. `share` of a row, 0 … 1, is drawn
- * as a bar, too.
+ * hidden where there is little room; `note` is printed below the text only there, `remark` everywhere. `share` of a
+ * row, 0 … 1, is drawn as a bar, too. What has no value is last in either direction.
  */
 
 class Table {
@@ -73,8 +73,10 @@ class Table {
 
   compare(a, b) {
     const { value } = this.columns[this.order.column];
-    const mine = value(a) ?? -Infinity;
-    const its = value(b) ?? -Infinity;
+    const mine = value(a) ?? undefined;
+    const its = value(b) ?? undefined;
+    if (mine === undefined || its === undefined)
+      return (mine === undefined) - (its === undefined);
     const result = typeof mine === "string" ? mine.localeCompare(its, "en", { numeric: true }) : mine - its;
     return this.order.descending ? -result : result;
   }
@@ -142,6 +144,8 @@ class Table {
       cell.append(text);
     if (column.note)
       cell.append(element("small", { class: "narrow-only" }, column.note(entry)));
+    if (column.remark?.(entry))
+      cell.append(element("small", { class: "remark" }, column.remark(entry)));
     if (column.share?.(entry) !== undefined) {
       const bar = element("span", { class: "bar" });
       bar.style.width = `${(100 * Math.min(column.share(entry) || 0, 1)).toFixed(1)}%`;
