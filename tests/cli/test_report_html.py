@@ -335,6 +335,60 @@ def test_time_in_mpi_is_there_by_rank_and_time(page, waiting_rank, tmp_path):
     assert f"{100 * windows['parallel_efficiency'][1]:.1f} %" in page.texts("#windows tbody tr")[1]
 
 
+@pytest.fixture
+def ended(tmp_path):
+    """Four ranks, one of which ends after 120 windows; one is not profiled in some; nobody works in others."""
+    document = json.loads((REPORTS / "heat.json").read_text())
+    document["processes"][1].update({"application": 7.5, "mpi": 1.5, "useful": 6})
+    ranks = document["windows"]["ranks"]
+    for rank in ranks:
+        rank["mpi"][50:60] = [100] * 10
+    ranks[0]["mpi"][50:60] = [99.5] * 10
+    ranks[1]["mpi"] = ranks[1]["mpi"][:120]
+    ranks[2]["profiled"] = [0 if at in range(30, 40) else 100 for at, _ in enumerate(ranks[2]["mpi"])]
+    (tmp_path / "ended.json").write_text(json.dumps(document))
+    return make_page(tmp_path / "ended.html", tmp_path / "ended.json")
+
+
+@needs_browser
+def test_a_rank_that_has_ended_is_marked(page, ended):
+    page.open(ended)
+    assert page.texts("#windows .legend")[0].split("100 %")[1].split("\n") == ["", "ended: the rank called MPI_Finalize", "not profiled"]
+    page.run("document.querySelector('#windows canvas').focus()")
+    page.press("\ue015", "\ue010")  # down, End
+    assert page.find("#windows output").text.endswith(": the rank had ended")
+    page.press("\ue015", "\ue011", *["\ue014"] * 30)  # down, Home, right
+    assert page.find("#windows output").text.endswith(": not profiled")
+    shares = page.texts("#rank tbody td:nth-child(4)")
+    assert [" ".join(text.split()) for text in page.texts("#ranks .rank-bars tbody tr")] == [
+        f"rank {rank} {share} in MPI" for rank, share in enumerate(shares)]
+    ends = page.run("return [...document.querySelectorAll('.rank-bar')].map((bar) => bar.querySelectorAll('.ended').length)")
+    assert ends == [0, 1, 0, 0] and "had ended" in page.find("#ranks .legend").text
+
+
+@needs_browser
+def test_the_line_of_load_balance_has_a_gap_while_nobody_works(page, ended):
+    page.open(ended)
+    assert page.texts("#windows .tick") == ["100 %", "50 %", "0 %"]
+    pieces = [page.find(f"#windows .chart .line-{line}").get_attribute("d").count("M") for line in range(2)]
+    assert pieces == [1, 2]
+    click(page, page.find("#windows summary"))
+    click(page, page.find("#windows .more"))
+    assert all(page.texts(f"#windows tbody tr:nth-child(55) td:nth-child({column})") != ["–"] for column in (2, 3))
+
+
+@needs_browser
+@pytest.mark.parametrize("width, verb", [(400, "Tap"), (1280, "Point at")])
+def test_a_map_says_nothing_of_a_cell_that_nobody_chose(page, large, tmp_path, width, verb):
+    page.open(make_page(tmp_path / "page.html", large), width=width)
+    for section in ("matrix", "windows"):
+        assert page.find(f"#{section} output").text == f"{verb} a cell to read its value."
+    assert page.find("#ranks output").text == f"{verb} a rank to see its times."
+    assert ("Drag" in page.find("#matrix .buttons").text) == (width > 400)
+    click(page, page.find("#matrix canvas"))
+    assert page.find("#matrix output").text.startswith("From rank ")
+
+
 @needs_browser
 def test_runs_are_compared_side_by_side(page, waiting_rank, imbalance, tmp_path):
     page.open(make_page(tmp_path / "page.html", waiting_rank, imbalance, options=["--compare"]))

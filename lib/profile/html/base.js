@@ -109,7 +109,7 @@ function isNarrow() {
 
 /* Whether nothing can be pointed at but by touching it. */
 function isTouched() {
-  return isNarrow() || matchMedia("(hover: none)").matches;
+  return isNarrow() || matchMedia("(pointer: coarse)").matches;
 }
 
 /* Calls a function when the colours have changed. */

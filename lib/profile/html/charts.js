@@ -35,6 +35,51 @@ const CHART = {
   height: 180
 };
 
+function patchKey(name, text) {
+  return element("span", {}, element("span", { class: `patch ${name}`, "aria-hidden": "true" }), text);
+}
+
+/* What is missing of the rest cannot be seen. */
+const MOST_OF_RUN = 0.995;
+
+/* What the colours of a chart of ranks stand for. */
+function rankLegend(processes, most) {
+  const hasEnded = smallest(processes.map((it) => it.application)) < MOST_OF_RUN * most;
+  return element(
+    "p", { class: "legend" }, patchKey("useful", "outside MPI"), patchKey("mpi", "in MPI (striped)"),
+    hasEnded ? patchKey("ended", "the rank had ended, or was not profiled") : null);
+}
+
+/* A bar for each of few processes, with its share in MPI beside it. */
+function rankBars(processes) {
+  const most = largest(processes.map((it) => it.application), 1e-300);
+  const part = (name, time) => {
+    const made = element("span", { class: `patch ${name}` });
+    made.style.width = `${(100 * Math.max(time, 0) / most).toFixed(2)}%`;
+    return made;
+  };
+  const lines = processes.map(
+    (it) => element(
+      "tr", {}, element("th", { scope: "row" }, `rank ${it.rank}`),
+      element(
+        "td", { class: "bar-room" },
+        element(
+          "span", { class: "rank-bar", "aria-hidden": "true" }, part("useful", usefulOf(it)),
+          part("mpi", it.application - usefulOf(it)), it.application < MOST_OF_RUN * most ? part("ended", most - it.application) : "")),
+      element("td", { class: "numeric" }, `${formatPercent(it.mpi, it.application)} in MPI`)));
+  return element(
+    "figure", { class: "rank-chart" }, rankLegend(processes, most),
+    element(
+      "table", { class: "bars rank-bars", "aria-label": "Share of time in MPI by rank" },
+      element("tbody", {}, ...lines),
+      element(
+        "tfoot", {},
+        element(
+          "tr", {}, element("td"),
+          element("td", { class: "axis" }, element("span", {}, "0"), element("span", {}, formatTime(most))),
+          element("td")))));
+}
+
 /* The outline of what lies between two heights, as steps, one for each process. */
 function stepPath(lower, upper, most) {
   const step = CHART.width / upper.length;
@@ -46,7 +91,7 @@ function stepPath(lower, upper, most) {
 
 /* Tells for the process under the pointer what `describe` says. */
 function rankChart(processes, describe) {
-  const useful = processes.map((it) => it.useful ?? Math.max(it.application - it.mpi, 0));
+  const useful = processes.map(usefulOf);
   const whole = processes.map((it) => it.application);
   const most = largest(whole, 1e-300);
   const part = (name, path) => element("path", { svg: true, class: name, d: path });
@@ -69,21 +114,19 @@ function rankChart(processes, describe) {
       "aria-label": "Time of each rank outside MPI, and above it in MPI. The table of processes has the figures."
     },
     element("defs", { svg: true }, stripes), part("useful", stepPath(useful.map(() => 0), useful, most)),
-    part("mpi", stepPath(useful, whole, most)));
-  const readout = element("output", { class: "readout" }, "Point at a rank to see its times.");
+    part("mpi", stepPath(useful, whole, most)),
+    part("ended", stepPath(whole, whole.map(() => most), most)));
+  const readout =
+    element("output", { class: "readout" }, `${isTouched() ? "Tap" : "Point at"} a rank to see its times.`);
   chart.addEventListener("pointermove", (event) => {
     const box = chart.getBoundingClientRect();
     const at = Math.floor((event.clientX - box.left) / box.width * processes.length);
     readout.textContent = describe(processes[Math.min(Math.max(at, 0), processes.length - 1)]);
   });
-  const key = (name, text) =>
-    element("span", {}, element("span", { class: `patch ${name}`, "aria-hidden": "true" }), text);
   const last = processes.length - 1;
   return element(
     "figure", { class: "rank-chart" },
-    element(
-      "p", { class: "legend" }, key("useful", "outside MPI"), key("mpi", "in MPI (striped)"),
-      smallest(whole) < 0.95 * most ? element("span", {}, "empty: the rank had ended, or was not profiled") : null),
+    rankLegend(processes, most),
     element("div", { class: "chart" }, element("span", { class: "most" }, formatTime(most)), chart),
     element(
       "div", { class: "axis" }, element("span", {}, `rank ${processes[0].rank}`),
@@ -102,7 +145,8 @@ function lineChart(label, lines, first, last) {
           pen = "M";
           return "";
         }
-        const part = `${pen}${((at + 0.5) * width / values.length).toFixed(1)} ${(height * (1 - value)).toFixed(1)}`;
+        const place = `${((at + 0.5) * width / values.length).toFixed(1)} ${(height * (1 - value)).toFixed(1)}`;
+        const part = pen === "M" ? `M${place}h.1` : `L${place}`; // a single value is a dot
         pen = "L";
         return part;
       })
@@ -122,6 +166,6 @@ function lineChart(label, lines, first, last) {
     line.title);
   return element(
     "figure", { class: "line-chart" }, element("p", { class: "legend" }, ...lines.map(key)),
-    element("div", { class: "chart" }, element("span", { class: "most" }, "0 to 100 %"), chart),
+    element("div", { class: "chart" }, ...["100 %", "50 %", "0 %"].map((text) => element("span", { class: "tick" }, text)), chart),
     element("div", { class: "axis" }, element("span", {}, first), element("span", {}, last)));
 }

@@ -7,6 +7,8 @@
  * The data is {rows, columns, row[], column[], value[]}, sorted by row, then column, and
  *   intensity(value)    0 … 1, how strong its colour is
  *   legend              [[intensity, text], …]
+ *   marks               [[class, text], …]: what the legend says further
+ *   ended(row)          the column from which on the row has ended; optional, with it few rows are bars
  *   describe(row, column, value)    what the cell says; value undefined: there is nothing in it
  *   rowName, columnName, rowTitle, columnTitle    what the axes say
  */
@@ -22,13 +24,15 @@ class HeatMap {
       "aria-label": `${label}. Arrow keys move the cursor, plus and minus zoom, ` +
         "Shift with arrow keys moves the view, 0 shows everything.",
     });
+    if (data.rows <= FEW_ROWS && data.ended)
+      this.canvas.style.height = `${ROW_HEIGHT * data.rows + 44}px`;
     this.readout = element("output", { class: "readout", "aria-live": "polite" });
     this.element =
       element("div", { class: "heat-map" }, this.makeButtons(), this.canvas, this.readout, this.makeLegend());
     new HeatMapInput(this);
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     onColourChange(() => this.draw());
-    this.say();
+    this.askForCell();
   }
 
   makeButtons() {
@@ -38,7 +42,9 @@ class HeatMap {
       "div", { class: "buttons", role: "toolbar", "aria-label": "Zoom" }, button("+", "Zoom in", () => this.zoom(0.5)),
       button("−", "Zoom out", () => this.zoom(2)),
       button("All", "Show everything", () => this.show(0, this.data.rows, 0, this.data.columns)),
-      element("span", { class: "hint" }, "Drag a box to zoom; click, then use the wheel or keys."));
+      element(
+        "span", { class: "hint" },
+        isTouched() ? "Zoom around the chosen cell." : "Drag a box to zoom; click, then use the wheel or keys."));
   }
 
   makeLegend() {
@@ -47,6 +53,8 @@ class HeatMap {
       patch.dataset.intensity = intensity;
       return element("span", {}, patch, text);
     });
+    for (const [name, text] of this.data.marks ?? [])
+      entries.push(element("span", {}, element("span", { class: `patch ${name}`, "aria-hidden": "true" }), text));
     this.legend = element("p", { class: "legend" }, ...entries);
     return this.legend;
   }
@@ -89,6 +97,7 @@ class HeatMap {
 
   /* Puts the cursor to a cell, which comes into view. */
   moveCursor(row, column) {
+    this.marked = true;
     this.cursor.row = Math.min(Math.max(row, 0), this.data.rows - 1);
     this.cursor.column = Math.min(Math.max(column, 0), this.data.columns - 1);
     const beyond = (place, start, end) => Math.min(place - start, 0) + Math.max(place + 1 - end, 0);
@@ -96,6 +105,18 @@ class HeatMap {
       beyond(this.cursor.row, this.view.top, this.view.bottom),
       beyond(this.cursor.column, this.view.left, this.view.right));
     this.say();
+  }
+
+  askForCell() {
+    this.readout.textContent = isTouched() ? "Tap a cell to read its value." : "Point at a cell to read its value.";
+  }
+
+  /* What the cell at the cursor says, if one was chosen. */
+  sayCursor() {
+    if (this.marked || document.activeElement === this.canvas)
+      this.say();
+    else
+      this.askForCell();
   }
 
   say(row = this.cursor.row, column = this.cursor.column) {
@@ -139,12 +160,16 @@ class HeatMap {
     context.scale(ratio, ratio);
     context.fillStyle = colour("map-empty");
     context.fillRect(area.x, area.y, area.width, area.height);
+    if (this.data.ended)
+      drawEnds(this, context, area);
     this.drawCells(context, area, ratio);
+    if (this.data.ended && this.view.bottom - this.view.top <= FEW_ROWS)
+      drawGaps(this, context, area);
     this.drawAxes(context, area);
     this.drawMarks(context, area);
     this.canvas.dataset.view = Object.values(this.view).join(" ");
     const scale = heatScale();
-    for (const patch of this.legend.querySelectorAll(".patch"))
+    for (const patch of this.legend.querySelectorAll(".patch[data-intensity]"))
       patch.style.background = `rgb(${scale(Number(patch.dataset.intensity)).join(" ")})`;
   }
 

@@ -9,12 +9,15 @@ class HeatMapInput {
     canvas.addEventListener("pointermove", (event) => this.point(event));
     canvas.addEventListener("pointerup", (event) => this.release(event));
     canvas.addEventListener("pointercancel", () => this.cancel());
-    canvas.addEventListener("pointerleave", () => map.say());
+    canvas.addEventListener("pointerleave", () => map.sayCursor());
     canvas.addEventListener("dblclick", () => map.show(0, map.data.rows, 0, map.data.columns));
     canvas.addEventListener("wheel", (event) => this.turn(event), { passive: false });
     canvas.addEventListener("keydown", (event) => this.type(event));
-    canvas.addEventListener("focus", () => map.draw());
-    canvas.addEventListener("blur", () => map.draw());
+    for (const name of ["focus", "blur"])
+      canvas.addEventListener(name, () => {
+        map.sayCursor();
+        map.draw();
+      });
   }
 
   /* In pixels of the canvas, and within the cells from 0 to 1. */

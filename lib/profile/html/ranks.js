@@ -44,7 +44,8 @@ function addRanks(parent, run) {
   if (!run.processes.length)
     return;
   const section = addSection(parent, "ranks", "Time by rank", "%: time in MPI, of the time of the rank.");
-  section.append(rankChart(run.processes, describeProcess));
+  const isFew = run.processes.length <= FEW_ROWS;
+  section.append(isFew ? rankBars(run.processes) : rankChart(run.processes, describeProcess));
   const longest = largest(run.processes.map((it) => it.application));
   const table = new Table({
     id: "rank",
@@ -82,12 +83,14 @@ function addWindows(parent, run) {
     `The share of time that each rank spends in MPI. Each column stands for ${formatTime(windows.width)} of the run.`);
   const data = { rows: ranks.length, columns: windows.count, row: [], column: [], value: [] };
   ranks.forEach((rank, row) => rank.mpi.forEach((percent, column) => {
-    if (percent === null)
+    if (ranks[row].profiled?.[column] === 0)
       return;
     data.row.push(row);
     data.column.push(column);
     data.value.push(percent);
   }));
+  const ended = (row) => ranks[row].mpi.length;
+  const missing = (row, column) => (column < ended(row) ? "not profiled" : "the rank had ended");
   const map = new HeatMap("Share of time in MPI by rank and time", {
     ...data,
     isMean: true,
@@ -98,11 +101,22 @@ function addWindows(parent, run) {
     rowName: (row) => String(ranks[row].rank),
     columnName: (column) => formatTime(column * windows.width),
     describe: (row, column, percent) => `Rank ${ranks[row].rank}, ${formatTime(column * windows.width)} to ` +
-      `${formatTime((column + 1) * windows.width)}: ${percent === undefined ? "no data" : `${percent} % in MPI`}`,
+      `${formatTime((column + 1) * windows.width)}: ${percent === undefined ? missing(row, column) : `${percent} % in MPI`}`,
+    ended,
+    marks: [
+      ...(ranks.some((_, row) => ended(row) < windows.count) ? [["ended", "ended: the rank called MPI_Finalize"]] : []),
+      ...(ranks.some((rank) => rank.profiled?.includes(0)) ? [["none", "not profiled"]] : [])
+    ],
   });
   map.element.classList.add(ranks.length > 64 ? "tall" : "flat");
   section.append(map.element);
   addEfficiencyOverTime(section, windows);
+}
+
+/* How well work is balanced says nothing while hardly any is done. */
+function drawnFigure(windows, name) {
+  const isIdle = (at) => name === "load_balance" && windows.parallel_efficiency?.[at] < 0.01;
+  return windows[name].map((value, at) => (isIdle(at) ? null : value));
 }
 
 /* As lines, which differ in their dashes, too; and as a table. */
@@ -117,9 +131,10 @@ function addEfficiencyOverTime(section, windows) {
   const entries = Array.from({ length: windows.count }, (_, at) => ({ at }));
   section.append(titled(
     "Efficiency over the run",
+    element("p", { class: "hint" }, "Load balance has a gap while less than 1 % of the time is outside MPI."),
     lineChart(
       "Efficiency over the run. The table has the figures.",
-      figures.map(([name, title, style]) => ({ title, style, values: windows[name] })), "0 s",
+      figures.map(([name, title, style]) => ({ title, style, values: drawnFigure(windows, name) })), "0 s",
       formatTime(windows.count * windows.width)),
     element(
       "details", {}, element("summary", {}, "As a table"),
@@ -165,6 +180,7 @@ function addMatrix(parent, run) {
     columnTitle: "to rank",
     rowName: String,
     columnName: String,
+    marks: [["none", "nothing"]],
     describe: (from, to, value) =>
       `From rank ${from} to rank ${to}: ${value === undefined ? "nothing" : formatBytes(value)}`,
   });
