@@ -104,7 +104,7 @@ function addWindows(parent, run) {
       `${formatTime((column + 1) * windows.width)}: ${percent === undefined ? missing(row, column) : `${percent} % in MPI`}`,
     ended,
     marks: [
-      ...(ranks.some((_, row) => ended(row) < windows.count) ? [["ended", "ended: the rank called MPI_Finalize"]] : []),
+      ...(ranks.some((_, row) => ended(row) < windows.count) ? [["ended", run.termination ? "ended" : "ended: the rank called MPI_Finalize"]] : []),
       ...(ranks.some((rank) => rank.profiled?.includes(0)) ? [["none", "not profiled"]] : [])
     ],
   });
