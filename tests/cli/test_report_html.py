@@ -371,7 +371,7 @@ def test_the_line_of_load_balance_has_a_gap_while_nobody_works(page, ended):
     page.open(ended)
     assert page.texts("#windows .tick") == ["100 %", "50 %", "0 %"]
     pieces = [page.find(f"#windows .chart .line-{line}").get_attribute("d").count("M") for line in range(2)]
-    assert pieces == [1, 2]
+    assert pieces == [1, 2] and "Load balance has a gap" in page.find("#windows").text
     click(page, page.find("#windows summary"))
     click(page, page.find("#windows .more"))
     assert all(page.texts(f"#windows tbody tr:nth-child(55) td:nth-child({column})") != ["–"] for column in (2, 3))
@@ -430,6 +430,8 @@ def test_a_narrow_page_does_not_scroll_sideways(page, waiting_rank, large, tmp_p
             page.open(path, width=width)
             page.run("document.querySelectorAll('.unfold').forEach((one) => one.click())")
             assert page.run("return document.documentElement.scrollWidth") <= width
+            assert page.run("""return [...document.querySelectorAll("#details > .panels > section > .table > .scroll")]
+                .filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.querySelector("table").id)""") == []
 
 
 @needs_browser

@@ -114,9 +114,12 @@ function addWindows(parent, run) {
 }
 
 /* How well work is balanced says nothing while hardly any is done. */
+function isIdle(windows, at) {
+  return windows.parallel_efficiency?.[at] < 0.01;
+}
+
 function drawnFigure(windows, name) {
-  const isIdle = (at) => name === "load_balance" && windows.parallel_efficiency?.[at] < 0.01;
-  return windows[name].map((value, at) => (isIdle(at) ? null : value));
+  return windows[name].map((value, at) => (name === "load_balance" && isIdle(windows, at) ? null : value));
 }
 
 /* As lines, which differ in their dashes, too; and as a table. */
@@ -131,7 +134,9 @@ function addEfficiencyOverTime(section, windows) {
   const entries = Array.from({ length: windows.count }, (_, at) => ({ at }));
   section.append(titled(
     "Efficiency over the run",
-    element("p", { class: "hint" }, "Load balance has a gap while less than 1 % of the time is outside MPI."),
+    windows.load_balance?.some((value, at) => value !== null && isIdle(windows, at)) ?
+      element("p", { class: "hint" }, "Load balance has a gap while less than 1 % of the time is outside MPI.") :
+      null,
     lineChart(
       "Efficiency over the run. The table has the figures.",
       figures.map(([name, title, style]) => ({ title, style, values: drawnFigure(windows, name) })), "0 s",
