@@ -390,6 +390,14 @@ def test_a_map_says_nothing_of_a_cell_that_nobody_chose(page, large, tmp_path, w
 
 
 @needs_browser
+def test_counts_in_findings_look_as_in_tables(page, tmp_path):
+    page.open(make_page(tmp_path / "page.html", REPORTS / "heat.json"))
+    page.run("""document.querySelector('.meaning').textContent = '14538 calls at part.c:12345, 200 messages';
+        linkFindings(document.querySelector('article.run'), { findings: [] })""")
+    assert page.texts(".meaning")[0] == "14\u202f538 calls at part.c:12345, 200 messages"
+
+
+@needs_browser
 def test_runs_are_compared_side_by_side(page, waiting_rank, imbalance, tmp_path):
     page.open(make_page(tmp_path / "page.html", waiting_rank, imbalance, options=["--compare"]))
     assert [text.split(" ", 1)[0] for text in page.texts(".run-name")] == ["A", "B"]

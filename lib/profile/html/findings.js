@@ -60,8 +60,15 @@ function hasSection(run, kind) {
   return parts[kind].length > 0;
 }
 
+/* Counts in a sentence look as they do in the tables. */
+function groupCounts(sentence) {
+  return sentence.replace(/\b\d{4,}(?= (?:calls|messages|accesses)\b)/g, (count) => formatCount(Number(count)));
+}
+
 function linkFindings(article, run, choose) {
   article.querySelectorAll(".finding").forEach((item, at) => {
+    const meaning = item.querySelector(".meaning");
+    meaning.textContent = groupCounts(meaning.textContent);
     const links = run.findings[at] ? evidenceOf(run, run.findings[at], choose) : [];
     if (links.length)
       item.append(
