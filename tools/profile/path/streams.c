@@ -102,7 +102,7 @@ void path_stream_withdraw(struct path_streams *streams, struct path_request *rec
 /* What a receive took that may have completed, without completing its request. */
 void path_stream_resolve(struct path_request *receive)
 {
-    MPI_Status status;
+    MPI_Status status = {0};
     int flag = 0, cancelled = 0;
     if (receive->is_resolved || receive->is_freed ||
         PMPI_Request_get_status(receive->request, &flag, &status) != MPI_SUCCESS || !flag)
