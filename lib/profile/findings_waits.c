@@ -83,21 +83,27 @@ static void summarize(const struct finder *finder, struct profile_finding *findi
                      finder_amount(finder, finding->seconds), finding->site->name, finding->peer);
 }
 
+/* What to try where the call completes requests, and where it is the message's own. */
+static void advise(const struct finder *finder, struct profile_finding *finding,
+                   const char *completion, const char *message)
+{
+    if (is_in_mpi(finder, finding))
+        finding->advice = advice_in_mpi;
+    else
+        finding->advice = is_message(finding->site->name) ? message : completion;
+}
+
 static void describe_sender(const struct finder *finder, struct profile_finding *finding)
 {
-    const bool completes = !is_message(finding->site->name);
     summarize(finder, finding);
     snprintf(finding->meaning, sizeof finding->meaning,
              "The receiver is ready before the sender. Rank %d spends %s of the run outside MPI.",
              finding->peer, finder_amount(finder, finder_useful(finder, finding->peer)));
-    if (is_in_mpi(finder, finding))
-        finding->advice = advice_in_mpi;
-    else if (completes)
-        finding->advice = "Let the sender send earlier, or give it less work; or compute for "
-                          "longer between MPI_Irecv and this call.";
-    else
-        finding->advice = "Let the sender send earlier, or give it less work; or post the receive "
-                          "with MPI_Irecv and compute until the message has arrived.";
+    advise(finder, finding,
+           "Let the sender send earlier, or give it less work; or compute for longer between "
+           "MPI_Irecv and this call.",
+           "Let the sender send earlier, or give it less work; or post the receive with MPI_Irecv "
+           "and compute until the message has arrived.");
 }
 
 /* Small messages are copied, and do not wait for their receiver. */
@@ -111,7 +117,7 @@ static bool is_small(const struct profile_callsite *site)
 static void describe_receiver(const struct finder *finder, struct profile_finding *finding)
 {
     const struct profile_callsite *site = finding->site;
-    const bool completes = !is_message(site->name), small = !completes && is_small(site);
+    const bool small = is_message(site->name) && is_small(site);
     const char *reason = small ? "many small messages are pending, and it receives them slowly"
                                : "a large or synchronous message is not sent before its receive "
                                  "is posted";
@@ -120,14 +126,11 @@ static void describe_receiver(const struct finder *finder, struct profile_findin
              "The sender is ready before the receiver: %s. Rank %d spends %s of the run outside "
              "MPI.",
              reason, finding->peer, finder_amount(finder, finder_useful(finder, finding->peer)));
-    if (is_in_mpi(finder, finding))
-        finding->advice = advice_in_mpi;
-    else if (completes)
-        finding->advice = "Let the receiver post its receive earlier, for example with MPI_Irecv; "
-                          "or compute for longer between the send and this call.";
-    else
-        finding->advice = "Let the receiver post its receive earlier, for example with MPI_Irecv, "
-                          "or send with MPI_Isend and compute until the send completes.";
+    advise(finder, finding,
+           "Let the receiver post its receive earlier, for example with MPI_Irecv; or compute for "
+           "longer between the send and this call.",
+           "Let the receiver post its receive earlier, for example with MPI_Irecv, or send with "
+           "MPI_Isend and compute until the send completes.");
 }
 
 static void describe_requests(const struct finder *finder, struct profile_finding *finding)
