@@ -9,6 +9,7 @@ import re
 import subprocess
 from dataclasses import dataclass, field
 
+import c_extensions
 from pycparser import c_ast, c_generator, c_parser
 
 PUBLIC = re.compile(r"MPIX?_\w+$")
@@ -71,12 +72,7 @@ def read_exports(library: str, nm: str = "nm") -> set[str]:
 
 def parse(preprocessed: str) -> c_ast.FileAST:
     with open(preprocessed, encoding="utf-8") as source:
-        text = source.read()
-    # GNU spellings that may come in through system headers and that pycparser does not know.
-    text = re.sub(r"__extension__|__restrict\b|__inline\b|_Noreturn\b", " ", text)
-    text = re.sub(r"__asm__\s*\([^)]*\)", " ", text)
-    text = re.sub(r"\b_Float128\b|\b__float128\b", "long double", text)
-    return c_parser.CParser().parse(text, preprocessed)
+        return c_parser.CParser().parse(c_extensions.simplify(source.read()), preprocessed)
 
 
 def rename(node, name):
