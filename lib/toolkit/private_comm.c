@@ -11,7 +11,7 @@ bool tool_private_comm(MPI_Comm *comm)
 
 bool tool_world_group(MPI_Session session, MPI_Group *group)
 {
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     if (session != MPI_SESSION_NULL)
         return PMPI_Group_from_session_pset(session, "mpi://WORLD", group) == MPI_SUCCESS;
 #endif

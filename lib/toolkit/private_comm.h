@@ -2,7 +2,7 @@
 /*
  * Communicators for the internal communication of a layer, through PMPI: no layer sees it, and no
  * attribute callbacks of the application run. Also the types of sessions for MPI libraries
- * before 4.0, in which no session is ever opened.
+ * without them, in which no session is ever opened.
  */
 #ifndef QMPI_TOOLKIT_PRIVATE_COMM_H
 #define QMPI_TOOLKIT_PRIVATE_COMM_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#if MPI_VERSION < 4
+#ifndef MPI_SESSION_NULL
 typedef struct tool_no_session *MPI_Session;
 #define MPI_SESSION_NULL ((MPI_Session)NULL)
 #endif

@@ -128,7 +128,7 @@ int qmpi_mpit_mpi_finalize(void)
     return QMPI_PMPI(Finalize, FINALIZE)();
 }
 
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
 int qmpi_mpit_session_finalize(MPI_Session *session)
 {
     hold_to_the_end();

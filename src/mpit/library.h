@@ -44,7 +44,7 @@ bool qmpi_mpit_is_held(void);
 int qmpi_mpit_init_thread(int required, int *provided);
 int qmpi_mpit_finalize(void);
 int qmpi_mpit_mpi_finalize(void);
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
 int qmpi_mpit_session_finalize(MPI_Session *session);
 #endif
 

@@ -50,8 +50,10 @@ static const struct {
     MERGED(category_get_cvars, CATEGORY_GET_CVARS),
     MERGED(category_get_pvars, CATEGORY_GET_PVARS),
     MERGED(category_get_categories, CATEGORY_GET_CATEGORIES),
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     {MPI_SESSION_FINALIZE_T, (qmpi_function *)qmpi_mpit_session_finalize},
+#endif
+#if MPI_VERSION >= 4
     MERGED(category_get_num_events, CATEGORY_GET_NUM_EVENTS),
     MERGED(category_get_events, CATEGORY_GET_EVENTS),
     MERGED(event_get_num, EVENT_GET_NUM),

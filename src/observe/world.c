@@ -12,7 +12,7 @@ static bool world_group(MPI_Group *group)
     QMPI_PMPI(Finalized, FINALIZED)(&finalized);
     if (initialized && !finalized)
         return QMPI_PMPI(Comm_group, COMM_GROUP)(MPI_COMM_WORLD, group) == MPI_SUCCESS;
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     MPI_Session session;
     if (QMPI_PMPI(Session_init, SESSION_INIT)(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) !=
         MPI_SUCCESS)

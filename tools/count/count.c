@@ -245,7 +245,7 @@ static int comm_disconnect(QMPI_Context context, MPI_Comm *comm)
     return QMPIX_NEXT(context, Comm_disconnect)(QMPIX_NEXT_CONTEXT(context), comm);
 }
 
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
 static int session_init(QMPI_Context context, MPI_Info info, MPI_Errhandler errhandler,
                         MPI_Session *session)
 {
@@ -312,7 +312,7 @@ static const struct {
     INTERCEPT(MPI_FINALIZE_T, finalize),
     INTERCEPT(MPI_COMM_FREE_T, comm_free),
     INTERCEPT(MPI_COMM_DISCONNECT_T, comm_disconnect),
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     INTERCEPT(MPI_SESSION_INIT_T, session_init),
     INTERCEPT(MPI_SESSION_FINALIZE_T, session_finalize),
     INTERCEPT(MPI_COMM_CREATE_FROM_GROUP_T, comm_create_from_group),

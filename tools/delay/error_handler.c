@@ -16,7 +16,7 @@ static void note_world(MPI_Comm *comm, int *code, ...)
 
 static bool is_predefined(MPI_Errhandler errhandler)
 {
-#if MPI_VERSION >= 4
+#ifdef MPI_ERRORS_ABORT
     if (errhandler == MPI_ERRORS_ABORT)
         return true;
 #endif
@@ -77,7 +77,7 @@ bool error_object_is_fatal(const struct error_object *error_object)
         PMPI_Win_get_errhandler(place.win, &errhandler);
     else if (place.kind == ERROR_OBJECT_FILE)
         PMPI_File_get_errhandler(place.file, &errhandler);
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     else if (place.kind == ERROR_OBJECT_SESSION)
         PMPI_Session_get_errhandler(place.session, &errhandler);
 #endif
@@ -127,7 +127,7 @@ void error_object_invoke(const struct error_object *error_object, int code)
         PMPI_Win_call_errhandler(place.win, code);
     else if (place.kind == ERROR_OBJECT_FILE)
         call_file_handler(place.file, code);
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     else if (place.kind == ERROR_OBJECT_SESSION)
         PMPI_Session_call_errhandler(place.session, code);
 #endif

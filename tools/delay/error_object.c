@@ -92,7 +92,7 @@ static struct error_object error_object_at(QMPIX_Kind kind, const void *value)
     } else if (kind == QMPIX_KIND_FILE) {
         memcpy(&error_object.file, value, sizeof error_object.file);
         error_object.kind = ERROR_OBJECT_FILE;
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     } else if (kind == QMPIX_KIND_SESSION) {
         memcpy(&error_object.session, value, sizeof error_object.session);
         error_object.kind =

@@ -27,7 +27,7 @@ struct error_object {
         MPI_Win win;
         MPI_File file;
         MPI_File_errhandler_function *function; /* noted of an error handler alone */
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
         MPI_Session session;
 #endif
     };

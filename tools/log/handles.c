@@ -17,7 +17,7 @@ struct named {
         MPI_Message message;
         MPI_Op op;
         MPI_Request request;
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
         MPI_Session session;
 #endif
         MPI_Win window;
@@ -124,7 +124,7 @@ static const struct named errhandlers[] = {
     {{.errhandler = MPI_ERRHANDLER_NULL}, "MPI_ERRHANDLER_NULL"},
     {{.errhandler = MPI_ERRORS_ARE_FATAL}, "MPI_ERRORS_ARE_FATAL"},
     {{.errhandler = MPI_ERRORS_RETURN}, "MPI_ERRORS_RETURN"},
-#if MPI_VERSION >= 4
+#ifdef MPI_ERRORS_ABORT
     {{.errhandler = MPI_ERRORS_ABORT}, "MPI_ERRORS_ABORT"},
 #endif
 };
@@ -163,7 +163,7 @@ static const struct named requests[] = {
     {{.request = MPI_REQUEST_NULL}, "MPI_REQUEST_NULL"},
 };
 
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
 static const struct named sessions[] = {
     {{.session = MPI_SESSION_NULL}, "MPI_SESSION_NULL"},
 };
@@ -204,7 +204,7 @@ static const struct {
     TABLE(MESSAGE, messages),
     TABLE(OP, ops),
     TABLE(REQUEST, requests),
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     TABLE(SESSION, sessions),
 #endif
     TABLE(WIN, windows),

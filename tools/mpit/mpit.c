@@ -60,7 +60,7 @@ QMPIX_PCONTROL_READER static int pcontrol(QMPI_Context context, const int level,
                                          QMPIX_PCONTROL_PASS(words));
 }
 
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
 static int session_init(QMPI_Context context, MPI_Info info, MPI_Errhandler errhandler,
                         MPI_Session *session)
 {
@@ -105,7 +105,7 @@ static void init(int tool_id)
     QMPI_Register_tool_function(tool_id, MPI_INIT_THREAD_T, (void (*)(void))init_thread);
     QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))finalize);
     QMPI_Register_tool_function(tool_id, MPI_PCONTROL_T, (void (*)(void))pcontrol);
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     QMPI_Register_tool_function(tool_id, MPI_SESSION_INIT_T, (void (*)(void))session_init);
     QMPI_Register_tool_function(tool_id, MPI_SESSION_FINALIZE_T, (void (*)(void))session_finalize);
 #endif

@@ -75,7 +75,7 @@ static void create_copies(void)
     snprintf(parent, sizeof parent, "self%d", rank);
     name_it(first, label, parent, 1);
     drop(first);
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     MPI_Comm_idup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &first, requests);
     MPI_Wait(requests, MPI_STATUS_IGNORE);
     name_it(first, "idup_with_info", "world", size);

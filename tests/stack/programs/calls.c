@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
 static MPI_Session session;
 #endif
 
@@ -23,7 +23,7 @@ static void run_step(const char *step)
         result = MPI_Init_thread(NULL, NULL, MPI_THREAD_SINGLE, &number);
     else if (!strcmp(step, "initialized"))
         result = MPI_Initialized(&flag);
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     else if (!strcmp(step, "session_init"))
         result = MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
     else if (!strcmp(step, "session_finalize"))

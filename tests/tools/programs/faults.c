@@ -49,7 +49,7 @@ static void on_file(MPI_File *where, int *code, ...)
             *code);
 }
 
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
 static void on_session(MPI_Session *where, int *code, ...)
 {
     handled(*where == MPI_SESSION_NULL ? "no session" : "session", *code);
@@ -330,7 +330,7 @@ static int do_jump(void)
     return MPI_SUCCESS;
 }
 
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
 static int do_session(void)
 {
     MPI_Session session;
@@ -419,7 +419,7 @@ static const struct step {
     {"null", do_null},
     {"many", do_many},
     {"jump", do_jump},
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     {"session", do_session},
 #endif
     {"information", do_information},

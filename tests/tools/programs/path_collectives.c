@@ -87,7 +87,7 @@ void nonblocking(void)
 
 void persistent_collective(void)
 {
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     int in = 0, out = 0;
     MPI_Request request;
     MPI_Allreduce_init(&out, &in, 1, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &request);

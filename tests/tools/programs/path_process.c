@@ -84,7 +84,7 @@ void without_clock(void)
     MPI_Put(&value, 1, MPI_INT, !rank, 1, 1, MPI_INT, window);
     MPI_Win_unlock(!rank, window);
     MPI_Win_free(&window);
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     MPI_Psend_init(&value, 1, 1, MPI_INT, !rank, 0, world, MPI_INFO_NULL, &requests[0]);
     MPI_Precv_init(&memory[0], 1, 1, MPI_INT, !rank, 0, world, MPI_INFO_NULL, &requests[1]);
     MPI_Startall(2, requests);
@@ -102,7 +102,7 @@ void exchange(void)
     for (int i = 0; i < 2 * size; i++) {
         int out = i, in;
         work_of(i % size, 1);
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
         MPI_Request request;
         MPI_Isendrecv(&out, 1, MPI_INT, (rank + 1) % size, 0, &in, 1, MPI_INT,
                       i % 2 ? (rank + size - 1) % size : MPI_ANY_SOURCE, 0, world, &request);

@@ -278,7 +278,7 @@ static void completed_while_off(void)
     finish(&send);
 }
 
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
 static void isendrecv(void)
 {
     MPI_Request request;
@@ -311,7 +311,7 @@ int main(int argc, char **argv)
     }
     switched();
     completed_while_off();
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
     isendrecv();
 #endif
     MPI_Finalize();

@@ -52,7 +52,7 @@ static void switch_tool(const char *tool, int enabled)
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
 static MPI_Session sessions[3];
 static MPI_Comm of_session;
 
