@@ -21,6 +21,7 @@
 #include "profile/csv.h"
 #include "profile/format.h"
 #include "profile/html.h"
+#include "profile/html_module.h"
 #include "profile/json.h"
 #include "profile/text.h"
 

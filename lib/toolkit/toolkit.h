@@ -10,6 +10,7 @@
 #include "toolkit/thread_state.h"
 
 /* Options, texts and files. */
+#include "toolkit/companion_file.h"
 #include "toolkit/locale_numbers.h"
 #include "toolkit/options.h"
 #include "toolkit/output_name.h"

@@ -130,6 +130,25 @@ static void set_head(struct qmpi_node *node)
     node->head = &head->head;
 }
 
+/* Returns the run of the layer of `node` alone. If it leaves the context in the record as it is,
+ * all functions have the same one. */
+static const struct qmpi_run *run_of_one(QMPI_Context node, bool wanted)
+{
+    static const struct qmpi_run *shared[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
+    const QMPIX_Observer *observer = observer_of_layer(node);
+    const bool shares = wanted && !(observer->flags & QMPIX_OBSERVE_ENTRY_TIME);
+    if (shares && shared[node->tool_id])
+        return shared[node->tool_id];
+    struct qmpi_run *run = qmpi_permanent_alloc(1, sizeof *run);
+    run->observer = *observer; /* the only layer's callbacks receive this one */
+    run->observer.flags = 0;
+    add_layer(run, node);
+    qmpi_run_choose_callbacks(run, node->function_id);
+    if (shares)
+        shared[node->tool_id] = run;
+    return run;
+}
+
 /* What the node points to: the layer's own observer if that is enough, otherwise a run. */
 static const QMPIX_Observer *choose_observer(QMPI_Context node, bool combines)
 {
@@ -137,16 +156,14 @@ static const QMPIX_Observer *choose_observer(QMPI_Context node, bool combines)
     const bool wanted = qmpi_observe_wanted(node->tool_id, node->function_id);
     if (!combines && wanted && !(observer->flags & READS_CLOCK))
         return observer;
+    if (!combines)
+        return &run_of_one(node, wanted)->observer;
     struct qmpi_run *run = qmpi_permanent_alloc(1, sizeof *run);
-    const struct qmpi_run *lower = combines ? run_of_node(node->next) : NULL;
-    if (lower) {
+    const struct qmpi_run *lower = run_of_node(node->next);
+    if (lower && lower->layers > 1)
         *run = *lower;
-    } else if (combines) {
+    else
         add_layer(run, node->next);
-    } else {
-        run->observer = *observer; /* the only layer's callbacks receive this one */
-        run->observer.flags = 0;
-    }
     add_layer(run, node);
     qmpi_run_choose_callbacks(run, node->function_id);
     return &run->observer;

@@ -3,11 +3,12 @@
 import csv
 import io
 import re
+import shutil
 
 import pytest
 from profile_support import (JSON, SLOWER, STEPS, calls, clocks, functions, load, named, names, profile,
                              profile_between, report, run_steps, watched)
-from support import ASAN, SOURCE, needs_sessions
+from support import ASAN, BUNDLED_TOOLS, SOURCE, needs_sessions
 
 PLAIN = ["init", "barrier", "barrier", "rank", "finalize"]
 
@@ -50,6 +51,17 @@ def test_without_format_the_name_of_the_file_says_it(tmp_path, options, begin):
     assert result.messages == []
     file, = names(tmp_path)
     assert (tmp_path / file).read_text().startswith(begin)
+
+
+def test_without_the_library_that_writes_html_a_page_is_refused(tmp_path):
+    """The page is in a library beside the tool, which is opened only for it."""
+    shutil.copy(BUNDLED_TOOLS / "profile.so", tmp_path)
+    text, page = (run_steps("init", "finalize", cwd=tmp_path, ranks=1, tools=f"profile,output={name}",
+                            env={"QMPI_TOOL_PATH": str(tmp_path)}) for name in ("out.txt", "out.html"))
+    assert (text.returncode, page.returncode) == (0, 2)
+    message = "\n".join(page.messages)
+    assert "qmpi-html.module" in message and "hint: write JSON" in message
+    assert names(tmp_path) == ["out.txt", "profile.so"]
 
 
 def test_mpi_init_has_no_share_of_the_application_time(tmp_path):

@@ -6,7 +6,6 @@
 #include "toolkit/toolkit.h"
 #include "util/util.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -42,24 +41,11 @@ static char *find_path(int tool_id, const char *pattern, int rank)
     return path;
 }
 
-/* The program that writes the lines stands beside this library. */
-static char *find_writer(void)
-{
-    Dl_info info;
-    char *library =
-        dladdr((void *)(uintptr_t)sink_make, &info) ? realpath(info.dli_fname, NULL) : NULL;
-    char *slash = library ? strrchr(library, '/') : NULL;
-    char *writer =
-        slash ? qmpi_format("%.*s/qmpi-log-writer", (int)(slash - library), library) : NULL;
-    free(library);
-    return writer;
-}
-
 void sink_make(struct sink *sink, int tool_id, const char *pattern, int rank)
 {
     sink->tool_id = tool_id;
     sink->path = pattern ? find_path(tool_id, pattern, rank) : NULL;
-    sink->writer = sink->path ? find_writer() : NULL;
+    sink->writer = sink->path ? tool_companion_file("qmpi-log-writer") : NULL;
     sink->descriptor = STDERR_FILENO;
 }
 

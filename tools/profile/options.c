@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "options.h"
 
+#include "save/page.h"
 #include "toolkit/toolkit.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 
 const QMPIX_Tool_option profile_options[] = {
     {"output", NULL, "write to this file instead of stderr (%r %p %t %h)"},
-    {"format", NULL, "format of the output file: text, json or csv; default: by its name"},
+    {"format", NULL, "format of the output file: text, json, csv or html; default: by its name"},
     {"top", "20", "maximum number of rows in each table; 0: all"},
     {"depth", "1", "number of stack frames per call site, 1 to 32"},
     {"ranks", "outliers", "ranks listed with each function in JSON and CSV: outliers or all"},
@@ -42,6 +43,16 @@ static bool read_number(int tool_id, const char *key, int least, int most, int *
     return false;
 }
 
+static bool find_page_writer(int tool_id, struct options *options)
+{
+    char *problem;
+    options->write_page = page_find_writer(&problem);
+    if (!options->write_page)
+        QMPIX_Tool_fail(tool_id, problem ? problem : "out of memory");
+    free(problem);
+    return options->write_page;
+}
+
 static bool read_output(int tool_id, struct options *options)
 {
     const char *given;
@@ -52,12 +63,8 @@ static bool read_output(int tool_id, struct options *options)
         return false;
     const bool is_given = QMPIX_Tool_get_option(tool_id, "format", &given) == MPI_SUCCESS;
     options->format = is_given ? (enum profile_format)format : profile_format_of(options->output);
-    if (options->format == PROFILE_HTML && !profile_html_is_supported()) {
-        QMPIX_Tool_fail(tool_id,
-                        "HTML requires zlib, without which qmpi was built\n"
-                        "hint: write JSON, which qmpi report --html of another build reads");
+    if (options->format == PROFILE_HTML && !find_page_writer(tool_id, options))
         return false;
-    }
     if (options->output || options->format == PROFILE_TEXT)
         return true;
     QMPIX_Tool_fail(tool_id, "format= requires a file; only the table can go to stderr\n"

@@ -14,6 +14,7 @@ enum { PROFILE_DEPTH_MAX = 32 };
 struct options {
     const char *output; /* pattern of the file's name; NULL: the table goes to stderr */
     enum profile_format format;
+    profile_html_writer *write_page; /* where the format is HTML */
     int top;         /* at most so many rows in each table; 0: all */
     int depth;       /* frames of a call site, at most */
     bool sync;       /* a barrier before collectives */

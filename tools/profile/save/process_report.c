@@ -102,7 +102,7 @@ static bool write_to(const struct layer *layer, const struct profile_result *res
     case PROFILE_CSV:
         return profile_write_csv(result, path, problem);
     case PROFILE_HTML:
-        return profile_write_html(result, path, problem);
+        return layer->options.write_page(result, path, problem);
     default:
         return profile_write_text(result, path, layer->options.top, problem);
     }
