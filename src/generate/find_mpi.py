@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: MIT
+"""Finds the MPI that a build is for, and prints what the build needs to know about it.
+
+    find_mpi.py WANTED [--pkg-config COMMAND] -- COMPILER...
+
+WANTED: auto           the first that is found of the places in AUTO
+      mpich, openmpi   by pkg-config, or by the MPI's compiler command
+      abi              the standard ABI: see abi()
+      FOLDER           a prefix: include/mpi.h, and the library in lib/
+      COMMAND          the compiler command of an MPI, such as mpicc, mpiicx, or Cray's cc
+
+Each place yields arguments for COMPILER. What they lead to is then read from mpi.h, preprocessed, and
+from the library that the linker takes: no name and no version of an MPI is assumed. The output has one
+line for each field of Found: its name and its value, or its elements, each after a tab.
+"""
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+# In this order; MPICH is first because it is the MPI of the manual's examples.
+AUTO = ["mpich", "mpicc", "cc", "openmpi"]
+PACKAGES = {"mpich": ["mpich"], "openmpi": ["ompi-c", "ompi"]}
+COMMANDS = {"mpich": ["mpicc.mpich", "mpicc"], "openmpi": ["mpicc.openmpi", "mpicc"]}
+# How compiler commands are asked for their arguments, each a way of one MPI or more.
+QUESTIONS = [["-show"], ["--cray-print-opts=all"], ["-compile-info"]]
+# Where the library may be in a prefix; Intel MPI has lib/release.
+LIBRARY_FOLDERS = ["lib", "lib64", "lib/release", f"lib/{sysconfig.get_config_var('MULTIARCH')}"]
+PRODUCTS = {"mpich": "MPICH", "openmpi": "Open MPI", "abi": "the MPI standard ABI"}
+PROGRAM = "#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n"
+# The macros by which a header tells whose it is.
+MACROS = """#include <mpi.h>
+@ OPEN_MPI
+@ MPICH_NAME
+@ MPICH_VERSION
+@ MPI_ABI_VERSION
+"""
+
+
+class Unusable(Exception):
+    """Why a place has no MPI that can be used."""
+
+
+@dataclass
+class Found:
+    kind: str = ""  # mpich, openmpi or abi
+    package: str = ""  # of pkg-config; empty: found without it
+    compile_args: list[str] = field(default_factory=list)
+    link_args: list[str] = field(default_factory=list)
+    include: str = ""  # the folder of mpi.h
+    library: str = ""  # the file; empty: there is none, functions are those that mpi.h declares
+    soname: str = ""
+    version: str = ""  # what MPI_Get_library_version says, its first line
+    mpicc: str = ""  # commands of this MPI; empty: unknown
+    mpifort: str = ""
+    mpiexec: str = ""
+
+
+def run(command: list[str], **more) -> subprocess.CompletedProcess:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"}, **more)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(command, 127, "", str(error))
+
+
+def last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line]
+    return (errors or lines or ["no output"])[-1].strip()
+
+
+# ---- Places: each gives arguments for the compiler --------------------------------------------------
+
+
+def by_package(name: str, pkg_config: str) -> Found:
+    answers = [run([pkg_config, option, name]) for option in ("--cflags", "--libs")]
+    for answer in answers:
+        if answer.returncode != 0:
+            raise Unusable(f"pkg-config does not find {name}")
+    return Found(package=name, compile_args=shlex.split(answers[0].stdout),
+                 link_args=shlex.split(answers[1].stdout))
+
+
+def beside(command: str, wanted: str) -> str:
+    """The command `wanted` of the MPI whose compiler command this is: mpiexec.mpich beside mpicc.mpich."""
+    path = Path(command)
+    suffix = re.sub(r"^(mpi)?i?(g?cc|cx|icx)", "", path.name)
+    for name in (wanted + suffix, wanted):
+        if (path.parent / name).exists():
+            return str(path.parent / name)
+    return ""
+
+
+def answer_of(command: str) -> list[str]:
+    """The arguments that a compiler command adds, as it tells itself; none if it does not."""
+    for question in QUESTIONS:
+        answer = run([command, *question], timeout=60)
+        words = shlex.split(answer.stdout) if answer.returncode == 0 else []
+        if any(word.startswith(("-I", "-L", "-l")) for word in words):
+            return words
+    return []
+
+
+def used_by(command: str) -> tuple[list[str], list[str]]:
+    """The arguments for mpi.h and for the library that the command finds when it compiles."""
+    with tempfile.TemporaryDirectory(prefix="qmpi-mpi-") as name:
+        source, output = Path(name, "program.c"), Path(name, "program")
+        source.write_text(PROGRAM, encoding="utf-8")
+        answer = run([command, "-E", str(source)], timeout=60)
+        header = re.search(r'^# \d+ "([^"]*/mpi\.h)"', answer.stdout, re.M)
+        if answer.returncode != 0 or not header:
+            raise Unusable(f"{command} does not find mpi.h: {last_line(answer.stderr)}")
+        answer = run([command, str(source), "-o", str(output), "-Wl,--trace"], timeout=60)
+        if answer.returncode != 0:
+            raise Unusable(f"{command} cannot link an MPI program: {last_line(answer.stderr)}")
+        library = mpi_library_of(answer.stdout + answer.stderr)
+    return ["-I" + str(Path(header[1]).parent)], [library] if library else []
+
+
+def by_command(command: str) -> Found:
+    path = shutil.which(command)
+    if not path:
+        raise Unusable(f"there is no command {command}")
+    words = answer_of(path)
+    compile_args = [word for word in words if word.startswith("-I")]
+    link_args = [word for word in words if word.startswith(("-L", "-l"))]
+    if not compile_args or not link_args:
+        compile_args, link_args = used_by(path)
+    return Found(compile_args=list(dict.fromkeys(compile_args)), link_args=link_args, mpicc=path)
+
+
+def by_prefix(folder: str) -> Found:
+    prefix = Path(folder).absolute()
+    if not (prefix / "include/mpi.h").is_file():
+        raise Unusable(f"there is no {prefix}/include/mpi.h")
+    for name in LIBRARY_FOLDERS:
+        for library in sorted((prefix / name).glob("lib*mp*.so")):
+            if is_mpi_library(str(library)):
+                mpicc = str(prefix / "bin/mpicc")
+                return Found(compile_args=[f"-I{prefix}/include"],
+                             link_args=[f"-L{library.parent}", f"-l{library.name[3:-3]}"],
+                             mpicc=mpicc if os.access(mpicc, os.X_OK) else "")
+    raise Unusable(f"there is no shared MPI library in {prefix}/lib")
+
+
+def abi() -> Found:
+    """The standard ABI, as an installed MPI provides it."""
+    return by_command("mpicc_abi")
+
+
+def places(wanted: str, pkg_config: str) -> list:
+    if wanted == "auto":
+        return [place for name in AUTO for place in places(name, pkg_config)]
+    if wanted == "abi":
+        return [abi]
+    if wanted in PACKAGES:
+        found = [lambda name=name: by_package(name, pkg_config) for name in PACKAGES[wanted] if pkg_config]
+        return found + [lambda name=name: by_command(name) for name in COMMANDS[wanted]]
+    if Path(wanted).is_dir():
+        return [lambda: by_prefix(wanted)]
+    return [lambda: by_command(wanted)]
+
+
+# ---- What the arguments lead to ---------------------------------------------------------------------
+
+
+def is_mpi_library(path: str) -> bool:
+    return " PMPI_Init\n" in run(["nm", "-D", "--defined-only", path]).stdout
+
+
+def mpi_library_of(trace: str) -> str:
+    """Of the files that the linker has opened, the shared MPI library."""
+    names = (re.sub(r".*\((.*)\)$", r"\1", line.strip()) for line in trace.splitlines())
+    for name in dict.fromkeys(names):
+        if ".so" in name and Path(name).is_file() and is_mpi_library(name):
+            return os.path.normpath(name)
+    return ""
+
+
+def kind_of_header(macros: str) -> str:
+    """Open MPI 6 and MPICH 5 may define the version of the ABI in headers that are not the ABI's."""
+    is_defined = {name for name in re.findall(r"^@ (.*)$", MACROS, re.M) if f"@ {name}\n" not in macros}
+    for name, kind in (("OPEN_MPI", "openmpi"), ("MPICH_NAME", "mpich"), ("MPICH_VERSION", "mpich"),
+                         ("MPI_ABI_VERSION", "abi")):
+        if name in is_defined:
+            return kind
+    return ""
+
+
+def kind_of_library(library: str) -> str:
+    """By what it exports: names and sonames are shared, and native libraries have the ABI's functions, too.
+    The ABI has no Fortran handles and statuses that are converted in C."""
+    names = {line.split()[-1] for line in run(["nm", "-D", "--defined-only", library]).stdout.splitlines()}
+    if "PMPI_Status_c2f" not in names:
+        return "abi" if "PMPI_Comm_toint" in names else ""
+    if "MPIR_Dup_fn" in names:  # MPI_DUP_FN in every mpi.h of this family
+        return "mpich"
+    return "openmpi" if any(name.startswith("ompi_") for name in names) else ""
+
+
+def version_of(library: str) -> str:
+    """The first line of MPI_Get_library_version, which may be called before MPI_Init."""
+    program = ("import ctypes, sys\n"
+               "mpi = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)\n"
+               "text, size = ctypes.create_string_buffer(8192), ctypes.c_int()\n"
+               "mpi.MPI_Get_library_version(text, ctypes.byref(size))\n"
+               "print(text.value.decode(errors='replace'))\n")
+    answer = run([sys.executable, "-c", program, library], timeout=60)
+    lines = [line for line in answer.stdout.splitlines() if line.strip()]
+    return " ".join(lines[0].split()) if answer.returncode == 0 and lines else "unknown"
+
+
+def complete(found: Found, compiler: list[str]) -> Found:
+    """Reads everything else from the header and the library that the compiler finds."""
+    with tempfile.TemporaryDirectory(prefix="qmpi-mpi-") as name:
+        source, output = Path(name, "program.c"), Path(name, "program")
+        source.write_text(MACROS, encoding="utf-8")
+        header = run([*compiler, *found.compile_args, "-E", str(source)])
+        path = re.search(r'^# \d+ "([^"]*/mpi\.h)"', header.stdout, re.M)
+        if header.returncode != 0 or not path:
+            raise Unusable(f"the compiler cannot read mpi.h: {last_line(header.stderr)}")
+        source.write_text(PROGRAM, encoding="utf-8")
+        link = run([*compiler, *found.compile_args, str(source), "-o", str(output), *found.link_args,
+                    "-Wl,--trace"])
+        if link.returncode != 0:
+            raise Unusable(f"the compiler cannot link an MPI program: {last_line(link.stderr)}")
+    found.include = os.path.normpath(Path(path[1]).parent)
+    found.library = mpi_library_of(link.stdout + link.stderr)
+    if not found.library:
+        raise Unusable("the linker finds no shared MPI library")
+    found.kind = kind_of_header(header.stdout)
+    if not found.kind:
+        raise Unusable(f"{found.include}/mpi.h is of no MPI that qmpi knows")
+    of_library = kind_of_library(found.library)
+    if of_library != found.kind:
+        raise Unusable(f"{found.include}/mpi.h is of {PRODUCTS[found.kind]}, but {found.library} is of "
+                       f"{PRODUCTS.get(of_library, 'no MPI that qmpi knows')}")
+    found.soname = soname_of(found.library)
+    found.version = version_of(found.library)
+    return add_commands(found)
+
+
+def soname_of(library: str) -> str:
+    text = run(["readelf", "-d", library]).stdout
+    soname = re.search(r"\(SONAME\).*\[(.+)\]", text)
+    return soname[1] if soname else Path(library).name
+
+
+def add_commands(found: Found) -> Found:
+    if not found.mpicc and found.package:
+        commands = [shutil.which(name) for name in COMMANDS.get(found.kind, [])]
+        found.mpicc = next(filter(None, commands), "")
+    if found.mpicc:
+        found.mpifort = beside(found.mpicc, "mpifort")
+        found.mpiexec = beside(found.mpicc, "mpiexec")
+    return found
+
+
+def find(wanted: str, compiler: list[str], pkg_config: str) -> Found:
+    reasons = []
+    for place in places(wanted, pkg_config):
+        try:
+            found = complete(place(), compiler)
+            if wanted in PRODUCTS and found.kind != wanted:
+                raise Unusable(f"{found.library} is of {PRODUCTS[found.kind]}")
+            return found
+        except Unusable as reason:
+            reasons.append(str(reason))
+    raise Unusable("; ".join(dict.fromkeys(reasons)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("wanted")
+    parser.add_argument("--pkg-config", default="", help="empty: there is none")
+    parser.add_argument("compiler", nargs="+")
+    options = parser.parse_args()
+    try:
+        found = find(options.wanted, options.compiler, options.pkg_config)
+    except Unusable as reason:
+        sys.exit(f"qmpi: -Dmpi={options.wanted}: no MPI that can be used: {reason}\n"
+                 "hint: give -Dmpi= the compiler command of the MPI, such as mpicc, or its prefix, "
+                 "the folder that has include/mpi.h and lib/")
+    for each in fields(found):
+        value = getattr(found, each.name)
+        print(each.name, *(value if isinstance(value, list) else [value]), sep="\t")
+
+
+if __name__ == "__main__":
+    main()
