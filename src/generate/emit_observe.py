@@ -115,7 +115,7 @@ def observe_function(function: Function, prefix: str) -> str:
         lines.append("    qmpi_persistent_forget(request);")
     lines += [
         "    const QMPI_Context qmpi_next = qmpi_record.call.context->next;",
-        f"    const {function.result} qmpi_result =",
+        f"    {function.result} const qmpi_result =",
         f"        ((QMPI_{function.short}_t *)qmpi_next->function)({arguments(function, 'qmpi_next')});",
         "    qmpi_record.call.result = &qmpi_result;",
     ]

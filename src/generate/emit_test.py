@@ -133,9 +133,10 @@ def mpich_check(source: Source) -> str:
 
 
 def echo_function(function: Function) -> str:
+    # The brackets around the name keep off a macro of mpi.h.
     parameters = declarations(function)
     return (
-        f"{function.result} P{function.name}({parameters})\n"
+        f"{function.result} (P{function.name})({parameters})\n"
         "{\n"
         f"    {function.result} check_result;\n"
         f'    witness_arrive(0, "{function.name}");\n'
@@ -171,7 +172,7 @@ def echo(source: Source) -> str:
         if function.variadic:
             continue
         text += (
-            f"{function.result} {function.name}({declarations(function)})\n"
+            f"{function.result} ({function.name})({declarations(function)})\n"
             f'    __attribute__((weak, alias("P{function.name}")));\n'
         )
     return text

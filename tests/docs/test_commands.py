@@ -14,7 +14,8 @@ from support import ASAN, BUILD, SOURCE, clean_environment, run_command
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="what is built outside knows nothing of the sanitizer")
 
 # What cannot be run within a test, and why.
-NOT_RUN = {"./check": "it is what runs this test"}
+NOT_RUN = {r"\./check\b": "it is what runs this test",
+           r"meson setup build-site ": "there is a build, which Meson from 1.3 on would configure anew"}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def run_steps(steps, folder, environment, timeout=300):
             (folder / step.name).write_text(step.text)
             continue
         commands = [line for line in step.text.splitlines()
-                    if re.split(r"\s+#", line)[0].strip() not in NOT_RUN]
+                    if not any(re.match(pattern, line.strip()) for pattern in NOT_RUN)]
         script = f". {shlex.quote(str(state))}; exec 2>&1; set -e\n" + "\n".join(commands) + \
             f"\nset +e; {{ export -p; echo cd \"'$PWD'\"; }} > {shlex.quote(str(state))}\n"
         result = run_command(["bash", "-c", script], environment, timeout=timeout, cwd=folder)
@@ -90,6 +91,8 @@ def a_clone(folder):
     (folder / "build").symlink_to(BUILD)
 
 
+@pytest.mark.skipif(not list(Path("/usr/lib").glob("*/scalapack/mpich-tests/xdlu")),
+                    reason="Debian's scalapack-mpi-test is missing, whose program ./quickstart runs")
 def test_every_command_of_the_readme_runs(reader, tmp_path):
     a_clone(tmp_path)
     shutil.copy(BUILD / "examples" / "heat", tmp_path / "app")
@@ -109,7 +112,7 @@ def test_every_command_of_the_examples_readme_builds_its_example(reader, tmp_pat
 
 
 # The pages of which every command runs, with a program ./app, its source app.c, and the build under
-# the names that the pages give it. What "meson setup" is given for an existing build has no effect.
+# the names that the pages give it.
 @pytest.mark.parametrize("page", [
     "docs/run/README.md", "docs/run/programs.md", "docs/site/README.md", "docs/write/README.md",
     "docs/write/observers.md", *(f"tools/{tool}/README.md" for tool in ("count", "empty", "profile"))])

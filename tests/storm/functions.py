@@ -75,6 +75,8 @@ def main():
     found = list(prototypes(wrappers))
     if what in ("numbers", "fortran"):
         extra = [line for line in Path(extra).read_text().splitlines() if line[:1] not in ("#", "")]
+        # What a newer MPI has beside these, which no program of the storm calls.
+        extra += [name for row in found if (name := public_name(row["x"])) not in extra]
     if what == "fortran":
         Path(output).write_text("\n".join(fortran_include(found, extra)) + "\n")
         return

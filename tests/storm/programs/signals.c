@@ -75,7 +75,7 @@ static void install(int signal)
     sigaction(signal, &action, NULL);
 }
 
-static void call_once(struct storm_thread *thread, long function)
+static void make_call(struct storm_thread *thread, long function)
 {
     int number = -77;
     switch (function % 4) {
@@ -111,7 +111,7 @@ static void timer(struct storm_thread *thread, const long *a)
         abort();
     timer_settime(now.timer, 0, &now.once, NULL);
     for (long i = 0; i < a[1]; i++)
-        call_once(thread, a[3]);
+        make_call(thread, a[3]);
     now.once = never;
     timer_settime(now.timer, 0, &never, NULL);
     timer_delete(now.timer);
@@ -143,7 +143,7 @@ static __attribute__((noinline)) void call_stepwise(struct storm_thread *thread,
     now.stepping = step;
     if (step)
         set_trap_flag();
-    call_once(thread, function);
+    make_call(thread, function);
     now.stepping = 0;
     __asm__ volatile("nop\n\tnop" ::: "memory");
 }
@@ -179,7 +179,7 @@ static void jump(struct storm_thread *thread, const long *a)
             storm_add(&storm->slack[functions[a[2] % 4]], 1);
         }
         now.jump_at = 0;
-        call_once(thread, a[2] + 1);
+        make_call(thread, a[2] + 1);
     }
 }
 

@@ -90,11 +90,12 @@ static void note(int function)
 #endif
 #else
 #define NEXT(X, PMPI)
-#define CALL(X) P##X
+#define CALL(X) (P##X)
 #endif
 
+/* The brackets around the name keep off a macro of mpi.h. */
 #define WRAP(RESULT, X, NAME, PARAMETERS, ARGUMENTS)                                               \
-    RESULT NAME PARAMETERS                                                                         \
+    RESULT(NAME) PARAMETERS                                                                        \
     {                                                                                              \
         note(STORM_##X);                                                                           \
         NEXT(NAME, "P" #NAME)                                                                      \

@@ -85,7 +85,7 @@ static void fork_child(int count)
     waitpid(child, NULL, 0);
 }
 
-static void *call_once(void *data)
+static void *call_in_thread(void *data)
 {
     call(1);
     return data;
@@ -96,7 +96,7 @@ static void fork_while_opening(void)
 {
     pthread_t thread;
     int status = -1;
-    pthread_create(&thread, NULL, call_once, NULL);
+    pthread_create(&thread, NULL, call_in_thread, NULL);
     wait_ms(300);
     const pid_t child = fork();
     if (child == 0) {
