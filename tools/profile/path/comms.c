@@ -47,40 +47,15 @@ MPI_Comm path_comm_make_shadow(MPI_Comm comm, MPI_Group world)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-static bool make_room(struct path_comms *comms)
-{
-    if (comms->count < comms->capacity)
-        return true;
-    const int capacity = comms->capacity ? 2 * comms->capacity : 16;
-    struct path_comm **all = realloc(comms->all, (size_t)capacity * sizeof *all);
-    if (all)
-        comms->all = all;
-    int *spare = realloc(comms->spare, (size_t)capacity * sizeof *spare);
-    if (spare)
-        comms->spare = spare;
-    if (!all || !spare)
-        return false;
-    comms->capacity = capacity;
-    return true;
-}
-
-static int new_number(struct path_comms *comms)
-{
-    if (comms->spare_count)
-        return comms->spare[--comms->spare_count];
-    if (!make_room(comms))
-        return -1;
-    comms->all[comms->count] = NULL;
-    return comms->count++;
-}
-
 void path_comm_add(struct path_comms *comms, MPI_Comm comm, MPI_Comm shadow, MPI_Comm neighbors,
                    int neighbor_count)
 {
     struct path_comm *made = shadow == MPI_COMM_NULL ? NULL : malloc(sizeof *made);
-    const int number = made ? new_number(comms) : -1;
+    const int number = made ? numbering_take(&comms->numbers) : -1;
     int is_inter = 0;
     if (number < 0 || !handles_set(&comms->handles, HANDLE_WORD(comm), number)) {
+        if (number >= 0)
+            numbering_release(&comms->numbers, number);
         free(made); /* the other members cannot know that this one has none */
         return;
     }
@@ -90,7 +65,7 @@ void path_comm_add(struct path_comms *comms, MPI_Comm comm, MPI_Comm shadow, MPI
                                .neighbor_count = neighbor_count,
                                .is_inter = is_inter != 0,
                                .serial = ++comms->created};
-    comms->all[number] = made;
+    comms->numbers.objects[number] = made;
 }
 
 /* ---- The end --------------------------------------------------------------------------------- */
@@ -127,10 +102,10 @@ void path_comm_remove(struct path_comms *comms, MPI_Comm handle)
     const int number = handles_find(&comms->handles, HANDLE_WORD(handle));
     if (number < 0)
         return;
-    struct path_comm *comm = comms->all[number];
+    struct path_comm *comm = comms->numbers.objects[number];
     handles_remove(&comms->handles, HANDLE_WORD(handle));
-    comms->all[number] = NULL;
-    comms->spare[comms->spare_count++] = number;
+    comms->numbers.objects[number] = NULL;
+    numbering_release(&comms->numbers, number);
     comm->is_freed = true;
     if (!comm->users)
         drop(comm);
@@ -148,13 +123,11 @@ static int compare_serials(const void *a, const void *b)
 /* In the order of their creation, which is the same on all members. */
 void path_comms_end(struct path_comms *comms)
 {
-    if (comms->count)
-        qsort(comms->all, (size_t)comms->count, sizeof *comms->all, compare_serials);
-    for (int i = 0; i < comms->count && comms->all[i]; i++)
-        drop(comms->all[i]);
-    comms->count = comms->spare_count = 0;
-    *comms = (struct path_comms){.handles = comms->handles,
-                                 .all = comms->all,
-                                 .capacity = comms->capacity,
-                                 .spare = comms->spare};
+    struct numbering *numbers = &comms->numbers;
+    if (numbers->count)
+        qsort(numbers->objects, (size_t)numbers->count, sizeof *numbers->objects, compare_serials);
+    for (int i = 0; i < numbers->count && numbers->objects[i]; i++)
+        drop(numbers->objects[i]);
+    numbers->count = numbers->spare_count = 0;
+    *comms = (struct path_comms){.handles = comms->handles, .numbers = *numbers};
 }

@@ -9,6 +9,7 @@
 #define QMPI_TOOL_PROFILE_PATH_COMMS_H
 
 #include "record/handle_map.h"
+#include "record/numbering.h"
 
 #include <qmpi/qmpi.h>
 
@@ -28,10 +29,7 @@ struct path_comm {
 
 struct path_comms {
     struct handles handles;
-    struct path_comm **all; /* [number] */
-    int count, capacity;
-    int *spare; /* unused numbers, `spare_count` of them; room for `capacity` */
-    int spare_count;
+    struct numbering numbers; /* of struct path_comm; NULL: unused */
     uint64_t created;
 };
 
@@ -39,7 +37,7 @@ struct path_comms {
 static inline struct path_comm *path_comm_find(const struct path_comms *comms, MPI_Comm comm)
 {
     const int number = handles_find(&comms->handles, HANDLE_WORD(comm));
-    return number < 0 ? NULL : comms->all[number];
+    return number < 0 ? NULL : comms->numbers.objects[number];
 }
 
 /* Makes the shadow of a new communicator. Collective over it. `world`: see above;

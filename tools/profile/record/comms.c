@@ -84,34 +84,21 @@ static void describe(struct comm *comm, MPI_Comm handle, MPI_Group world)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-static bool make_room(struct comms *comms)
+static struct comm *comm_at(const struct comms *comms, int number)
 {
-    if (comms->count < comms->capacity)
-        return true;
-    const int capacity = comms->capacity ? 2 * comms->capacity : 16;
-    struct comm **all = realloc(comms->all, (size_t)capacity * sizeof *all);
-    if (all)
-        comms->all = all;
-    int *spare = realloc(comms->spare, (size_t)capacity * sizeof *spare);
-    if (spare)
-        comms->spare = spare;
-    if (!all || !spare)
-        return false;
-    comms->capacity = capacity;
-    return true;
+    return comms->numbers.objects[number];
 }
 
 static int new_number(struct comms *comms)
 {
-    if (comms->spare_count)
-        return comms->spare[--comms->spare_count];
-    if (!make_room(comms))
-        return -1;
-    struct comm *comm = calloc(1, sizeof *comm);
-    if (!comm)
-        return -1;
-    comms->all[comms->count] = comm;
-    return comms->count++;
+    const int number = numbering_take(&comms->numbers);
+    if (number < 0 || comm_at(comms, number))
+        return number;
+    comms->numbers.objects[number] = calloc(1, sizeof(struct comm));
+    if (comm_at(comms, number))
+        return number;
+    numbering_release(&comms->numbers, number);
+    return -1;
 }
 
 /* MPI is asked before the lock is taken: no MPI call under it. */
@@ -125,10 +112,10 @@ int comms_meet(struct layer *layer, MPI_Comm handle)
     pthread_mutex_lock(&layer->lock);
     int number = comms_find(comms, handle);
     if (number < 0 && (number = new_number(comms)) >= 0) {
-        *comms->all[number] = comm;
+        *comm_at(comms, number) = comm;
         if (!handles_set(&comms->handles, HANDLE_WORD(handle), number)) {
-            comms->all[number]->live = false;
-            comms->spare[comms->spare_count++] = number;
+            comm_at(comms, number)->live = false;
+            numbering_release(&comms->numbers, number);
             number = -1;
         }
     }
@@ -144,7 +131,7 @@ void comms_rename(struct layer *layer, MPI_Comm handle, const char *name)
     if (number < 0 || !name)
         return;
     pthread_mutex_lock(&layer->lock);
-    char *copy = layer->comms.all[number]->name;
+    char *copy = comm_at(&layer->comms, number)->name;
     strncpy(copy, name, MPI_MAX_OBJECT_NAME - 1);
     copy[MPI_MAX_OBJECT_NAME - 1] = '\0';
     pthread_mutex_unlock(&layer->lock);
@@ -199,13 +186,13 @@ void comms_free(struct layer *layer, int number)
 {
     struct comms *comms = &layer->comms;
     pthread_mutex_lock(&layer->lock);
-    struct freed_comm *group = group_of(&comms->freed, comms->all[number]);
+    struct freed_comm *group = group_of(&comms->freed, comm_at(comms, number));
     if (group) {
         group->instances++;
         sum_number(layer->tool_id, number, &group->stats);
         clear_number(layer->tool_id, number);
-        comms->all[number]->live = false;
-        comms->spare[comms->spare_count++] = number;
+        comm_at(comms, number)->live = false;
+        numbering_release(&comms->numbers, number);
     }
     pthread_mutex_unlock(&layer->lock);
     if (!group)
@@ -223,7 +210,7 @@ static bool add_flights(const struct comms *comms, const struct flights_seen *fl
         const int number = flight->comm ? handles_find(&comms->handles, flight->comm) : -1;
         if (number < 0 || !flight_stats(flight, &stats))
             continue;
-        struct freed_comm *group = group_of(sum, comms->all[number]);
+        struct freed_comm *group = group_of(sum, comm_at(comms, number));
         if (!group)
             return false;
         stats_add(&group->stats, &stats);
@@ -246,10 +233,11 @@ bool comms_sum(struct layer *layer, const struct flights_seen *flights, struct t
             group->stats = freed->stats;
         }
     }
-    for (int number = 0; good && number < comms->count; number++) {
-        if (!comms->all[number]->live)
+    for (int number = 0; good && number < comms->numbers.count; number++) {
+        const struct comm *comm = comm_at(comms, number);
+        if (!comm || !comm->live)
             continue;
-        struct freed_comm *group = group_of(sum, comms->all[number]);
+        struct freed_comm *group = group_of(sum, comm);
         good = group != NULL;
         if (good) {
             group->instances++;
@@ -271,11 +259,11 @@ static void read_names(struct layer *layer)
         return;
     PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     PMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    for (int number = 0; number < comms->count; number++) {
-        struct comm *comm = comms->all[number];
+    for (int number = 0; number < comms->numbers.count; number++) {
+        struct comm *comm = comm_at(comms, number);
         char name[MPI_MAX_OBJECT_NAME];
         int length;
-        if (!comm->live || PMPI_Comm_get_name(comm->handle, name, &length) != MPI_SUCCESS)
+        if (!comm || !comm->live || PMPI_Comm_get_name(comm->handle, name, &length) != MPI_SUCCESS)
             continue;
         pthread_mutex_lock(&layer->lock);
         memcpy(comm->name, name, sizeof name);

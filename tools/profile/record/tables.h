@@ -7,6 +7,7 @@
 #define QMPI_TOOL_PROFILE_RECORD_TABLES_H
 
 #include "record/handle_map.h"
+#include "record/numbering.h"
 #include "record/threads.h"
 
 #include <qmpi/qmpi.h>
@@ -34,10 +35,7 @@ struct freed_comm {
 
 struct comms {
     struct handles handles;
-    struct comm **all; /* [number] */
-    int count, capacity;
-    int *spare; /* numbers of freed ones, `spare_count` of them; room for `capacity` */
-    int spare_count;
+    struct numbering numbers; /* of struct comm; those of freed ones are unused */
     struct table freed;
     MPI_Group world; /* of MPI_COMM_WORLD or mpi://WORLD; MPI_GROUP_NULL: not known */
 };
