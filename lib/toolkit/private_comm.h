@@ -13,7 +13,7 @@
 
 #ifndef MPI_SESSION_NULL
 typedef struct tool_no_session *MPI_Session;
-#define MPI_SESSION_NULL ((MPI_Session)NULL)
+static const MPI_Session MPI_SESSION_NULL = NULL; /* no macro: those tell which MPI has sessions */
 #endif
 
 /* Creates a communicator of all processes of MPI_COMM_WORLD; collective. The caller frees it.
