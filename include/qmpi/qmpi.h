@@ -30,8 +30,10 @@
 #include <qmpi/openmpi/functions.h>
 #elif defined(MPICH_VERSION)
 #include <qmpi/mpich/functions.h>
+#elif defined(MPI_ABI_VERSION)
+#include <qmpi/abi/functions.h>
 #else
-#error "qmpi: this mpi.h is neither MPICH's nor Open MPI's"
+#error "qmpi: this mpi.h is neither MPICH's nor Open MPI's, nor that of the standard ABI"
 #endif
 
 #if defined(__GNUC__)

@@ -31,8 +31,10 @@
 
 #if defined(OPEN_MPI)
 #include <qmpi/openmpi/wrappers.h>
-#else
+#elif defined(MPICH_VERSION)
 #include <qmpi/mpich/wrappers.h>
+#else
+#include <qmpi/abi/wrappers.h>
 #endif
 
 #endif

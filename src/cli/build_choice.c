@@ -11,40 +11,27 @@
 #include "cli/doctor/doctor.h"
 #include "elf/elf.h"
 #include "generate/build.h"
+#include "process/process.h"
 #include "util/util.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const struct {
-    const char *mpi, *suffix;
-} builds[] = {{"mpich", ""}, {"openmpi", "-openmpi"}};
-enum { BUILDS = sizeof builds / sizeof *builds };
-
-static int build_of(const char *mpi)
-{
-    for (int i = 0; i < BUILDS; i++) {
-        if (!strcmp(builds[i].mpi, mpi))
-            return i;
-    }
-    return -1;
-}
-
 const char *cli_check_mpi(const struct argp_state *state, const char *mpi)
 {
-    if (build_of(mpi) < 0)
-        cli_misuse(state, "--mpi must be mpich or openmpi, not '%s'", mpi);
+    if (qmpi_mpi_kind_by_build(mpi) == QMPI_MPI_UNKNOWN)
+        cli_misuse(state, "--mpi must be mpich, openmpi or abi, not '%s'", mpi);
     return mpi;
 }
 
 static char *find_library(int build)
 {
     const char *self = cli_library_path();
-    if (build == build_of(QMPI_MPI))
+    if (build == qmpi_mpi_kind_by_build(QMPI_MPI))
         return qmpi_copy(self);
     char *name = qmpi_format("%.*s/libqmpi%s.so.0", (int)(strrchr(self, '/') - self), self,
-                             builds[build].suffix);
+                             qmpi_mpi_descriptions[build].suffix);
     char *path = realpath(name, NULL);
     free(name);
     return path;
@@ -52,7 +39,7 @@ static char *find_library(int build)
 
 char *cli_find_library(const char *mpi)
 {
-    return find_library(build_of(mpi));
+    return find_library(qmpi_mpi_kind_by_build(mpi));
 }
 
 /* ---- What a program's libraries show --------------------------------------------------------- */
@@ -85,7 +72,7 @@ static const char *mpi_of_libraries(const char *path)
     if (library)
         object = doctor_object_read(library, false);
     if (object.mpi_library)
-        mpi = object.open_mpi ? "openmpi" : "mpich";
+        mpi = object.kind == QMPI_MPI_UNKNOWN ? NULL : qmpi_mpi_descriptions[object.kind].build;
     free(object.problem);
     free(library);
     return mpi;
@@ -154,7 +141,7 @@ char *cli_command_path(const char *mpi)
     if (!self || !strcmp(mpi, QMPI_MPI))
         return self;
     char *path = qmpi_format("%.*s/qmpi%s", (int)(strrchr(self, '/') - self), self,
-                             builds[build_of(mpi)].suffix);
+                             qmpi_mpi_descriptions[qmpi_mpi_kind_by_build(mpi)].suffix);
     free(self);
     if (access(path, X_OK) == 0)
         return path;
@@ -166,8 +153,8 @@ struct cli_build cli_choose_build(const char *mpi, const char *program)
 {
     const char *shown = mpi;
     bool alone = true; /* no other build is installed here: there is nothing to choose */
-    for (int i = 0; i < BUILDS; i++) {
-        char *library = i == build_of(QMPI_MPI) ? NULL : find_library(i);
+    for (int i = 0; i < QMPI_MPI_KINDS; i++) {
+        char *library = i == qmpi_mpi_kind_by_build(QMPI_MPI) ? NULL : find_library(i);
         alone = alone && !library;
         free(library);
     }
@@ -175,18 +162,19 @@ struct cli_build cli_choose_build(const char *mpi, const char *program)
         shown = program ? mpi_of_program(program) : NULL;
     if (!shown && !alone)
         shown = mpi_of_environment();
-    const int build = build_of(shown ? shown : QMPI_MPI);
+    const int build = qmpi_mpi_kind_by_build(shown ? shown : QMPI_MPI);
     char *library = find_library(build);
     if (!library && mpi) {
         const char *self = cli_library_path();
         qmpi_printf("--mpi=%s: libqmpi%s.so.0 not found in %.*s\n"
                     "hint: build and install qmpi for this MPI: meson setup -Dmpi=%s",
-                    mpi, builds[build].suffix, (int)(strrchr(self, '/') - self), self, mpi);
+                    mpi, qmpi_mpi_descriptions[build].suffix, (int)(strrchr(self, '/') - self),
+                    self, mpi);
         exit(2);
     }
-    const int chosen = library ? build : build_of(QMPI_MPI);
+    const int chosen = library ? build : qmpi_mpi_kind_by_build(QMPI_MPI);
     library = library ? library : qmpi_copy(cli_library_path());
-    return (struct cli_build){builds[chosen].mpi, library,
+    return (struct cli_build){qmpi_mpi_descriptions[chosen].build, library,
                               qmpi_format("%.*s/qmpi%s", (int)(strrchr(library, '/') - library),
-                                          library, builds[chosen].suffix)};
+                                          library, qmpi_mpi_descriptions[chosen].suffix)};
 }

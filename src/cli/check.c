@@ -39,7 +39,7 @@ static const struct argp_option options[] = {
      "directories to search for tools first (default: QMPI_TOOL_PATH)", 0},
     {"function", KEY_FUNCTION, "NAME", 0,
      "show the chain of this MPI function instead; may be repeated", 0},
-    {"mpi", KEY_MPI, "mpich|openmpi", 0,
+    {"mpi", KEY_MPI, "mpich|openmpi|abi", 0,
      "check the stack for this MPI (default: the MPI of the launcher, else of this command)", 0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
      "time limit for loading the stack (default: 10; 0: none)", 0},

@@ -114,11 +114,22 @@ static void consider(struct preload *preload, const struct qmpi_entry *entry)
     free(path);
 }
 
+static bool is_libqmpi_name(const char *name)
+{
+    bool is = false;
+    for (int kind = 0; kind < QMPI_MPI_KINDS; kind++) {
+        char *start = qmpi_format("libqmpi%s.so", qmpi_mpi_descriptions[kind].suffix);
+        is = is || !strncmp(name, start, strlen(start));
+        free(start);
+    }
+    return is;
+}
+
 /* Whether an entry of LD_PRELOAD is a libqmpi, of whichever MPI. */
 static bool is_libqmpi(const char *entry)
 {
     if (!strchr(entry, '/')) /* the loader searches for it */
-        return !strncmp(entry, "libqmpi.so", 10) || !strncmp(entry, "libqmpi-openmpi.so", 18);
+        return is_libqmpi_name(entry);
     struct doctor_object object = doctor_object_read(entry, false);
     free(object.problem);
     return object.qmpi;

@@ -28,7 +28,7 @@ static const struct argp_option options[] = {
      "what to do if a tool cannot be used (sets QMPI_ON_ERROR)", 0},
     {"debug", KEY_DEBUG, "TOPICS", 0,
      "trace parse, find, load, base, chain or all (sets QMPI_DEBUG)", 0},
-    {"mpi", KEY_MPI, "mpich|openmpi", 0,
+    {"mpi", KEY_MPI, "mpich|openmpi|abi", 0,
      "the MPI of the program, if its libraries do not show it (default: the MPI of the launcher, "
      "else of this command)",
      0},

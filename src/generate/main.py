@@ -67,7 +67,7 @@ for part in range(emit_c.PARTS):
 def parse(options: argparse.Namespace) -> emit_c.Source:
     numbers = mpi_header.read_numbers(options.numbers)
     tree = mpi_header.parse(options.header)
-    exports = mpi_header.read_exports(options.library)
+    exports = mpi_header.read_exports(options.library) if options.library else None
     return emit_c.Source(
         mpi=options.mpi,
         numbers=list(numbers),
@@ -83,7 +83,7 @@ def read_source(options: argparse.Namespace) -> emit_c.Source:
     """What mpi.h and the library declare. The tests' runs use what the first run has parsed: it is
     saved beside the preprocessed header, and is valid as long as it is newer than what it is made of."""
     saved = Path(options.header + ".parsed")
-    inputs = [options.numbers, options.header, options.library, *Path(__file__).parent.glob("*.py")]
+    inputs = [options.numbers, options.header, options.library or options.header, *Path(__file__).parent.glob("*.py")]
     if saved.exists() and saved.stat().st_mtime > max(Path(path).stat().st_mtime for path in inputs):
         return pickle.loads(saved.read_bytes())
     source = parse(options)
@@ -98,8 +98,8 @@ def main() -> None:
     parser.add_argument("outputs", nargs="+", metavar="WHAT=FILE")
     parser.add_argument("--numbers", required=True, help="the committed list of functions")
     parser.add_argument("--header", required=True, help="mpi.h, preprocessed")
-    parser.add_argument("--library", required=True, help="the MPI library")
-    parser.add_argument("--mpi", required=True, help="short name of this MPI: mpich, openmpi")
+    parser.add_argument("--library", help="the MPI library; none: it has all functions that mpi.h declares")
+    parser.add_argument("--mpi", required=True, help="short name of this MPI: mpich, openmpi, abi")
     options = parser.parse_args()
     source = read_source(options)
     numbers = list(source.numbers)

@@ -101,8 +101,8 @@ def read_parameters(decl: c_ast.FuncDecl) -> tuple[list[Parameter], bool]:
     return parameters, variadic
 
 
-def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str]) -> list[Function]:
-    """Every MPI function that is declared and exported, in the order of its number."""
+def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str] | None) -> list[Function]:
+    """Every MPI function that is declared and exported (None: declared), in the order of its number."""
     number_of = {name: number for number, name in enumerate(numbers)}
     writer = c_generator.CGenerator()
     found = {}
@@ -110,7 +110,7 @@ def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str]) -
         if not isinstance(node, c_ast.Decl) or not isinstance(node.type, c_ast.FuncDecl):
             continue
         name = node.name
-        if not PUBLIC.match(name) or name not in exports or name in found:
+        if not PUBLIC.match(name) or name in found or (exports is not None and name not in exports):
             continue
         number = number_of.setdefault(name, len(number_of))
         parameters, variadic = read_parameters(node.type)

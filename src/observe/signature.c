@@ -104,15 +104,22 @@ static bool find_pair(MPI_Datatype type, MPI_Datatype parts[2])
     return false;
 }
 
-/* A handle in Fortran is the same number in all processes. */
+/* A number that is the same in all processes: the handle in Fortran, or that of the standard ABI.
+ */
+static uint64_t number_of(MPI_Datatype type)
+{
+#if defined(MPI_Type_c2f) /* a macro, and no function */
+    return (uint64_t)MPI_Type_c2f(type);
+#elif defined(OPEN_MPI) || defined(MPICH_VERSION)
+    return (uint64_t)QMPI_PMPI(Type_c2f, TYPE_C2F)(type);
+#else
+    return (uintptr_t)type;
+#endif
+}
+
 static QMPIX_Signature signature_of_basic(MPI_Datatype type)
 {
-#ifdef MPI_Type_c2f /* a macro, and no function */
-    const MPI_Fint number = MPI_Type_c2f(type);
-#else
-    const MPI_Fint number = QMPI_PMPI(Type_c2f, TYPE_C2F)(type);
-#endif
-    QMPIX_Signature signature = signature_of_element(MPI_COMBINER_NAMED, (uint64_t)number, 0);
+    QMPIX_Signature signature = signature_of_element(MPI_COMBINER_NAMED, number_of(type), 0);
     signature.packed = type == MPI_PACKED;
     return signature;
 }

@@ -8,6 +8,7 @@
 #include "generate/build.h"
 #include "process/classify.h"
 #include "process/handles.h"
+#include "process/mpi_kind.h"
 #include "util/util.h"
 
 #include <dlfcn.h>
@@ -95,44 +96,36 @@ static int missing_function(void)
     return MPI_ERR_OTHER;
 }
 
-/* MPICH and what descends from it have inner functions that their bindings call. */
-static bool is_mpich(void)
-{
-    const size_t count = qmpi_elf_symbol_count(&library.image);
-    for (size_t i = 0; i < count; i++) {
-        const ElfW(Sym) *symbol = &library.image.symbols[i];
-        const char *name = qmpi_elf_string(&library.image, symbol->st_name);
-        if (qmpi_elf_defines(symbol) && (!strncmp(name, "MPIR_", 5) || !strncmp(name, "MPII_", 5)))
-            return true;
-    }
-    return false;
-}
-
+/* Where the program's MPI library is of a kind that this libqmpi is not built for. */
 static void note_mismatch(const char *other)
 {
-    const bool open_mpi = qmpi_elf_loaded_find(&library, "ompi_mpi_comm_world") != NULL;
-    if (!open_mpi && !is_mpich()) {
-        mismatch =
-            qmpi_message("the program uses %s, which is neither MPICH nor Open MPI\n"
-                         "hint: run the program without tools, or build it with one of these",
-                         qmpi_base_path());
+    const enum qmpi_mpi_kind kind = qmpi_mpi_kind_of(&library.image);
+    if (kind == QMPI_MPI_UNKNOWN) {
+        mismatch = qmpi_message(
+            "the program uses %s, which is neither MPICH nor Open MPI, nor has the standard ABI\n"
+            "hint: run the program without tools, or build it with one of these",
+            qmpi_base_path());
         return;
     }
-    const char *name = open_mpi ? "openmpi" : "mpich";
-    if (strcmp(name, QMPI_MPI) == 0)
+    const struct qmpi_mpi_description *mpi = &qmpi_mpi_descriptions[kind];
+    if (strcmp(mpi->build, QMPI_MPI) == 0)
         return;
     if (other)
-        mismatch =
-            qmpi_message("the program uses %s (%s), but this libqmpi was built for %s\n"
-                         "hint: LD_PRELOAD also contains %s: preload only the libqmpi of the "
-                         "program's MPI, or use `qmpi run`, which chooses it",
-                         open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, other);
+        mismatch = qmpi_message("the program uses %s (%s), but this libqmpi was built for %s\n"
+                                "hint: LD_PRELOAD also contains %s: preload only the libqmpi of "
+                                "the program's MPI, or use `qmpi run`, which chooses it",
+                                mpi->name, qmpi_base_path(), QMPI_MPI, other);
     else
-        mismatch =
-            qmpi_message("the program uses %s (%s), but this libqmpi was built for %s\n"
-                         "hint: use `qmpi run --mpi=%s` if qmpi is installed for this MPI; "
-                         "otherwise build and install it: meson setup -Dmpi=%s",
-                         open_mpi ? "Open MPI" : "MPICH", qmpi_base_path(), QMPI_MPI, name, name);
+        mismatch = qmpi_message("the program uses %s (%s), but this libqmpi was built for %s\n"
+                                "hint: use `qmpi run --mpi=%s` if qmpi is installed for this MPI; "
+                                "otherwise build and install it: meson setup -Dmpi=%s",
+                                mpi->name, qmpi_base_path(), QMPI_MPI, mpi->build, mpi->build);
+}
+
+/* MPICH 5's library with the standard ABI has MPI_File_close, but not PMPI_File_close. */
+static qmpi_function *find_without_pmpi(int number)
+{
+    return (qmpi_function *)(uintptr_t)qmpi_elf_loaded_find(&library, qmpi_names[number].name);
 }
 
 static void find(void)
@@ -155,9 +148,11 @@ static void find(void)
     free(search.other);
     qmpi_handles_find(&library);
     for (int number = 0; number < qmpi_name_count; number++) {
+        if (!qmpi_names[number].exists)
+            continue;
         qmpi_function *base =
-            search.found[number] ? search.found[number] : (qmpi_function *)missing_function;
-        qmpi_bases[number] = qmpi_names[number].exists ? base : NULL;
+            search.found[number] ? search.found[number] : find_without_pmpi(number);
+        qmpi_bases[number] = base ? base : (qmpi_function *)missing_function;
     }
     qmpi_debug(QMPI_TOPIC_BASE, "the base is %s (%s), %d functions", qmpi_base_path(),
                qmpi_base_soname(), search.functions);

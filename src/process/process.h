@@ -6,6 +6,7 @@
 /* Its objects. */
 #include "process/bindings.h"
 #include "process/classify.h"
+#include "process/mpi_kind.h"
 #include "process/mpi_library.h"
 #include "process/preloaded.h"
 

@@ -459,7 +459,7 @@ CALLER = "int MPI_Init(int *a, char ***b);\nint main(void) { return MPI_Init(0, 
 def library(folder, mpi=MPI_NAME, name=None):
     """A stand-in for an MPI library: the doctor looks at it and never loads it."""
     name = name or SONAMES[mpi]
-    mark = "int ompi_mpi_comm_world;\n" if mpi == "openmpi" else ""
+    mark = "int ompi_mpi_comm_world;\n" if mpi == "openmpi" else "int MPIR_inner;\n"
     build(folder, name, MPI_LIBRARY + mark, "-shared", "-fPIC", f"-Wl,-soname,{name}")
     return name
 

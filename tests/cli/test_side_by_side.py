@@ -176,7 +176,7 @@ def test_an_mpi_that_qmpi_does_not_know_is_no_value():
     for command in (["run", "--mpi=other", "true"], ["check", "--mpi=other"]):
         result = run_command([QMPI, *command], clean_environment())
         assert result.returncode == 2
-        assert "--mpi must be mpich or openmpi, not 'other'" in result.stderr
+        assert "--mpi must be mpich, openmpi or abi, not 'other'" in result.stderr
 
 
 def test_check_takes_the_mpi_too(prefix):

@@ -285,6 +285,12 @@ static void add_class(struct text *text, int class)
         text_number(text, class);
 }
 
+#if defined(OPEN_MPI) || defined(MPICH_VERSION)
+typedef MPI_Fint fortran_integer;
+#else
+typedef int fortran_integer; /* no function of the standard ABI returns one */
+#endif
+
 static void add_result(struct text *text, const struct frame *frame, const QMPIX_Call *call,
                        const struct shape *shape)
 {
@@ -299,7 +305,7 @@ static void add_result(struct text *text, const struct frame *frame, const QMPIX
     } else {
         const QMPIX_Kind kind = call->function->result;
         const size_t size = kind == QMPIX_KIND_INT    ? sizeof(int)
-                            : kind == QMPIX_KIND_FINT ? sizeof(MPI_Fint)
+                            : kind == QMPIX_KIND_FINT ? sizeof(fortran_integer)
                             : kind == QMPIX_KIND_FILE ? sizeof(MPI_File)
                             : kind == QMPIX_KIND_AINT ? sizeof(MPI_Aint)
                                                       : sizeof(double);

@@ -108,16 +108,24 @@ static const struct named datatypes[] = {
     {{.datatype = MPI_INTEGER2}, "MPI_INTEGER2"},
     {{.datatype = MPI_INTEGER4}, "MPI_INTEGER4"},
     {{.datatype = MPI_INTEGER8}, "MPI_INTEGER8"},
-#ifdef OPEN_MPI
+#ifdef MPI_LOGICAL1
     {{.datatype = MPI_LOGICAL1}, "MPI_LOGICAL1"},
     {{.datatype = MPI_LOGICAL2}, "MPI_LOGICAL2"},
     {{.datatype = MPI_LOGICAL4}, "MPI_LOGICAL4"},
     {{.datatype = MPI_LOGICAL8}, "MPI_LOGICAL8"},
+#endif
+#ifdef MPI_LOGICAL16
+    {{.datatype = MPI_LOGICAL16}, "MPI_LOGICAL16"},
+    {{.datatype = MPI_INTEGER16}, "MPI_INTEGER16"},
+#endif
+#ifdef MPI_2COMPLEX
     {{.datatype = MPI_2COMPLEX}, "MPI_2COMPLEX"},
     {{.datatype = MPI_2DOUBLE_COMPLEX}, "MPI_2DOUBLE_COMPLEX"},
 #endif
+#ifdef MPI_LB
     {{.datatype = MPI_LB}, "MPI_LB"},
     {{.datatype = MPI_UB}, "MPI_UB"},
+#endif
 };
 
 static const struct named errhandlers[] = {

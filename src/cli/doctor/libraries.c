@@ -112,13 +112,17 @@ char *doctor_libraries(const char *path, doctor_library *add, void *data)
 
 /* ---- The MPI library among them -------------------------------------------------------------- */
 
+/* By what it exports: names vary. */
 static void note_mpi(void *data, const char *name, const char *path)
 {
     char **found = data;
-    const char *slash = strrchr(name, '/');
-    const char *base = slash ? slash + 1 : name;
-    if (!*found && path && (!strncmp(base, "libmpich.so", 11) || !strncmp(base, "libmpi.so", 9)))
+    (void)name;
+    if (*found || !path)
+        return;
+    const struct doctor_object object = doctor_object_read(path, false);
+    if (object.mpi_library)
         *found = qmpi_copy(path);
+    free(object.problem);
 }
 
 char *doctor_find_mpi(const char *path)

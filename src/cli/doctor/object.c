@@ -46,8 +46,7 @@ struct definitions {
     int functions;
 };
 
-static void note_definition(struct definitions *defined, struct doctor_object *object,
-                            const char *name)
+static void note_definition(struct definitions *defined, const char *name)
 {
     static const char *const bindings[] = {"pmpi_init_", "pmpi_init__",    "pmpi_init",
                                            "PMPI_INIT",  "pmpi_init_f08_", "mpi_init_f08_"};
@@ -56,7 +55,6 @@ static void note_definition(struct definitions *defined, struct doctor_object *o
     defined->get_version |= !strcmp(name, "MPI_Get_library_version");
     defined->pget_version |= !strcmp(name, "PMPI_Get_library_version");
     defined->qmpi |= !strcmp(name, "QMPIX_Function_name");
-    object->open_mpi |= !strcmp(name, "ompi_mpi_comm_world");
     defined->functions += !strncmp(name, "MPI", 3) && qmpi_name_find(name) >= 0;
 }
 
@@ -81,14 +79,16 @@ static void read_symbols(const struct qmpi_elf_image *image, struct doctor_objec
     for (size_t i = 0; i < image->symbol_count; i++) {
         const char *name = qmpi_elf_string(image, image->symbols[i].st_name);
         if (qmpi_elf_defines(&image->symbols[i]))
-            note_definition(&defined, object, name);
+            note_definition(&defined, name);
         else
             note_relocation(&defined, object, name);
     }
+    object->kind = qmpi_mpi_kind_of(image);
     object->qmpi = defined.qmpi;
     object->binding = defined.binding && !defined.get_version;
-    object->mpi_library = defined.get_version && defined.pget_version &&
-                          (!defined.qmpi || object->open_mpi || object->holds_static);
+    object->mpi_library =
+        defined.get_version && defined.pget_version &&
+        (!defined.qmpi || object->kind == QMPI_MPI_OPEN_MPI || object->holds_static);
     object->native_tool = defined.registers && !defined.qmpi;
     object->pmpi_tool = defined.functions && !defined.pget_version && !defined.binding &&
                         !defined.qmpi && !defined.registers;
@@ -96,7 +96,7 @@ static void read_symbols(const struct qmpi_elf_image *image, struct doctor_objec
 
 struct doctor_object doctor_object_read(const char *path, bool program)
 {
-    static const char *const library_names[] = {"libmpich", "libmpi.so"};
+    static const char *const library_names[] = {"libmpich", "libmpi.so", "libmpi_abi"};
     static const char *const versions[] = {"MPICH Version:", "Open MPI v"};
     struct doctor_object object = {.problem = NULL};
     struct qmpi_elf_file file;
@@ -106,12 +106,12 @@ struct doctor_object doctor_object_read(const char *path, bool program)
         object.problem = qmpi_copy(reason);
         return object;
     }
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof library_names / sizeof *library_names; i++)
         object.names_mpi |=
             memmem(file.map, file.size, library_names[i], strlen(library_names[i])) != NULL;
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
         object.holds_static |=
             memmem(file.map, file.size, versions[i], strlen(versions[i])) != NULL;
-    }
     read_symbols(&file.image, &object);
     qmpi_elf_file_close(&file);
     return object;

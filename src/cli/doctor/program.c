@@ -83,7 +83,8 @@ struct whole {
     struct doctor_object all; /* the program and its libraries, without those of MPI and of qmpi */
     char *mpi;                /* the MPI library's file; NULL: none */
     char *mpi_name;           /* as it is needed */
-    bool open_mpi, two, qmpi, incomplete;
+    enum qmpi_mpi_kind kind;  /* of this library */
+    bool two, qmpi, incomplete;
     bool loads; /* the program itself loads libraries */
 };
 
@@ -114,7 +115,7 @@ static void add_library(struct whole *whole, const char *name, const char *path)
         else {
             whole->mpi = qmpi_copy(path);
             whole->mpi_name = qmpi_copy(name);
-            whole->open_mpi = object.open_mpi;
+            whole->kind = object.kind;
         }
     } else if (!object.binding && !object.qmpi) {
         merge(&whole->all, &object);
@@ -154,18 +155,27 @@ static void read_libraries(struct whole *whole, const char *path)
 
 static void look_at_mpi(const struct whole *whole)
 {
-    const char *build = whole->open_mpi ? "openmpi" : "mpich";
+    if (whole->kind == QMPI_MPI_UNKNOWN) {
+        doctor_wrong(
+            "the program uses %s, which is neither MPICH nor Open MPI, nor has the standard "
+            "ABI\n"
+            "hint: run the program without tools, or build it with one of these",
+            whole->mpi);
+        return;
+    }
+    const struct qmpi_mpi_description *mpi = &qmpi_mpi_descriptions[whole->kind];
+    const char *build = mpi->build;
     const char *name =
         strrchr(whole->mpi_name, '/') ? strrchr(whole->mpi_name, '/') + 1 : whole->mpi_name;
     char *other = strcmp(build, QMPI_MPI) ? cli_find_library(build) : NULL;
     if (other)
         doctor_ok("the program uses %s (%s): `qmpi run` uses %s and the tools installed with it",
-                  whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, other);
+                  mpi->name, whole->mpi, other);
     else if (strcmp(build, QMPI_MPI) != 0)
         doctor_wrong("the program uses %s (%s), but this libqmpi was built for %s\n"
                      "hint: build and install qmpi for this MPI as well: meson setup -Dmpi=%s",
-                     whole->open_mpi ? "Open MPI" : "MPICH", whole->mpi, QMPI_MPI, build);
-    else if (strcmp(name, QMPI_MPI_SONAME) != 0)
+                     mpi->name, whole->mpi, QMPI_MPI, build);
+    else if (whole->kind != QMPI_MPI_ABI && strcmp(name, QMPI_MPI_SONAME) != 0)
         doctor_wrong(
             "the program uses %s, but this libqmpi was built for %s, which has a different ABI\n"
             "hint: build qmpi with the program's MPI",

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* See mpi_kind.h. */
+#include "process/mpi_kind.h"
+
+#include <string.h>
+
+const struct qmpi_mpi_description qmpi_mpi_descriptions[QMPI_MPI_KINDS] = {
+    [QMPI_MPI_MPICH] = {"mpich", "", "MPICH"},
+    [QMPI_MPI_OPEN_MPI] = {"openmpi", "-openmpi", "Open MPI"},
+    [QMPI_MPI_ABI] = {"abi", "-abi", "the standard ABI of MPI"},
+};
+
+/* Whether an object defines a symbol: by its hash table, or by all its symbols if it is a file. */
+static bool defines(const struct qmpi_elf_image *image, const char *name)
+{
+    if (image->gnu_hash) {
+        const struct qmpi_elf_name hashed = {name, qmpi_elf_hash(name)};
+        return qmpi_elf_table_find(image, qmpi_elf_table_of(image), hashed) != NULL;
+    }
+    for (size_t i = 0; i < image->symbol_count; i++) {
+        if (qmpi_elf_defines(&image->symbols[i]) &&
+            !strcmp(qmpi_elf_string(image, image->symbols[i].st_name), name))
+            return true;
+    }
+    return false;
+}
+
+/* MPICH and what is derived from it have inner functions that their bindings call. Open MPI has
+ * others with such names, for debuggers. */
+static bool has_inner_of_mpich(const struct qmpi_elf_image *image)
+{
+    const size_t count = qmpi_elf_symbol_count(image);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = qmpi_elf_string(image, image->symbols[i].st_name);
+        if (qmpi_elf_defines(&image->symbols[i]) &&
+            (!strncmp(name, "MPIR_", 5) || !strncmp(name, "MPII_", 5)))
+            return true;
+    }
+    return false;
+}
+
+enum qmpi_mpi_kind qmpi_mpi_kind_of(const struct qmpi_elf_image *image)
+{
+    /* The standard ABI lacks the functions with Fortran's integers. */
+    if (defines(image, "PMPI_Abi_get_version") && !defines(image, "PMPI_Comm_c2f"))
+        return QMPI_MPI_ABI;
+    /* Since Open MPI 6, its data are in a library that its MPI library needs. */
+    if (defines(image, "ompi_mpi_comm_world") || defines(image, "ompi_mpiext_init"))
+        return QMPI_MPI_OPEN_MPI;
+    return has_inner_of_mpich(image) ? QMPI_MPI_MPICH : QMPI_MPI_UNKNOWN;
+}
+
+enum qmpi_mpi_kind qmpi_mpi_kind_by_build(const char *build)
+{
+    for (int kind = 0; kind < QMPI_MPI_KINDS; kind++) {
+        if (!strcmp(qmpi_mpi_descriptions[kind].build, build))
+            return (enum qmpi_mpi_kind)kind;
+    }
+    return QMPI_MPI_UNKNOWN;
+}
