@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The last lines of ./check: what did not pass, and `N passed, N failed[, N skipped]`.
 
-    sum.py FORMAT SPELLING BUILD-FOLDER... -- PROBLEM...
+    sum.py FORMAT SPELLING BUILD-FOLDER... -- PROBLEM... -- SKIPPED...
 
 It adds up the checks of format and spelling ('passed', 'failed', or '' if one did not run), what Meson
-logged of each folder's tests (testlog.json, and the names in tests.list), and the problems, each of
-which is one failure. A test that crashed, ran out of time or reported less than it had announced is
+logged of each folder's tests (testlog.json, and the names in tests.list), the problems, each of which is one
+failure, and what was skipped as a whole, each with the number of its tests in front: `12 part: why`. A test that crashed, ran out of time or reported less than it had announced is
 one, whatever passed before; so is one that was to run and did not.
 """
 import json
@@ -16,6 +16,7 @@ from pathlib import Path
 
 GOOD = {"OK", "EXPECTEDFAIL", "SKIP"}
 PLAN = re.compile(r"^1\.\.\d+", re.MULTILINE)
+NAME = re.compile(r"\w+:[\w+-]+ / |[\w+-]+ - \w+:")  # PROJECT:SUITES / TEST; newer: SUITES - PROJECT:TEST
 POINT = re.compile(r"^(not )?ok\b *\d* *(?:- )?([^#\n]*)(# *skip)?", re.MULTILINE | re.IGNORECASE)
 
 
@@ -50,7 +51,7 @@ def add_folder(folder, sums, bad):
             continue
         ran.add(test["name"])
         add_test(test, sums, bad)
-    wanted = {line.strip() for line in lines_of(folder / "tests.list") if re.match(r"[\w:+-]+ / ", line)}
+    wanted = {line.strip() for line in lines_of(folder / "tests.list") if NAME.match(line)}
     if not wanted:
         sums["failed"] += 1
         bad.append(f"{folder}: it is not known which tests there are")
@@ -61,6 +62,7 @@ def add_folder(folder, sums, bad):
 
 def main(format_result, spelling_result, *arguments):
     split = arguments.index("--")
+    second = arguments.index("--", split + 1)
     sums, bad = Counter(), []
     for name, result in (("format", format_result), ("spelling", spelling_result)):
         if result:
@@ -70,11 +72,15 @@ def main(format_result, spelling_result, *arguments):
         in_folder = []
         add_folder(Path(folder), sums, in_folder)
         bad += [f"{folder}: {line}" for line in in_folder]
-    for problem in arguments[split + 1:]:
+    for problem in arguments[split + 1:second]:
         sums["failed"] += 1
         bad.append(problem)
     for line in bad:
         print(f"not passed: {line}")
+    for skip in arguments[second + 1:]:
+        number, _, what = skip.partition(" ")
+        sums["skipped"] += int(number)
+        print(f"skipped: {what}")
     skipped = f", {sums['skipped']} skipped" if sums["skipped"] else ""
     print(f"{sums['passed']} passed, {sums['failed']} failed{skipped}")
     return sums["failed"] != 0

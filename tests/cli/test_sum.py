@@ -30,6 +30,15 @@ test)
 esac""",
 }
 
+# The script for roots of other releases, where one can be made and where none can.
+ROOT = """#!/bin/sh
+case "$1" in
+make) [ "$ROOT_STATUS" = 0 ] || echo "qmpi: no root of Debian $2: because" ; exit ${ROOT_STATUS:-77} ;;
+run) shift 2; exec "$@" ;;
+*) echo "root $1 $2" ;;
+esac
+"""
+
 
 def tap(name, *points, result="OK", announced=None):
     text = "\n".join([f"1..{announced or len(points)}", *points, ""])
@@ -44,8 +53,11 @@ def check(folder, *parts, log=(), listed=None, **env):
     """What it ends with, and its last lines."""
     (folder / "tests").mkdir()
     shutil.copy(SOURCE / "check", folder)
-    for name in ("sum.py", "targets.py"):
+    for name in ("sum.py", "table.py", "targets.py"):
         shutil.copy(SOURCE / "tests" / name, folder / "tests")
+    (folder / "tests" / "roots").mkdir()
+    (folder / "tests" / "roots" / "root").write_text(ROOT)
+    (folder / "tests" / "roots" / "root").chmod(0o755)
     for name, text in STUBS.items():
         path = folder / "stubs" / name
         path.parent.mkdir(exist_ok=True)
@@ -107,7 +119,7 @@ def test_what_an_earlier_run_left_is_not_taken_for_this_ones(tmp_path):
     ("build-mpich", "6 passed, 1 failed, 2 skipped"), ("build-sanitizers", "6 passed, 1 failed, 2 skipped"),
     ("build-mpich build-openmpi build-sanitizers", "2 passed, 3 failed")])
 def test_a_part_that_cannot_be_built_is_a_failure_and_the_others_run(broken, sums, tmp_path):
-    status, bad, last = check(tmp_path, log=GOOD, BROKEN=broken)
+    status, bad, last = check(tmp_path, "mpich", "openmpi", "sanitizers", log=GOOD, BROKEN=broken)
     assert (status, last) == (1, sums)
     assert [f"not passed: {folder} cannot be built" for folder in broken.split()] == bad
 
@@ -123,3 +135,32 @@ def test_the_sum_is_there_when_it_is_interrupted(name, tmp_path):
     status, bad, last = check(tmp_path, "mpich", log=GOOD, SIGNAL=name)
     assert (status, last) == (1, "4 passed, 1 failed, 1 skipped")
     assert bad == [f"not passed: ended by SIG{name}"]
+
+
+@pytest.mark.parametrize("name", ["qmpi:part / a", "part - qmpi:a", "part+other - qmpi:a"])
+def test_tests_have_the_names_that_any_meson_gives_them(name, tmp_path):
+    """Newer ones write the suites first."""
+    log = [{"name": name, "stdout": "1..1\nok 1 - one\n", "result": "OK"}]
+    assert check(tmp_path, "mpich", log=log) == (0, [], "3 passed, 0 failed")
+
+
+# ---- Other releases ------------------------------------------------------------------------------
+
+
+def test_a_root_that_was_asked_for_and_cannot_be_made_is_a_failure(tmp_path):
+    assert check(tmp_path, "sid-mpich", log=GOOD) == (
+        1, ["not passed: build-sid-mpich cannot be built"], "2 passed, 1 failed")
+
+
+def test_a_part_in_a_root_counts_and_has_a_table(tmp_path, capsys):
+    assert check(tmp_path, "sid-mpich", log=GOOD, ROOT_STATUS="0") == (0, [], "4 passed, 0 failed, 1 skipped")
+    output = capsys.readouterr().out
+    assert "root passed sid\n" in output
+    assert "| suite | sid-mpich |\n|---|---|\n| part | 2 / 0 / 1 |\n| all | 2 / 0 / 1 |\n" in output
+
+
+def test_where_a_part_in_a_root_fails_it_says_what_changed(tmp_path, capsys):
+    test = tap("x", "not ok 1 - one", result="FAIL")
+    status, _, last = check(tmp_path, "sid-mpich", "sid-openmpi", log=[*GOOD, test], ROOT_STATUS="0", TEST_STATUS="1")
+    assert (status, last) == (1, "6 passed, 2 failed, 2 skipped")
+    assert "root failed sid\n" in capsys.readouterr().out
