@@ -7,9 +7,14 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 from statistics import median
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "stack"))
+
 import measure
+import open_mpi
 from setups import Build, clean_environment
 
 NUMBERS = (2, 4, 8, 16, 32, 64)
@@ -19,15 +24,10 @@ TIMEOUT = 300  # seconds; 64 ranks on 2 processors take ten or so
 MEASURED = {"empty": "empty", "profile": "profile,output=/dev/null,format=json"}
 
 
-# Open MPI: may be started by root, and with more ranks than processors.
-OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
-
-
 def launch(build: Build, ranks: int, environment: dict[str, str]) -> tuple[list[str], dict]:
     """The launcher in front of a program, and its environment; what is to be preloaded is preloaded
     into the ranks alone."""
-    passed = {**environment, **(OPEN_MPI if build.mpi() == "openmpi" else {})}
+    passed = {**environment, **(open_mpi.LAUNCHER if build.mpi() == "openmpi" else {})}
     library = passed.pop("LD_PRELOAD", "")
     found = shutil.which("mpiexec." + build.mpi()) or shutil.which("mpiexec")
     if not found:

@@ -16,10 +16,10 @@ SKEW = OBSERVE_TOOLS / "skew.so"
 needs_counter = pytest.mark.skipif(not HAS_COUNTER, reason="there is no cycle counter of constant rate")
 
 
-def run_times(*steps, ranks=1, options="", program="calls", tools="times{}", **env):
+def run_times(*steps, ranks=1, options="", program="calls", tools="times{}", spawns=False, **env):
     """The trace of `times`, without the words of the program."""
     result = run_observed(program, *steps, ranks=ranks, tools=tools.format(options), env=env,
-                          preload=[LIBQMPI, SKEW])
+                          preload=[LIBQMPI, SKEW], spawns=spawns)
     assert result.returncode == 0
     return result
 
@@ -83,7 +83,8 @@ def test_known_clocks_are_found_within_the_bound(clocks):
 @pytest.mark.skipif(not OPEN_MPI, reason="MPICH as packaged cannot spawn processes")
 def test_spawned_processes_have_the_time_of_their_own_rank_0():
     """They have the clocks of the same ranks of the parents' world here."""
-    result, read = run_skewed(CLOCKS["both"], program="observe_identities", steps=["spawn"])
+    result, read = run_skewed(CLOCKS["both"], program="observe_identities", steps=["spawn"],
+                              spawns=True)
     check_world(read(result.trace))
     check_world(read(replace(result, stderr=result.launcher).trace))
 
@@ -171,7 +172,7 @@ def test_a_program_of_sessions_alone_has_none():
 
 def test_a_job_that_is_aborted_ends():
     result = run_observed("calls", "init", "abort=3", ranks=2, tools="times",
-                          preload=[LIBQMPI, SKEW])
+                          preload=[LIBQMPI, SKEW], spawns=spawns)
     assert result.returncode == 3
 
 

@@ -85,3 +85,8 @@ def one_message(result, expected):
 def readelf(option, path):
     return subprocess.run(["readelf", "-W", option, path], check=True, capture_output=True,
                           text=True, env={**clean_environment(), "LC_ALL": "C"}).stdout
+
+
+def entries(folder):
+    """Without the folder that Open MPI makes for its jobs."""
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("ompi."))

@@ -9,18 +9,15 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
+import open_mpi
 import pytest
 
-from pmpi_support import PMPI_TOOLS, pmpi_program, pmpi_tool, run_pmpi, succeed
+from pmpi_support import PMPI_TOOLS, entries, pmpi_program, pmpi_tool, run_pmpi, succeed
 from support import (ASAN, LIBQMPI, OPEN_MPI, TOOLS, clean_environment, folder_open_to_all,
                      program, wait_until)
 
 SURROUNDINGS = pmpi_program("surroundings")
 TWICE = "now:alpha:now"
-
-
-def entries(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 def descriptors_of(process):
@@ -63,7 +60,7 @@ def running(folder):
         "QMPI_TOOLS": TWICE, "QMPI_TOOL_PATH": f"{PMPI_TOOLS}:{TOOLS}", "TMPDIR": str(folder),
         "LD_PRELOAD": ":".join([ASAN] * bool(ASAN) + [str(LIBQMPI)])}
     if OPEN_MPI:
-        environment |= {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_pmix": "isolated"}
+        environment |= open_mpi.SINGLETON
     before = set(entries(folder))
     process = subprocess.Popen([SURROUNDINGS, "initialized", "list=/", "read"], env=environment,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

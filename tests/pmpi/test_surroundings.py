@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pmpi_support import (PMPI_TOOLS, RUN, STEPS, pmpi_program, pmpi_tool, one_message, qmpi,
+from pmpi_support import (PMPI_TOOLS, RUN, STEPS, entries, one_message, pmpi_program, pmpi_tool, qmpi,
                           run_pmpi, succeed)
 from support import ASAN, LIBQMPI, MPI_SONAME, clean_environment
 
@@ -129,7 +129,7 @@ def test_a_process_that_never_calls_mpi_sees_nothing_of_hosting(tmp_path):
                      env={"TMPDIR": tmp_path})
     assert result.stderr.count("trace: ") == 3
     assert result.messages == []
-    assert list(tmp_path.iterdir()) == []
+    assert entries(tmp_path) == []
 
 
 # ---- Functions that a tool replaces outside MPI --------------------------------------------------
@@ -219,9 +219,9 @@ def test_what_a_tool_misses_is_said_by_one_rank_only():
 def is_emptied(folder, seconds=60):
     """The copies of a process that was killed are removed by another, a moment later."""
     end = time.monotonic() + seconds
-    while any(folder.iterdir()) and time.monotonic() < end:
+    while entries(folder) and time.monotonic() < end:
         time.sleep(0.05)
-    return list(folder.iterdir()) == []
+    return entries(folder) == []
 
 
 COPIES = ["now:alpha:now", "helped:helped:now:now"]
@@ -231,7 +231,7 @@ COPIES = ["now:alpha:now", "helped:helped:now:now"]
 def test_copies_are_there_while_the_program_runs_and_gone_when_it_has_ended(tools, tmp_path):
     result = succeed(SURROUNDINGS, f"list={tmp_path}", "init", f"list={tmp_path}", "finalize",
                      f"list={tmp_path}", tools=tools, env={"TMPDIR": tmp_path})
-    assert list(tmp_path.iterdir()) == []
+    assert entries(tmp_path) == []
     lists = [line for line in result.stdout.splitlines() if line.startswith("list:")]
     assert lists == ["list: 0", "list: 1", "list: 1"]
 
@@ -296,7 +296,7 @@ def test_a_child_that_ends_does_not_take_the_copies_away(tmp_path):
     result = succeed(SURROUNDINGS, "init", "fork", f"list={tmp_path}", "finalize", tools="now:now",
                      env={"TMPDIR": tmp_path})
     assert "list: 1" in result.stdout
-    assert list(tmp_path.iterdir()) == []
+    assert entries(tmp_path) == []
 
 
 def test_no_process_keeps_the_launchers_pipes_open(tmp_path):

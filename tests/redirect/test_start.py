@@ -79,7 +79,7 @@ def test_a_spawn_is_counted(tmp_path):
 @pytest.mark.skipif(not OPEN_MPI, reason="this MPI library cannot spawn")
 def test_spawned_children_are_under_the_same_stack(tmp_path):
     """Each of two ranks spawns two children, which are a world of their own."""
-    result = reach("spawn", "return", cwd=tmp_path, env={"REDIRECT_TALLY": tmp_path / "tally"},
+    result = reach("spawn", "return", cwd=tmp_path, env={"REDIRECT_TALLY": tmp_path / "tally"}, spawns=True,
                    tools="count,output=%t.%p.json:tally:count,output=%t.%p.json")
     assert result.returncode == 0
     assert result.stdout.count("children two") == 2

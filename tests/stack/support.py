@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import open_mpi
 import pytest
 from job import Job, Rank
 from processors import processors
@@ -32,8 +33,18 @@ MPIEXEC = shutil.which("mpiexec." + MPI_NAME) or "mpiexec"
 RUN_RANK = PROGRAMS / "run_rank"
 MPICC = shutil.which("mpicc." + MPI_NAME) or "mpicc"
 
-MPI_VERSION = 3 if OPEN_MPI else 4
-needs_sessions = pytest.mark.skipif(MPI_VERSION < 4, reason="this MPI has no sessions")
+
+def read_macros() -> dict[str, str]:
+    """What mpi.h defines."""
+    text = subprocess.run([MPICC, "-E", "-dM", "-include", "mpi.h", "-x", "c", os.devnull],
+                          check=True, capture_output=True, text=True).stdout
+    return dict(re.findall(r"^#define (MPI_\w+) (.*)", text, re.MULTILINE))
+
+
+MPI_MACROS = read_macros()
+MPI_VERSION = int(MPI_MACROS["MPI_VERSION"])
+HAS_SESSIONS = "MPI_SESSION_NULL" in MPI_MACROS
+needs_sessions = pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI has no sessions")
 # The library that holds the procedures of each Fortran binding.
 FORTRAN_LIBRARIES = ({"f08": "libmpi_usempif08.so.40", "mpi": "libmpi_mpifh.so.40",
                       "mpif_h": "libmpi_mpifh.so.40"} if OPEN_MPI else
@@ -55,19 +66,17 @@ def private_tmpdir() -> str:
     return folder
 
 
-# Open MPI: may be started by root, and with more ranks than processors; ranks that wait give way;
-# and it begins faster without looking for networks.
-OPEN_MPI_SETTINGS = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
+# Ranks that wait give way; and Open MPI begins faster without looking for networks. Sockets are for
+# processes that were spawned.
+OPEN_MPI_SETTINGS = open_mpi.LAUNCHER | {
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_orte_tmpdir_base": private_tmpdir() if OPEN_MPI else tempfile.gettempdir(),
     "OMPI_MCA_pml": "ob1",
-    "OMPI_MCA_btl": "self,vader,tcp",  # tcp to processes that were spawned
+    "OMPI_MCA_btl": "^ofi,openib,smcuda,uct,usnic",
+    "OMPI_MCA_btl_tcp_if_include": "lo",
     "OMPI_MCA_osc": "^ucx",
 }
+OPEN_MPI_SETTINGS["PRTE_MCA_prte_tmpdir_base"] = OPEN_MPI_SETTINGS["OMPI_MCA_orte_tmpdir_base"]
 
 # Words by which the sanitizers begin a report.
 SANITIZER_REPORT = re.compile(r"AddressSanitizer|runtime error:|UndefinedBehaviorSanitizer")
@@ -110,7 +119,7 @@ def tool(name: str) -> Path:
 
 def clean_environment() -> dict[str, str]:
     """This environment without anything that could steer the library or the sanitizers."""
-    unwanted = re.compile(r"(QMPI_(?!TEST|BUILD|SOURCE)|LD_|PMI|OMPI_|ASAN_|UBSAN_|LSAN_)")
+    unwanted = re.compile(r"(QMPI_(?!TEST|BUILD|SOURCE)|LD_|PMI|OMPI_|PRTE_|ASAN_|UBSAN_|LSAN_)")
     environment = {key: value for key, value in os.environ.items() if not unwanted.match(key)}
     environment["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"
     environment |= OPEN_MPI_SETTINGS if OPEN_MPI else {}
@@ -271,7 +280,7 @@ def wait_until(is_so, seconds=60):
 
 
 def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), timeout=120, cwd=None,
-            wrapper=(), ends=None) -> Result:
+            wrapper=(), ends=None, spawns=False) -> Result:
     """Runs a program of the build folder (or a path) as an MPI job.
 
     ranks    1: started directly, without a launcher; else by mpiexec
@@ -280,6 +289,7 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     preload  the libraries of LD_PRELOAD, for the ranks only; (): none
     wrapper  a command in front of the program, such as valgrind
     ends     the ranks that end by themselves, where not all do: the others are killed then
+    spawns   spawned processes get the libraries too; PRRTE gives them its own environment
     """
     environment = clean_environment()
     environment["QMPI_TOOL_PATH"] = str(TOOLS)
@@ -293,15 +303,14 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     path = program(name) if "/" not in str(name) else Path(name)
     command = [*wrapper, path, *args]
     libraries = ":".join(map(str, ([ASAN] if ASAN and preload else []) + list(preload)))
+    if spawns and libraries:
+        environment["LD_PRELOAD"] = libraries
     if ranks > 1:
         return run_job(command, environment, ranks=ranks, ends=ends, timeout=timeout, cwd=cwd,
                        variables={"LD_PRELOAD": libraries} if libraries else {})
-    if OPEN_MPI:  # no helper process, which LD_PRELOAD would reach too
-        environment.setdefault("OMPI_MCA_ess_singleton_isolated", "1")
-        # What it then takes; by itself too late where MPI_T was initialised before MPI. Its
-        # launcher does not survive that.
-        if not any("mpiexec" in str(part) for part in command):
-            environment.setdefault("OMPI_MCA_pmix", "isolated")
+    # No helper process, which LD_PRELOAD would reach too. Launchers do not survive this.
+    if OPEN_MPI and not any("mpiexec" in str(part) for part in command):
+        environment = open_mpi.SINGLETON | environment
     if libraries:
         environment["LD_PRELOAD"] = libraries
     return run_command(command, environment, timeout, cwd)

@@ -5,16 +5,20 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "stack"))
+
 import judge
 import ledger
+import open_mpi
 from steps import EVENTS
 
-UNWANTED = re.compile(r"(QMPI_|LD_|PMI|OMPI_|STORM_|ASAN_|UBSAN_)")
+UNWANTED = re.compile(r"(QMPI_|LD_|PMI|OMPI_|PRTE_|STORM_|ASAN_|UBSAN_)")
 
 
 @dataclass
@@ -61,10 +65,9 @@ def environment(plan, place, folder, bare):
         environment["STORM_QUIET"] = "1"
     preload += [text.format(tools=storm) for text in plan.preload]
     if place.mpi == "openmpi":
-        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                 "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        environment |= open_mpi.LAUNCHER
         if plan.ranks == 1:  # without a daemon; a launcher dies of these
-            environment |= {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_pmix": "isolated"}
+            environment |= open_mpi.SINGLETON
     if preload:
         environment["LD_PRELOAD"] = ":".join(map(str, preload))
     return environment

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from profile_support import LIBQMPI, load, report, run_steps
-from support import ASAN, BUILD, OPEN_MPI
+from support import ASAN, BUILD, HAS_SESSIONS
 
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 CLOCKS = BUILD / "tests" / "tools" / "tools" / "clocks.so"
@@ -51,7 +51,7 @@ CASES = [
     ("alternate", 2, 6), ("alternate", 3, 6), ("rooted", 2, 5), ("against_root", 2, 4), ("scans", 2, 4),
     ("nonblocking", 2, 5), ("communicators", 2, 30), ("intercommunicator", 2, 4), ("neighbors", 2, 5),
     ("windows", 2, 4), ("switched", 2, 12),
-    ("exchange", 2, 4), ("freed_comm", 2, 4), ("without_clock", 2, 6), ("attributes", 2, 6), ("one_off", 2, 12), ("persistent_collective", 2, 6 if OPEN_MPI else 4),
+    ("exchange", 2, 4), ("freed_comm", 2, 4), ("without_clock", 2, 6), ("attributes", 2, 6), ("one_off", 2, 12), ("persistent_collective", 2, 4 if HAS_SESSIONS else 6),
 ]
 
 

@@ -31,12 +31,19 @@ static const char *library_of(const void *address)
     return slash ? slash + 1 : info.dli_fname;
 }
 
+/* Not those of Open MPI, which makes a folder for its jobs where libqmpi makes its own. */
+static int counts(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && strncmp(entry->d_name, "ompi.", 5) != 0;
+}
+
 static int count_entries(const char *path)
 {
-    int count = -2; /* . and .. */
+    int count = 0;
     DIR *folder = opendir(path);
-    while (folder && readdir(folder))
-        count++;
+    const struct dirent *entry;
+    while (folder && (entry = readdir(folder)))
+        count += counts(entry);
     if (folder)
         closedir(folder);
     return count;
@@ -83,7 +90,7 @@ static void replace_entries(const char *path)
     const struct dirent *entry;
     while (folder && (entry = readdir(folder))) {
         char *made, *moved, *file;
-        if (entry->d_name[0] == '.' || !strncmp(entry->d_name, "moved-", 6))
+        if (!counts(entry) || !strncmp(entry->d_name, "moved-", 6))
             continue;
         if (asprintf(&made, "%s/%s", path, entry->d_name) < 0 ||
             asprintf(&moved, "%s/moved-%s", path, entry->d_name) < 0 ||
