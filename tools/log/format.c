@@ -27,7 +27,7 @@ static const struct {
     {HOW_COMPARISON, " result "},
     {HOW_TOPOLOGY, " status "},
     {HOW_FILE_MODE, " amode "},
-    {HOW_ASSERT, " assert "},
+    {HOW_ASSERT, " assert mpi_assert "},
     {HOW_LOCK, " lock_type "},
     {HOW_WHENCE, " whence "},
     {HOW_COMBINER, " combiner "},
