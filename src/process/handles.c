@@ -38,10 +38,30 @@ static bool are_bound(void)
     return &ompi_mpi_comm_world != NULL;
 }
 
+static bool has_handles(const struct qmpi_elf_loaded *object)
+{
+    return qmpi_elf_loaded_find(object, "ompi_mpi_comm_world") != NULL;
+}
+
+/* Not the program, which may hold copies of the data. */
+static int find_data_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct qmpi_elf_loaded *found = data, object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object) || !*object.name || !has_handles(&object))
+        return 0;
+    *found = object;
+    return 1;
+}
+
+/* Since Open MPI 6, its data are in a library that its MPI library needs. */
 void qmpi_handles_find(const struct qmpi_elf_loaded *library)
 {
-    if (!are_bound())
-        qmpi_elf_walk(bind_weak_handles, (void *)library);
+    struct qmpi_elf_loaded holder = *library;
+    if (are_bound())
+        return;
+    if (has_handles(library) || qmpi_elf_walk(find_data_library, &holder))
+        qmpi_elf_walk(bind_weak_handles, &holder);
 }
 #else
 void qmpi_handles_find(const struct qmpi_elf_loaded *library)

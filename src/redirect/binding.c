@@ -88,7 +88,8 @@ static const struct {
 } binding_names[] = {
     {"mpi_", "_f08_"}, /* MPICH */
     {"pmpir_", "_f08_"},
-    {"ompi_", "_f"}, /* Open MPI, whose other bindings call these */
+    {"ompi_", "_f"},     /* Open MPI, whose other bindings call these */
+    {"mpi_", "_f08ts_"}, /* since Open MPI 6, for choice buffers */
 };
 
 static bool is_binding_procedure(const char *symbol, const char *function)
