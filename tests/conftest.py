@@ -42,7 +42,8 @@ def copy_into(source, target):
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
     """A test function in which Open MPI crashed is run again, at most twice, with its tmp_path as it was."""
-    if os.environ.get("QMPI_TEST_MPI") != "openmpi":
+    import mpi_in_use
+    if not mpi_in_use.OPEN_MPI:
         return None
     import support
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}

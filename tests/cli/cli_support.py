@@ -7,7 +7,7 @@ import pytest
 from support import MPI_NAME, QMPI, clean_environment, run_command
 
 # This build's MPI, and another one.
-SONAMES = {"mpich": "libmpich.so.12", "openmpi": "libmpi.so.40"}
+SONAMES = {"mpich": "libmpich.so.12", "openmpi": "libmpi.so.40", "abi": "libmpi_abi.so.1"}
 OTHER_MPI = next(name for name in SONAMES if name != MPI_NAME)
 PACKAGE = QMPI.name
 

@@ -29,7 +29,10 @@ def exported(library):
 
 
 def mpi_functions():
-    """MPI_X for every PMPI_X of the MPI library."""
+    """MPI_X for every PMPI_X of the MPI library; for the standard ABI, those of its header."""
+    if support.MPI_NAME == "abi":
+        header = (support.SOURCE / "include/qmpi/mpi-abi/mpi.h").read_text(encoding="utf-8")
+        return set(re.findall(r"^QMPI_DECLARE\(\w+, (MPI_\w+),", header, re.M))
     names = exported(support.MPI_LIBRARY)
     return {name[1:] for name in names if re.match(r"PMPIX?_\w", name)}
 

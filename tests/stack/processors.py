@@ -13,9 +13,11 @@ import os
 import pathlib
 import time
 
+from mpi_in_use import OPEN_MPI
+
 BUILD = pathlib.Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
 AVAILABLE = len(os.sched_getaffinity(0))
-COUNT = 4 * AVAILABLE if os.environ.get("QMPI_TEST_MPI") == "openmpi" else AVAILABLE + 1
+COUNT = 4 * AVAILABLE if OPEN_MPI else AVAILABLE + 1
 in_use = 0  # by this process, which may run commands while its job runs
 
 

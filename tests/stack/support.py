@@ -15,23 +15,36 @@ from pathlib import Path
 import open_mpi
 import pytest
 from job import Job, Rank
+from mpi_in_use import ABI, ENVIRONMENT, IMPLEMENTATION, LINKED, OPEN_MPI
 from processors import processors
 
 BUILD = Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
 SOURCE = Path(os.environ.get("QMPI_SOURCE_ROOT", Path(__file__).parents[2])).resolve()
 MPI_NAME = os.environ.get("QMPI_TEST_MPI", "mpich")
-OPEN_MPI = MPI_NAME == "openmpi"
-LIBQMPI = BUILD / "src" / ("libqmpi-openmpi.so" if OPEN_MPI else "libqmpi.so")
-MPI_LIBRARY = "libmpi.so" if OPEN_MPI else "libmpich.so"
-MPI_SONAME = "libmpi.so.40" if OPEN_MPI else "libmpich.so.12"
-QMPI = BUILD / "src" / "cli" / ("qmpi-openmpi" if OPEN_MPI else "qmpi")
+SUFFIX = "" if MPI_NAME == "mpich" else f"-{MPI_NAME}"
+LIBQMPI = BUILD / "src" / f"libqmpi{SUFFIX}.so"
+MPI_LIBRARY = "libmpi_abi" if ABI else "libmpi.so" if OPEN_MPI else "libmpich.so"
+MPI_SONAME = "libmpi_abi.so.1" if ABI else "libmpi.so.40" if OPEN_MPI else "libmpich.so.12"
+QMPI = BUILD / "src" / "cli" / f"qmpi{SUFFIX}"
 BUNDLED_TOOLS = BUILD / "tools"
 PROGRAMS = BUILD / "tests" / "stack" / "programs"
 TOOLS = BUILD / "tests" / "stack" / "tools"
 ASAN = os.environ.get("QMPI_TEST_ASAN", "")
-MPIEXEC = shutil.which("mpiexec." + MPI_NAME) or "mpiexec"
+MPIEXEC = shutil.which("mpiexec." + IMPLEMENTATION) or "mpiexec"
+
+
+def abi_compiler() -> str:
+    """A command that compiles programs for the standard ABI, as the compiler commands of an MPI do."""
+    folder = tempfile.mkdtemp(prefix="qmpi-test-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder) / "mpicc"
+    path.write_text(f'#!/bin/sh\nexec cc -I"{SOURCE}/include/qmpi/mpi-abi" "$@" "-Wl,{LINKED}"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
 RUN_RANK = PROGRAMS / "run_rank"
-MPICC = shutil.which("mpicc." + MPI_NAME) or "mpicc"
+MPICC = abi_compiler() if ABI else shutil.which("mpicc." + MPI_NAME) or "mpicc"
 
 
 def read_macros() -> dict[str, str]:
@@ -54,7 +67,7 @@ FORTRAN_LIBRARIES = ({"f08": "libmpi_usempif08.so.40", "mpi": "libmpi_mpifh.so.4
 LIBRARY_CVAR, LIBRARY_CVAR_GLOB = (
     ("coll_tuned_bcast_algorithm_segmentsize", "coll_tuned_bcast_algorithm_s*") if OPEN_MPI else
     ("MPIR_CVAR_BCAST_MIN_PROCS", "MPIR_CVAR_BCAST_M*"))
-TOOLS_FOLDER = "qmpi-openmpi" if OPEN_MPI else "qmpi"
+TOOLS_FOLDER = f"qmpi{SUFFIX}"
 
 
 def private_tmpdir() -> str:
@@ -122,7 +135,7 @@ def clean_environment() -> dict[str, str]:
     unwanted = re.compile(r"(QMPI_(?!TEST|BUILD|SOURCE)|LD_|PMI|OMPI_|PRTE_|ASAN_|UBSAN_|LSAN_)")
     environment = {key: value for key, value in os.environ.items() if not unwanted.match(key)}
     environment["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"
-    environment |= OPEN_MPI_SETTINGS if OPEN_MPI else {}
+    environment |= (OPEN_MPI_SETTINGS if OPEN_MPI else {}) | ENVIRONMENT
     environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
     return environment
 

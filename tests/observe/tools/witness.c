@@ -9,6 +9,8 @@
  * given; few=yes: asks for no statuses where the program ignores them.
  */
 #define _GNU_SOURCE
+#include "fortran_handles.h"
+
 #include <qmpi/observer.h>
 
 #include <fcntl.h>

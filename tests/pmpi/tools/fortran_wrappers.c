@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A C tool that has Fortran wrappers of its own beside the C ones, as mpiP and dumpi do. */
+#include "fortran_handles.h"
 #include "trace.h"
 
 #include <mpi.h>

@@ -4,6 +4,7 @@
  * notes the library or program that it was called from, the Fortran program if nothing is between.
  */
 #define _GNU_SOURCE
+#include "fortran_handles.h"
 #include "trace.h"
 
 #include <mpi.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps of a process's course: before MPI_Init, MPI_Init, the threads' communicators, the end. */
+#include "../../stack/tools/fortran_handles.h"
 #include "program.h"
 
 /* Allowed before MPI_Init and after MPI_Finalize, and from several threads at once. */

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""The MPI that the tests' programs run with. For the standard ABI (QMPI_TEST_MPI=abi), it is any library
+that has it: QMPI_TEST_ABI chooses one, as mpich, openmpi, or the path of its file. Without it, it is the
+library with which the programs were linked.
+"""
+import atexit
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+BUILD_MPI = os.environ.get("QMPI_TEST_MPI", "mpich")
+LINKED = Path(os.environ.get("QMPI_TEST_MPI_LIBRARY") or "/usr/lib/x86_64-linux-gnu/libmpi_abi.so")
+MARKS = {"mpich": b"MPIR_", "openmpi": b"ompi_"}  # parts of names that only this library exports
+
+
+def soname(library):
+    listing = subprocess.run(["readelf", "-d", library], check=True, capture_output=True, text=True).stdout
+    return re.search(r"\(SONAME\).*\[(.+)\]", listing)[1]
+
+
+def implementation_of(library):
+    """Whose library it is, of those with the standard ABI."""
+    content = Path(library).read_bytes()
+    return next(name for name, mark in MARKS.items() if mark in content)
+
+
+def library_with_abi():
+    wanted = os.environ.get("QMPI_TEST_ABI", "")
+    if wanted not in MARKS:
+        return Path(wanted or LINKED).resolve()
+    for library in sorted(LINKED.parent.glob("libmpi_abi*.so*")):
+        if implementation_of(library) == wanted:
+            return library.resolve()
+    raise SystemExit(f"QMPI_TEST_ABI={wanted}: no such library beside {LINKED}")
+
+
+def folder_of(library):
+    """A folder in which programs find the library under the name that they need."""
+    folder = Path(tempfile.mkdtemp(prefix="qmpi-test-abi-"))
+    folder.chmod(0o755)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / soname(LINKED)).symlink_to(library)
+    return folder
+
+
+IMPLEMENTATION = BUILD_MPI  # mpich, openmpi
+ENVIRONMENT = {}  # with which programs find it
+if BUILD_MPI == "abi":
+    library = library_with_abi()
+    IMPLEMENTATION = implementation_of(library)
+    ENVIRONMENT["LD_LIBRARY_PATH"] = str(folder_of(library))
+OPEN_MPI = IMPLEMENTATION == "openmpi"
+ABI = BUILD_MPI == "abi"

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The standard ABI has no MPI_Fint, and converts handles to int and back by other functions. */
+#ifndef FORTRAN_HANDLES_H
+#define FORTRAN_HANDLES_H
+
+#include <mpi.h>
+
+#if !defined(OPEN_MPI) && !defined(MPICH_VERSION)
+typedef int MPI_Fint;
+#define MPI_Comm_f2c MPI_Comm_fromint
+#define PMPI_Comm_f2c PMPI_Comm_fromint
+#define PMPI_Comm_c2f PMPI_Comm_toint
+#endif
+
+#endif
