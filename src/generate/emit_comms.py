@@ -25,9 +25,9 @@ def note_of(function: Function) -> str:
         return ""
     # Each side of an intercommunicator has a local one.
     parent = given[0] if len(given) == 1 else "MPI_COMM_NULL"
-    names = [each.name for each in function.parameters]
-    tag = "qmpi_comm_id_of_text(stringtag)" if "stringtag" in names else "(uint64_t)tag"
-    return f"qmpi_comm_id_note_group({parent}, *{created_by(function)}, {tag});"
+    tag = next(each for each in function.parameters if each.name in ("tag", "stringtag"))
+    number = f"qmpi_comm_id_of_text({tag.name})" if "char" in tag.type else f"(uint64_t){tag.name}"
+    return f"qmpi_comm_id_note_group({parent}, *{created_by(function)}, {number});"
 
 
 def follow_function(function: Function, note: str) -> str:
