@@ -174,6 +174,10 @@ static const struct qmpi_processes *comm_processes(MPI_Comm comm)
         !qmpi_attribute_set_comm(&of_comm, comm, processes))
         processes = NULL;
     pthread_mutex_unlock(&lock);
+    /* MPI_Finalize deletes the attributes of MPI_COMM_SELF, and with them what is stored here ends.
+     * Those of MPI_COMM_WORLD remain in Open MPI 5. */
+    if (comm == MPI_COMM_WORLD)
+        comm_processes(MPI_COMM_SELF);
     return processes;
 }
 
