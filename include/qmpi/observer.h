@@ -221,6 +221,52 @@ QMPI_API int QMPIX_Call_get_begin_address(const QMPIX_Call *call, const uint64_t
 QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, int *index);
 
 /*
+ * Stores argument `index` of a call in `value`, a variable of the type of the parameter:
+ *
+ *     MPI_Comm comm;
+ *     QMPIX_Call_get_argument(call, 5, &comm);
+ *
+ * A tool that is compiled for the standard ABI of MPI gets handles and constants of the ABI, also
+ * in a program of an MPI library with other ones: only what is asked for is converted. A pointer or
+ * an array remains the program's, with what it leads to as the program's MPI library has it: see
+ * QMPIX_Call_get_elements. Instead of an address that is a constant (MPI_IN_PLACE,
+ * MPI_STATUS_IGNORE, MPI_UNWEIGHTED, …), the result is that of the ABI. Takes some nanoseconds, and
+ * no memory. MPI_ERR_ARG also: no such argument.
+ */
+QMPI_API int QMPIX_Call_get_argument(const QMPIX_Call *call, int index, void *value);
+
+/*
+ * Stores elements `first` … `first + count - 1` of the array to which argument `index` leads in
+ * `values`, an array of the type of its elements; for a pointer to a single value, `first` is 0 and
+ * `count` 1. What the function writes can be read in `after`. The argument must lead to as many
+ * elements. Converts like QMPIX_Call_get_argument. MPI_ERR_ARG also: the argument is not a pointer,
+ * its type is unknown (a buffer), or it leads nowhere (NULL, MPI_STATUS_IGNORE).
+ */
+QMPI_API int QMPIX_Call_get_elements(const QMPIX_Call *call, int index, int first, int count,
+                                     void *values);
+
+/*
+ * Does the same for `count` elements that the tool has copied to `elements`. The size of each is
+ * the member `size` of the parameter: the size in the program, which for a tool that is compiled
+ * for the standard ABI may not be that of its own type.
+ */
+QMPI_API int QMPIX_Call_convert_elements(const QMPIX_Call *call, int index, const void *elements,
+                                         int count, void *values);
+
+/*
+ * Stores the result of a call in `value`, a variable of the type of the result. An error code that
+ * is an error class is converted like an argument; MPI_Error_class gives the class of any code.
+ * MPI_ERR_OTHER: called in `before`.
+ */
+QMPI_API int QMPIX_Call_get_result(const QMPIX_Call *call, void *value);
+
+/*
+ * Stores a request of those that the member `requests` of the record lists. MPI_ERR_ARG also: there
+ * are fewer, or the observer lacks the flag QMPIX_OBSERVE_REQUESTS.
+ */
+QMPI_API int QMPIX_Call_get_request(const QMPIX_Call *call, int index, MPI_Request *request);
+
+/*
  * Returns the numbers of bytes that a call sends and receives. They are counts multiplied by the
  * size of the datatype (MPI_Type_size), for buffers of this process. Data that goes to several
  * processes is counted once. Either output may be NULL.

@@ -42,6 +42,10 @@
 #define QMPI_API
 #endif
 
+#if defined(MPI_ABI_VERSION) && !defined(QMPI_LIBRARY)
+#include <qmpi/abi/names.h>
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -7,7 +7,8 @@
 #ifndef QMPI_TOOLKIT_PRIVATE_COMM_H
 #define QMPI_TOOLKIT_PRIVATE_COMM_H
 
-#include <mpi.h>
+#include <qmpi/qmpi.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 

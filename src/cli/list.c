@@ -19,20 +19,23 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { KEY_TOOL_PATH = 256, KEY_TIMEOUT, KEY_REGISTERED };
 
 static const char doc[] =
     "List installed tools: path, purpose and options.\vThe command searches the directories in "
-    "QMPI_TOOL_PATH, then the directory of the installed tools.";
+    "QMPI_TOOL_PATH, then the directories of the installed tools.";
 
 /* Called in a separate process: loads a QMPI tool and prints the tools that it registers. */
 static void print_registered(const char *path)
 {
     int count = 0;
+    qmpi_load_abi_name(cli_tools_folder());
     if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
         cli_print("%s\n  cannot be loaded: %s\n", path, dlerror());
         return;
@@ -143,6 +146,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* In the build directory, both names lead to one directory. */
+static bool is_same(const char *one, const char *other)
+{
+    struct stat first, second;
+    return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
 int cli_list(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
@@ -157,5 +168,9 @@ int cli_list(int argc, char **argv)
         list += length + (list[length] == ':');
     }
     print_folder(cli_tools_folder());
+    char *abi_folder = qmpi_abi_folder(cli_tools_folder());
+    if (abi_folder && access(abi_folder, F_OK) == 0 && !is_same(abi_folder, cli_tools_folder()))
+        print_folder(abi_folder);
+    free(abi_folder);
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "generate/build.h"
+#include "loader/loader.h"
 #include "util/util.h"
 
 #include <argp.h>
@@ -127,10 +128,14 @@ static void check_name(struct wish *wish)
             "start with a letter, followed by letters, digits, - and _; use at most 64 characters");
     if (is_reserved(wish->name))
         refuse(wish->name, "this name is reserved by the build system", "choose another name");
-    char *installed = qmpi_format("%s/%s.so", cli_tools_folder(), wish->name);
-    if (access(installed, F_OK) == 0)
-        refuse(wish->name, "a tool of this name is already installed", "choose another name");
-    free(installed);
+    char *folders[] = {qmpi_copy(cli_tools_folder()), qmpi_abi_folder(cli_tools_folder())};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char *installed = qmpi_format("%s/%s.so", folders[i] ? folders[i] : "", wish->name);
+        if (access(installed, F_OK) == 0)
+            refuse(wish->name, "a tool of this name is already installed", "choose another name");
+        free(installed);
+        free(folders[i]);
+    }
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -164,12 +169,22 @@ static const char *value_of(const struct wish *wish, const char *source, const c
         wish->observer
             ? "counts the calls of an MPI program that send data"
             : "counts the messages that an MPI program sends with `MPI_Send` and `MPI_Isend`";
+    const char *compiled =
+        wish->observer
+            ? "# An observer is compiled for the standard ABI of MPI: one file for the programs of "
+              "all "
+              "MPI libraries.\n"
+              "qmpi_abi = dependency('qmpi-abi')\n\n"
+              "# The name of the library is the tool's. It is installed among qmpi's own tools.\n"
+            : "# The name of the library is the tool's. It is installed among qmpi's own tools.\n";
     const struct {
         const char *placeholder, *value;
     } values[] = {{"@NAME@", wish->name},
                   {"@SOURCE@", source},
                   {"@PACKAGE@", "qmpi" QMPI_SUFFIX},
                   {"@DOES@", does},
+                  {"@COMPILED@", compiled},
+                  {"@DEPENDENCY@", wish->observer ? "qmpi_abi" : "qmpi"},
                   {"@LANGUAGES@", wish->cxx ? "'c', 'cpp'" : "'c'"},
                   /* Open MPI's mpi.h would bring C++ bindings along that need their library. */
                   {"@STANDARD@", wish->cxx ? "'c_std=c11', 'cpp_std=c++17',\n"

@@ -3,6 +3,7 @@
 import re
 
 from emit_c import ENTER_FRAME, GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
+from abi_values import meaning_of as meaning_of_number
 from groups import group_of
 from semantics import SHAPES, gets_status, meaning_of
 from mpi_header import Function, Parameter
@@ -191,7 +192,8 @@ def description(source: Source) -> str:
             kind, indirection, is_array, is_const, size = describe(parameter)
             entries.append(
                 f"    {{{pool.place(parameter.name)}, {pool.place(parameter.type)}, "
-                f"QMPIX_KIND_{kind}, {indirection}, {is_array}, {is_const}, {size}}},"
+                f"QMPIX_KIND_{kind}, {indirection}, {is_array}, {is_const}, "
+                f"QMPI_ABI_{meaning_of_number(function, parameter)}, {size}}},"
             )
         key = tuple(entries)
         if key not in lists:

@@ -100,6 +100,26 @@ static char *try_loader(const char *name, struct places *places)
     return path;
 }
 
+/* Tools that are compiled for the standard ABI are in a directory of their own, beside the other.
+ */
+static char *try_abi_folder(const char *installed, const char *name, bool as_written,
+                            struct places *places)
+{
+    char *folder = qmpi_abi_folder(installed);
+    char *path = folder ? try_in_folder(folder, strlen(folder), name, as_written, places) : NULL;
+    free(folder);
+    return path;
+}
+
+char *qmpi_abi_folder(const char *installed)
+{
+    static const char name[] = "qmpi-abi";
+    const char *slash = strrchr(installed, '/');
+    if (!strcmp(slash ? slash + 1 : installed, name))
+        return NULL;
+    return qmpi_format("%.*s%s", (int)(slash ? slash + 1 - installed : 0), installed, name);
+}
+
 /* A path without a slash is treated as a name: suggests the file in the current directory. */
 static char *hint_for_name(const char *name)
 {
@@ -132,6 +152,8 @@ char *qmpi_find_library(const char *name, const char *installed, const char *reg
         path = try_tool_path(name, as_written, &places);
         if (!path)
             path = try_in_folder(installed, strlen(installed), name, as_written, &places);
+        if (!path)
+            path = try_abi_folder(installed, name, as_written, &places);
         if (!path && as_written)
             path = try_loader(name, &places);
     }

@@ -11,4 +11,10 @@
 char *qmpi_find_library(const char *name, const char *installed, const char *registered,
                         char **problem);
 
+/*
+ * Returns the directory of the tools that are compiled for the standard ABI, beside that of the
+ * other tools; the caller frees it. NULL: it is the same.
+ */
+char *qmpi_abi_folder(const char *installed);
+
 #endif

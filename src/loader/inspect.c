@@ -10,21 +10,48 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* The name that tools which are compiled for the standard ABI need; it stands for libqmpi. */
+#define QMPI_ABI_SONAME "libqmpi-abi.so.0"
+
+#ifdef MPI_ABI_VERSION
+static const bool is_abi = true;
+#else
+static const bool is_abi = false;
+#endif
+
 struct features {
-    bool registers; /* refers to QMPI_Register_tool_name */
-    bool init;      /* defines MPI_Init and PMPI_Init: an MPI library */
-    int functions;  /* MPI functions that it defines */
+    bool registers;     /* refers to QMPI_Register_tool_name */
+    bool init;          /* defines MPI_Init and PMPI_Init: an MPI library */
+    int functions;      /* MPI functions that it defines */
+    bool abi;           /* refers to the name of QMPI_Register_tool_name for the standard ABI */
+    const char *beyond; /* a function that it refers to, and that is not for such a tool */
 };
+
+/* Whether a tool that is compiled for the standard ABI can use a symbol in a program of another. */
+static bool is_converted(const char *name)
+{
+    if (strncmp(name, "MPI", 3) != 0 && strncmp(name, "PMPI", 4) != 0 &&
+        strncmp(name, "QMPI", 4) != 0)
+        return true;
+    const char *const *known = qmpi_abi_exports;
+    while (*known && strcmp(*known, name) != 0)
+        known++;
+    /* The same in all builds. */
+    return *known || !strcmp(name, "QMPIX_stack") || !strcmp(name, "QMPIX_Function_name");
+}
 
 static struct features read_features(const struct qmpi_elf_image *image)
 {
-    struct features features = {false, false, 0};
+    struct features features = {.registers = false};
     bool mpi = false, pmpi = false;
     for (size_t i = 0; i < image->symbol_count; i++) {
         const ElfW(Sym) *symbol = &image->symbols[i];
         const char *name = qmpi_elf_string(image, symbol->st_name);
         if (!qmpi_elf_defines(symbol)) {
             features.registers |= !strcmp(name, "QMPI_Register_tool_name");
+            features.abi |= !strcmp(name, "QMPIX_abi_Register_tool_name");
+            if (!features.beyond && !is_converted(name))
+                features.beyond = name;
             continue;
         }
         features.functions += !strncmp(name, "MPI", 3) && qmpi_name_find(name) >= 0;
@@ -36,19 +63,29 @@ static struct features read_features(const struct qmpi_elf_image *image)
 }
 
 /* What tells for which MPI a tool was built, among what it needs: another MPI library than the one
- * in use, or the libqmpi of another. */
-static const char *find_other_mpi(const struct qmpi_elf_image *image, const char *base_soname)
+ * in use, or the libqmpi of another. That of the standard ABI is not needed where tools are
+ * converted: see load.c. */
+static const char *find_other_mpi(const struct qmpi_elf_image *image, const char *base_soname,
+                                  bool converted)
 {
     const char *needed;
     for (int i = 0; (needed = qmpi_elf_needed(image, i)); i++) {
         if (!strncmp(needed, "libmpich.so", 11) || !strncmp(needed, "libmpi.so", 9)) {
             if (strcmp(needed, base_soname) != 0)
                 return needed;
-        } else if (!strncmp(needed, "libqmpi", 7) && strcmp(needed, QMPI_SONAME) != 0) {
+        } else if (!strncmp(needed, "libqmpi", 7) && strcmp(needed, QMPI_SONAME) != 0 &&
+                   !(converted && !strcmp(needed, QMPI_ABI_SONAME))) {
             return needed;
         }
     }
     return NULL;
+}
+
+/* A function of the interface that is newer than this libqmpi has the prefix of such tools. */
+static const char *plain_name(const char *name)
+{
+    static const char prefix[] = "QMPIX_abi_";
+    return strncmp(name, prefix, sizeof prefix - 1) ? name : name + sizeof prefix - 1;
 }
 
 char *qmpi_kind_read(const char *path, const char *base_soname, enum qmpi_kind *kind)
@@ -60,7 +97,8 @@ char *qmpi_kind_read(const char *path, const char *base_soname, enum qmpi_kind *
                             "hint: give an intact tool library for this machine",
                             path, reason);
     const struct features features = read_features(&file.image);
-    const char *other = base_soname ? find_other_mpi(&file.image, base_soname) : NULL;
+    const bool converted = features.abi && !is_abi;
+    const char *other = base_soname ? find_other_mpi(&file.image, base_soname, converted) : NULL;
     char *problem = NULL;
     if (features.init) {
         problem = qmpi_message("%s is an MPI library, not a tool\n"
@@ -71,13 +109,21 @@ char *qmpi_kind_read(const char *path, const char *base_soname, enum qmpi_kind *
             qmpi_message("%s was built for another MPI: it needs %s, but the program uses %s\n"
                          "hint: build the tool with the program's MPI",
                          path, other, base_soname);
-    } else if (!features.registers && !features.functions) {
+    } else if (converted && features.beyond) {
+        problem = qmpi_message(
+            "%s is compiled for the standard ABI of MPI, and refers to %s, but in a program of "
+            "another ABI such a tool can only read\n"
+            "hint: build the tool with pkg-config qmpi" QMPI_SUFFIX ", or do without this function",
+            path, plain_name(features.beyond));
+    } else if (!features.registers && !features.abi && !features.functions) {
         problem = qmpi_message(
             "%s is not a tool: it neither registers a QMPI tool nor defines MPI functions\n"
             "hint: give a tool library",
             path);
     } else {
-        *kind = features.registers ? QMPI_KIND_NATIVE : QMPI_KIND_PMPI;
+        *kind = converted                            ? QMPI_KIND_ABI
+                : features.registers || features.abi ? QMPI_KIND_NATIVE
+                                                     : QMPI_KIND_PMPI;
     }
     qmpi_elf_file_close(&file);
     return problem;

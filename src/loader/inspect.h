@@ -7,7 +7,12 @@
 enum qmpi_kind {
     QMPI_KIND_NATIVE, /* refers to QMPI_Register_tool_name */
     QMPI_KIND_PMPI,   /* defines MPI functions of its own */
+    QMPI_KIND_ABI,    /* is compiled for the standard ABI, but the MPI library has another one */
 };
+
+/* The functions to which a tool may refer that is compiled for the standard ABI, sorted; then NULL.
+ * Generated. */
+extern const char *const qmpi_abi_exports[];
 
 /*
  * Reads the kind of the library at `path`. Returns NULL on success, otherwise a message with a

@@ -3,6 +3,7 @@
 #ifndef QMPI_LOADER_LOADER_H
 #define QMPI_LOADER_LOADER_H
 
+#include "loader/abi_name.h"
 #include "loader/find.h"
 #include "loader/inspect.h"
 #include "loader/load.h"

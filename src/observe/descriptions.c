@@ -12,10 +12,11 @@ QMPIX_Function qmpi_described[QMPI_FUNCTION_COUNT];
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+static QMPIX_Parameter *parameters;
+
 static void unpack(void)
 {
-    QMPIX_Parameter *parameters =
-        qmpi_allocate((size_t)qmpi_packed_parameter_count, sizeof *parameters);
+    parameters = qmpi_allocate((size_t)qmpi_packed_parameter_count, sizeof *parameters);
     for (int i = 0; i < qmpi_packed_parameter_count; i++) {
         const struct qmpi_packed_parameter *packed = &qmpi_packed_parameters[i];
         parameters[i] = (QMPIX_Parameter){.name = qmpi_description_strings + packed->name,
@@ -37,6 +38,11 @@ static void unpack(void)
                                                   .parameter_count = packed->parameter_count,
                                                   .parameters = parameters + packed->parameters};
     }
+}
+
+int qmpi_parameter_meaning(const QMPIX_Parameter *parameter)
+{
+    return qmpi_packed_parameters[parameter - parameters].meaning;
 }
 
 void qmpi_describe_all(void)

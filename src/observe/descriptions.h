@@ -6,11 +6,13 @@
 #ifndef QMPI_OBSERVE_DESCRIPTIONS_H
 #define QMPI_OBSERVE_DESCRIPTIONS_H
 
+#include "generate/abi_meanings.h"
 #include "observe/record.h"
 
 struct qmpi_packed_parameter {
     unsigned short name, type; /* places in qmpi_description_strings */
     unsigned char kind, indirection, is_array, is_const;
+    unsigned char meaning; /* enum qmpi_abi_meaning */
     unsigned short size;
 };
 

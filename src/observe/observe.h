@@ -11,6 +11,7 @@
 
 #include "dispatch/dispatch.h"
 #include "observe/arch/address.h"
+#include "observe/arguments.h"
 #include "observe/record.h"
 
 /* Indexed by tool_id; both callbacks are set if the layer has an observer. */

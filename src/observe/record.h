@@ -98,6 +98,10 @@ static inline void qmpi_record_start(struct qmpi_record *record,
     record->call.observer = head->observer;
 }
 
+/* What an integer argument means: enum qmpi_abi_meaning. The parameter is one of a function's
+ * description. */
+int qmpi_parameter_meaning(const QMPIX_Parameter *parameter);
+
 /* observe_X and enter_observe_X of each function; NULL where this MPI lacks it. */
 extern qmpi_function *const qmpi_observing[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 extern qmpi_function *const qmpi_observing_first[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;

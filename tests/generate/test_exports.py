@@ -51,6 +51,12 @@ def declared_api():
     return functions | variables
 
 
+def abi_names():
+    """What tools that are compiled for the standard ABI may refer to: the generated list."""
+    text = (support.BUILD / "src/generate/abi_exports.c").read_text(encoding="utf-8")
+    return set(re.findall(r'"(QMPIX_abi_\w+)"', text))
+
+
 def dynamic_section():
     return support.run("readelf", "-dW", support.LIBRARY)
 
@@ -80,6 +86,12 @@ def test_every_call_that_the_header_declares_is_exported():
     assert not missing, sorted(missing)
 
 
+def test_every_name_for_tools_of_the_standard_abi_is_exported():
+    assert len(abi_names()) > 100
+    missing = abi_names() - exported(support.LIBRARY)
+    assert not missing, sorted(missing)
+
+
 def test_the_draft_s_six_calls_are_declared():
     draft = "Register_tool_name Register_tool_storage Register_tool_function Context_get_storage"
     draft += " Context_get_calling_address Get_function"
@@ -89,7 +101,7 @@ def test_the_draft_s_six_calls_are_declared():
 def test_nothing_else_is_exported():
     functions = mpi_functions()
     allowed = functions | {"P" + name for name in functions}
-    allowed |= declared_api() | {"QMPIX_Get_function"} | REPLACED
+    allowed |= declared_api() | {"QMPIX_Get_function"} | REPLACED | abi_names()
     allowed |= MPICH_CALLS if support.MPI_NAME == "mpich" else set()
     others = exported(support.LIBRARY) - allowed
     assert not others, sorted(others)

@@ -35,7 +35,7 @@ OTHERS = {
     ".join": "std::thread of C++, strings of Meson",
     "ORIGIN_BUFFER": "MPI: the parameters of the origin of one-sided communication",
     "on_demand": "the usual phrase: built when asked for",
-    "QMPIX_Tool_keep_function": "public",
+    "QMPIX_Tool_keep_function": "public", "QMPIX_abi_Tool_keep_function": "public",
     "QMPIX_stack.below": "public: read by functions in the header that are part of tools",
     "*below": "its declaration",
 }

@@ -14,8 +14,7 @@
 #include "toolkit/toolkit.h"
 #include "util/util.h"
 
-#include <qmpi/qmpi.h>
-#include <qmpi/wrappers.h>
+#include <qmpi/observer.h>
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -155,132 +154,54 @@ __attribute__((destructor)) static void leave(void)
     termination_unwatch();
 }
 
-/* ---- The interceptors ------------------------------------------------------------------------ */
+/* ---- The calls ------------------------------------------------------------------------------- */
 
-/* Not inlined in hundreds of functions. */
-__attribute__((noinline)) static void note(QMPI_Context context, enum QMPI_Functions_enum number)
+static struct layer *layer_of(const QMPIX_Call *call)
 {
-    int tool_id;
-    if (QMPIX_Context_get_tool_id(context, &tool_id) == MPI_SUCCESS)
-        counters_note(tool_id, number);
+    return call->observer->data;
 }
 
-#define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                             \
-    static RESULT count_##X PARAMETERS                                                             \
-    {                                                                                              \
-        note(context, NUMBER);                                                                     \
-        return QMPIX_NEXT(context, X) ARGUMENTS;                                                   \
-    }
-QMPIX_FOR_EACH_FUNCTION(WRAP)
-
-QMPIX_PCONTROL_READER static int count_Pcontrol(QMPI_Context context, const int level, ...)
+static bool succeeded(const QMPIX_Call *call)
 {
-    QMPIX_Pcontrol_words words;
-    QMPIX_PCONTROL_READ(words, level);
-    note(context, MPI_PCONTROL_T);
-    return QMPIX_NEXT(context, Pcontrol)(QMPIX_NEXT_CONTEXT(context), level,
-                                         QMPIX_PCONTROL_PASS(words));
+    int result;
+    return QMPIX_Call_get_result(call, &result) == MPI_SUCCESS && result == MPI_SUCCESS;
 }
 
-static struct layer *layer_of(QMPI_Context context)
+/* Whether the layer is on: some functions are passed to it also while it is off. */
+static bool is_on(const struct layer *layer)
 {
-    int tool_id = 0;
-    void *layer = NULL;
-    QMPIX_Context_get_tool_id(context, &tool_id);
-    QMPI_Context_get_storage(context, tool_id, &layer);
-    return layer;
+    int enabled = 0;
+    return QMPIX_Tool_get_enabled(layer->tool_id, &enabled) == MPI_SUCCESS && enabled;
 }
 
-/* For functions that are kept: called also while the layer is off. */
-static void note_if_on(QMPI_Context context, enum QMPI_Functions_enum number)
-{
-    int tool_id = 0, enabled = 0;
-    QMPIX_Context_get_tool_id(context, &tool_id);
-    if (QMPIX_Tool_get_enabled(tool_id, &enabled) == MPI_SUCCESS && enabled)
-        counters_note(tool_id, (int)number);
-}
-
-static int finalize(QMPI_Context context)
+static void before_finalize(struct layer *layer, const QMPIX_Call *call)
 {
     MPI_Comm comm;
-    note_if_on(context, MPI_FINALIZE_T);
+    (void)call;
     if (tool_private_comm(&comm)) {
-        gather(layer_of(context), comm);
+        gather(layer, comm);
         PMPI_Comm_free(&comm);
     }
     termination_unwatch();
-    return QMPIX_NEXT(context, Finalize)(QMPIX_NEXT_CONTEXT(context));
 }
 
-static int init_mpi(QMPI_Context context, int *argc, char ***argv)
+static void leave_comm(struct layer *layer, const QMPIX_Call *call)
 {
-    note_if_on(context, MPI_INIT_T);
-    const int result = QMPIX_NEXT(context, Init)(QMPIX_NEXT_CONTEXT(context), argc, argv);
-    termination_watch();
-    return result;
-}
-
-static int init_thread(QMPI_Context context, int *argc, char ***argv, int required, int *provided)
-{
-    note_if_on(context, MPI_INIT_THREAD_T);
-    const int result = QMPIX_NEXT(context, Init_thread)(QMPIX_NEXT_CONTEXT(context), argc, argv,
-                                                        required, provided);
-    termination_watch();
-    return result;
-}
-
-static int comm_free(QMPI_Context context, MPI_Comm *comm)
-{
-    note_if_on(context, MPI_COMM_FREE_T);
-    if (comm)
-        tool_sessions_leave(&layer_of(context)->sessions, *comm, false);
-    return QMPIX_NEXT(context, Comm_free)(QMPIX_NEXT_CONTEXT(context), comm);
-}
-
-static int comm_disconnect(QMPI_Context context, MPI_Comm *comm)
-{
-    note_if_on(context, MPI_COMM_DISCONNECT_T);
-    if (comm)
-        tool_sessions_leave(&layer_of(context)->sessions, *comm, true);
-    return QMPIX_NEXT(context, Comm_disconnect)(QMPIX_NEXT_CONTEXT(context), comm);
-}
-
-#ifdef MPI_SESSION_NULL
-static int session_init(QMPI_Context context, MPI_Info info, MPI_Errhandler errhandler,
-                        MPI_Session *session)
-{
-    note_if_on(context, MPI_SESSION_INIT_T);
-    const int result =
-        QMPIX_NEXT(context, Session_init)(QMPIX_NEXT_CONTEXT(context), info, errhandler, session);
-    if (result != MPI_SUCCESS)
-        return result;
-    if (tool_sessions_begin(&layer_of(context)->sessions, *session))
-        layer_of(context)->reported = false; /* there is more to come after an earlier session */
-    termination_watch();
-    return result;
-}
-
-static int comm_create_from_group(QMPI_Context context, MPI_Group group, const char *tag,
-                                  MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *comm)
-{
-    note_if_on(context, MPI_COMM_CREATE_FROM_GROUP_T);
-    const int result = QMPIX_NEXT(context, Comm_create_from_group)(
-        QMPIX_NEXT_CONTEXT(context), group, tag, info, errhandler, comm);
-    if (result == MPI_SUCCESS)
-        tool_sessions_add(&layer_of(context)->sessions, *comm);
-    return result;
+    MPI_Comm comm;
+    if (QMPIX_Call_get_elements(call, 0, 0, 1, &comm) == MPI_SUCCESS)
+        tool_sessions_leave(&layer->sessions, comm,
+                            call->function->number == MPI_COMM_DISCONNECT_T);
 }
 
 /* Where there is more to come, in another session or after MPI_Init, it is reported anew. */
-static int session_finalize(QMPI_Context context, MPI_Session *session)
+static void before_session_finalize(struct layer *layer, const QMPIX_Call *call)
 {
-    struct layer *layer = layer_of(context);
+    MPI_Session session;
     MPI_Comm comm;
     bool last;
     int initialized = 0;
-    note_if_on(context, MPI_SESSION_FINALIZE_T);
-    if (session && *session != MPI_SESSION_NULL &&
-        tool_sessions_end(&layer->sessions, *session, &comm, &last)) {
+    if (QMPIX_Call_get_elements(call, 0, 0, 1, &session) == MPI_SUCCESS &&
+        session != MPI_SESSION_NULL && tool_sessions_end(&layer->sessions, session, &comm, &last)) {
         PMPI_Initialized(&initialized);
         gather(layer, comm);
         PMPI_Comm_free(&comm);
@@ -288,44 +209,95 @@ static int session_finalize(QMPI_Context context, MPI_Session *session)
             atomic_store(&layer->reported, false);
         termination_unwatch();
     }
-    return QMPIX_NEXT(context, Session_finalize)(QMPIX_NEXT_CONTEXT(context), session);
 }
-#endif
+
+static void after_init(struct layer *layer, const QMPIX_Call *call)
+{
+    (void)layer;
+    (void)call;
+    termination_watch();
+}
+
+static void after_session_init(struct layer *layer, const QMPIX_Call *call)
+{
+    enum { SESSION = 2 };
+    MPI_Session session;
+    if (!succeeded(call) || QMPIX_Call_get_elements(call, SESSION, 0, 1, &session) != MPI_SUCCESS)
+        return;
+    if (tool_sessions_begin(&layer->sessions, session))
+        layer->reported = false; /* there is more to come after an earlier session */
+    termination_watch();
+}
+
+static void after_create_from_group(struct layer *layer, const QMPIX_Call *call)
+{
+    enum { COMM = 4 };
+    MPI_Comm comm;
+    if (succeeded(call) && QMPIX_Call_get_elements(call, COMM, 0, 1, &comm) == MPI_SUCCESS)
+        tool_sessions_add(&layer->sessions, comm);
+}
+
+/* The functions that do more than count. */
+static const struct special {
+    enum QMPI_Functions_enum number;
+    void (*before)(struct layer *layer, const QMPIX_Call *call);
+    void (*after)(struct layer *layer, const QMPIX_Call *call);
+} specials[] = {
+    {MPI_INIT_T, NULL, after_init},
+    {MPI_INIT_THREAD_T, NULL, after_init},
+    {MPI_FINALIZE_T, before_finalize, NULL},
+    {MPI_COMM_FREE_T, leave_comm, NULL},
+    {MPI_COMM_DISCONNECT_T, leave_comm, NULL},
+    {MPI_SESSION_INIT_T, NULL, after_session_init},
+    {MPI_SESSION_FINALIZE_T, before_session_finalize, NULL},
+    {MPI_COMM_CREATE_FROM_GROUP_T, NULL, after_create_from_group},
+};
+
+/* [number]: which of them; 0: none. */
+static unsigned char special_of[MPI_LAST_FUNC];
+
+/* A function of the MPI library that is not in the list has a number that is not counted. */
+static void before(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const unsigned number = (unsigned)call->function->number;
+    struct layer *layer = layer_of(call);
+    (void)word;
+    if (number >= MPI_LAST_FUNC)
+        return;
+    const unsigned special = special_of[number];
+    if (__builtin_expect(!special, 1)) {
+        counters_note(layer->tool_id, (int)number);
+        return;
+    }
+    if (is_on(layer))
+        counters_note(layer->tool_id, (int)number);
+    if (specials[special - 1].before)
+        specials[special - 1].before(layer, call);
+}
+
+static void after(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const unsigned number = (unsigned)call->function->number;
+    const unsigned special = number < MPI_LAST_FUNC ? special_of[number] : 0;
+    (void)word;
+    if (special && specials[special - 1].after)
+        specials[special - 1].after(layer_of(call), call);
+}
 
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-#define INTERCEPT(NUMBER, FUNCTION)                                                                \
-    {                                                                                              \
-        NUMBER, (void (*)(void))FUNCTION                                                           \
-    }
-#define LIST(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) INTERCEPT(NUMBER, count_##X),
-
-/* A later row replaces an earlier one of the same function. */
-static const struct {
-    enum QMPI_Functions_enum number;
-    void (*function)(void);
-} interceptors[] = {
-    QMPIX_FOR_EACH_FUNCTION(LIST) /* and those that do more than count: */
-    INTERCEPT(MPI_PCONTROL_T, count_Pcontrol),
-    INTERCEPT(MPI_INIT_T, init_mpi),
-    INTERCEPT(MPI_INIT_THREAD_T, init_thread),
-    INTERCEPT(MPI_FINALIZE_T, finalize),
-    INTERCEPT(MPI_COMM_FREE_T, comm_free),
-    INTERCEPT(MPI_COMM_DISCONNECT_T, comm_disconnect),
-#ifdef MPI_SESSION_NULL
-    INTERCEPT(MPI_SESSION_INIT_T, session_init),
-    INTERCEPT(MPI_SESSION_FINALIZE_T, session_finalize),
-    INTERCEPT(MPI_COMM_CREATE_FROM_GROUP_T, comm_create_from_group),
-#endif
-};
-
-static void register_functions(int tool_id)
+static bool observe(struct layer *layer)
 {
-    for (size_t i = 0; i < sizeof interceptors / sizeof *interceptors; i++)
-        QMPI_Register_tool_function(tool_id, interceptors[i].number, interceptors[i].function);
-    QMPIX_Tool_keep_function(tool_id, MPI_INIT_T);
-    QMPIX_Tool_keep_function(tool_id, MPI_INIT_THREAD_T);
-    tool_sessions_retain(tool_id);
+    const QMPIX_Observer observer = {
+        .size = sizeof observer, .before = before, .after = after, .data = layer};
+    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
+        special_of[specials[i].number] = (unsigned char)(i + 1);
+    if (QMPIX_Register_tool_observer(layer->tool_id, &observer) != MPI_SUCCESS)
+        return false;
+    QMPIX_Tool_keep_function(layer->tool_id, MPI_INIT_T);
+    QMPIX_Tool_keep_function(layer->tool_id, MPI_INIT_THREAD_T);
+    tool_sessions_retain(layer->tool_id);
+    return true;
 }
 
 /* Its name, while there is memory for it; the process may have none when a signal ends it. */
@@ -343,7 +315,6 @@ static char *process_file(const struct layer *layer)
 
 static void init(int tool_id)
 {
-    register_functions(tool_id);
     count_publish_lazily(tool_id);
 
     struct layer *layer = calloc(1, sizeof *layer);
@@ -364,9 +335,10 @@ static void init(int tool_id)
     const int rank = qmpi_launcher_rank();
     layer->rank = rank < 0 ? 0 : rank;
     layer->process_file = process_file(layer);
+    if (!observe(layer))
+        return;
     layer->next = layers;
     layers = layer;
-    QMPI_Register_tool_storage(tool_id, layer);
 }
 
 __attribute__((constructor)) static void register_tool(void)

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* See convert.h. */
+#include "abi/convert.h"
+
+#include "util/util.h"
+
+/* The members of a status that are not public: in MPICH the first ones, in Open MPI the last. */
+#ifdef OPEN_MPI
+enum { HIDDEN = offsetof(MPI_Status, MPI_ERROR) + sizeof(int), HIDDEN_END = sizeof(MPI_Status) };
+#else
+enum { HIDDEN = 0, HIDDEN_END = offsetof(MPI_Status, MPI_SOURCE) };
+#endif
+enum { HIDDEN_SIZE = HIDDEN_END - HIDDEN };
+_Static_assert((size_t)HIDDEN_SIZE <= sizeof((struct qmpi_abi_status *)0)->internal,
+               "the ABI's status has no room for this library's");
+
+void qmpi_abi_from_status(const MPI_Status *native, struct qmpi_abi_status *abi)
+{
+    *abi = (struct qmpi_abi_status){qmpi_abi_from_native_number(QMPI_ABI_RANK, native->MPI_SOURCE),
+                                    qmpi_abi_from_native_number(QMPI_ABI_TAG, native->MPI_TAG),
+                                    qmpi_abi_from_error(native->MPI_ERROR),
+                                    {0}};
+    memcpy(abi->internal, (const char *)native + HIDDEN, HIDDEN_SIZE);
+}
+
+void qmpi_abi_to_status(const struct qmpi_abi_status *abi, MPI_Status *native)
+{
+    memset(native, 0, sizeof *native);
+    native->MPI_SOURCE = qmpi_abi_to_native_number(QMPI_ABI_RANK, abi->source);
+    native->MPI_TAG = qmpi_abi_to_native_number(QMPI_ABI_TAG, abi->tag);
+    native->MPI_ERROR = qmpi_abi_to_native_number(QMPI_ABI_ERROR, abi->error);
+    memcpy((char *)native + HIDDEN, abi->internal, HIDDEN_SIZE);
+}
+
+/* MPICH's are variables of the library, which need not be there when libqmpi is loaded. */
+#ifdef MPI_UNWEIGHTED
+static int *unweighted(void)
+{
+    return MPI_UNWEIGHTED;
+}
+
+static int *weights_empty(void)
+{
+    return MPI_WEIGHTS_EMPTY;
+}
+#else
+static int *read_variable(const char *name)
+{
+    int *const *variable = qmpi_base_symbol(name);
+    return variable ? *variable : NULL;
+}
+
+static int *unweighted(void)
+{
+    return read_variable("MPI_UNWEIGHTED");
+}
+
+static int *weights_empty(void)
+{
+    return read_variable("MPI_WEIGHTS_EMPTY");
+}
+#endif
+
+int *qmpi_abi_to_weights(const int *abi)
+{
+    if (abi == QMPI_ABI_UNWEIGHTED)
+        return unweighted();
+    return abi == QMPI_ABI_WEIGHTS_EMPTY ? weights_empty() : (int *)(uintptr_t)abi;
+}
+
+int *qmpi_abi_from_weights(const int *native)
+{
+    if (native && native == unweighted())
+        return QMPI_ABI_UNWEIGHTED;
+    return native && native == weights_empty() ? QMPI_ABI_WEIGHTS_EMPTY : (int *)(uintptr_t)native;
+}
+
+void qmpi_abi_from_numbers(enum qmpi_abi_meaning meaning, int count, int *numbers)
+{
+    for (int i = 0; i < count; i++)
+        numbers[i] = qmpi_abi_from_native_number(meaning, numbers[i]);
+}
+
+int *qmpi_abi_to_numbers(enum qmpi_abi_meaning meaning, int count, const int *numbers)
+{
+    int *converted = qmpi_allocate(count > 0 ? (size_t)count : 1, sizeof *converted);
+    for (int i = 0; i < count && numbers; i++)
+        converted[i] = qmpi_abi_to_native_number(meaning, numbers[i]);
+    return converted;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* See values.h. */
+#include "abi/values.h"
+
+#include <pthread.h>
+
+uintptr_t qmpi_abi_natives[QMPI_ABI_PREDEFINED];
+struct qmpi_abi_handle qmpi_abi_handles[1 << QMPI_ABI_HANDLE_BITS];
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Where an MPI library has no such type or operation, its name stands for the null handle. The null
+ * handle of each kind comes first. */
+void qmpi_abi_add_handle(QMPIX_Kind kind, unsigned abi, uintptr_t native)
+{
+#ifdef OPEN_MPI
+    if (!native)
+        return; /* the address of an object that this version of the library lacks */
+#endif
+    qmpi_abi_natives[abi] = native;
+    if (qmpi_abi_from_handle(kind, native) != native)
+        return;
+    size_t place = qmpi_abi_place(native);
+    while (qmpi_abi_handles[place].kind)
+        place = (place + 1) % (1 << QMPI_ABI_HANDLE_BITS);
+    qmpi_abi_handles[place] =
+        (struct qmpi_abi_handle){native, (unsigned short)abi, (unsigned char)kind};
+}
+
+void qmpi_abi_start(void)
+{
+    pthread_once(&once, qmpi_abi_read_handles);
+}
+
+/* A value that is no constant here, but one of the other side, is moved out of its way. */
+enum { MOVED = 1 << 28 };
+
+static int convert(enum qmpi_abi_meaning meaning, int value, bool to_native)
+{
+    const struct qmpi_abi_numbers *known = &qmpi_abi_numbers[meaning];
+    bool clashes = false, moved = false;
+    int bits = 0, rest = value;
+    for (int i = 0; i < known->count; i++) {
+        const int from = to_native ? known->numbers[i].abi : known->numbers[i].native;
+        const int to = to_native ? known->numbers[i].native : known->numbers[i].abi;
+        if (known->bits && (value & from) == from) {
+            bits |= to;
+            rest &= ~from;
+        } else if (!known->bits && value == from) {
+            return to;
+        }
+        clashes |= value == to;
+        moved |= (value ^ MOVED) == from;
+    }
+    if (known->bits)
+        return bits | rest;
+    return clashes || moved ? value ^ MOVED : value;
+}
+
+int qmpi_abi_from_constant(enum qmpi_abi_meaning meaning, int native)
+{
+    return convert(meaning, native, false);
+}
+
+int qmpi_abi_to_constant(enum qmpi_abi_meaning meaning, int abi)
+{
+    return convert(meaning, abi, true);
+}

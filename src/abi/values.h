@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Handles and constants of this MPI library and of the standard ABI, in both directions.
+ *
+ * Predefined handles of the ABI are numbers below QMPI_ABI_PREDEFINED. Tables that start-up fills
+ * lead from them to this library's and back. All other handles are the bits of this library's
+ * handle, which are never that small: converting them needs no memory. Integers have a meaning,
+ * which determines the constants that they may be; other values are as they are, except where the
+ * ABI has a constant of the same value.
+ */
+#ifndef QMPI_ABI_VALUES_H
+#define QMPI_ABI_VALUES_H
+
+#include "generate/abi_meanings.h"
+
+#include <qmpi/observer.h>
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { QMPI_ABI_PREDEFINED = 0x400 };
+
+/* Fills the tables, once; from any thread. The MPI library must have been found. */
+void qmpi_abi_start(void);
+
+/* ---- Handles --------------------------------------------------------------------------------- */
+
+/* [ABI's handle]: this library's, as bits. */
+extern uintptr_t qmpi_abi_natives[QMPI_ABI_PREDEFINED];
+
+/* A place of the hash table of predefined handles; `kind` 0: empty. */
+struct qmpi_abi_handle {
+    uintptr_t native;
+    unsigned short abi;
+    unsigned char kind;
+};
+enum { QMPI_ABI_HANDLE_BITS = 9 };
+extern struct qmpi_abi_handle qmpi_abi_handles[1 << QMPI_ABI_HANDLE_BITS];
+
+static inline size_t qmpi_abi_place(uintptr_t native)
+{
+    return (size_t)((native * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - QMPI_ABI_HANDLE_BITS));
+}
+
+/* The ABI's handle for the bits of this library's. */
+static inline uintptr_t qmpi_abi_from_handle(QMPIX_Kind kind, uintptr_t native)
+{
+    size_t place = qmpi_abi_place(native);
+    for (; qmpi_abi_handles[place].kind; place = (place + 1) % (1 << QMPI_ABI_HANDLE_BITS)) {
+        if (qmpi_abi_handles[place].native == native && qmpi_abi_handles[place].kind == kind)
+            return qmpi_abi_handles[place].abi;
+    }
+    return native;
+}
+
+/* The bits of this library's handle for the ABI's. */
+static inline uintptr_t qmpi_abi_to_handle(uintptr_t abi)
+{
+    return abi < QMPI_ABI_PREDEFINED ? qmpi_abi_natives[abi] : abi;
+}
+
+/* For each type: qmpi_abi_bits_MPI_Comm(comm), qmpi_abi_from_MPI_Comm(comm),
+ * qmpi_abi_to_MPI_Comm(abi). */
+#define QMPI_ABI_HANDLE_FUNCTIONS(type, KIND)                                                      \
+    static inline uintptr_t qmpi_abi_bits_##type(type handle)                                      \
+    {                                                                                              \
+        uintptr_t bits = 0;                                                                        \
+        memcpy(&bits, &handle, sizeof handle);                                                     \
+        return bits;                                                                               \
+    }                                                                                              \
+    static inline uintptr_t qmpi_abi_from_##type(type handle)                                      \
+    {                                                                                              \
+        return qmpi_abi_from_handle(QMPIX_KIND_##KIND, qmpi_abi_bits_##type(handle));              \
+    }                                                                                              \
+    static inline type qmpi_abi_to_##type(uintptr_t abi)                                           \
+    {                                                                                              \
+        const uintptr_t bits = qmpi_abi_to_handle(abi);                                            \
+        type handle;                                                                               \
+        memcpy(&handle, &bits, sizeof handle);                                                     \
+        return handle;                                                                             \
+    }
+QMPI_ABI_HANDLE_FUNCTIONS(MPI_Comm, COMM)
+QMPI_ABI_HANDLE_FUNCTIONS(MPI_Datatype, DATATYPE)
+QMPI_ABI_HANDLE_FUNCTIONS(MPI_Errhandler, ERRHANDLER)
+QMPI_ABI_HANDLE_FUNCTIONS(MPI_File, FILE)
+QMPI_ABI_HANDLE_FUNCTIONS(MPI_Group, GROUP)
+QMPI_ABI_HANDLE_FUNCTIONS(MPI_Info, INFO)
+QMPI_ABI_HANDLE_FUNCTIONS(MPI_Message, MESSAGE)
+QMPI_ABI_HANDLE_FUNCTIONS(MPI_Op, OP)
+QMPI_ABI_HANDLE_FUNCTIONS(MPI_Request, REQUEST)
+QMPI_ABI_HANDLE_FUNCTIONS(MPI_Win, WIN)
+#if MPI_VERSION >= 4
+QMPI_ABI_HANDLE_FUNCTIONS(MPI_Session, SESSION)
+#endif
+
+/* Generated: calls qmpi_abi_add_handle for each predefined handle. */
+void qmpi_abi_read_handles(void);
+void qmpi_abi_add_handle(QMPIX_Kind kind, unsigned abi, uintptr_t native);
+
+/* ---- Integers -------------------------------------------------------------------------------- */
+
+struct qmpi_abi_number {
+    int abi, native;
+};
+
+/* The constants of one meaning; `bits`: several may be combined. */
+struct qmpi_abi_numbers {
+    const struct qmpi_abi_number *numbers;
+    int count;
+    bool bits;
+};
+extern const struct qmpi_abi_numbers qmpi_abi_numbers[QMPI_ABI_MEANINGS];
+
+int qmpi_abi_from_constant(enum qmpi_abi_meaning meaning, int native);
+int qmpi_abi_to_constant(enum qmpi_abi_meaning meaning, int abi);
+
+/* Nearly all integers are plain: those of most meanings, and ranks and tags that are not negative.
+ */
+static inline int qmpi_abi_from_native_number(enum qmpi_abi_meaning meaning, int native)
+{
+    return meaning == QMPI_ABI_NONE || (meaning <= QMPI_ABI_TAG && native >= 0)
+               ? native
+               : qmpi_abi_from_constant(meaning, native);
+}
+
+static inline int qmpi_abi_to_native_number(enum qmpi_abi_meaning meaning, int abi)
+{
+    return meaning == QMPI_ABI_NONE || (meaning <= QMPI_ABI_TAG && abi >= 0)
+               ? abi
+               : qmpi_abi_to_constant(meaning, abi);
+}
+
+/* The error class of the ABI for one of this library; an error code stays as it is. */
+static inline int qmpi_abi_from_error(int error)
+{
+    return error == MPI_SUCCESS ? error : qmpi_abi_from_constant(QMPI_ABI_ERROR, error);
+}
+
+#endif

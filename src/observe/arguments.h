@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the arguments and the result of a call are, and their sizes: for those who convert them. */
+#ifndef QMPI_OBSERVE_ARGUMENTS_H
+#define QMPI_OBSERVE_ARGUMENTS_H
+
+#include "observe/record.h"
+
+/* Returns the description of an argument; NULL: there is none. */
+const QMPIX_Parameter *qmpi_argument_of(const QMPIX_Call *call, int index);
+
+/* Returns the size of an element of what a pointer leads to; 0: unknown. */
+size_t qmpi_argument_element_size(const QMPIX_Parameter *parameter);
+
+/* Returns the size of the result; 0: unknown, or it has none. */
+size_t qmpi_argument_result_size(const QMPIX_Call *call);
+
+/* Returns the address of element `first` of an array; NULL: the argument leads to no elements. */
+const void *qmpi_argument_elements(const QMPIX_Call *call, int index, int first, int count);
+
+#endif

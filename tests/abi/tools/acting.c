@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Compiled for the standard ABI, and does more than read: it is refused in programs of other MPIs.
+ */
+#include <qmpi/observer.h>
+
+static void init(int tool_id)
+{
+    const QMPIX_Observer observer = {.size = sizeof observer, .flags = QMPIX_OBSERVE_ACTS};
+    QMPIX_Register_tool_observer(tool_id, &observer);
+}
+
+__attribute__((constructor)) static void register_tool(void)
+{
+    QMPI_Register_tool_name("acting", init);
+}

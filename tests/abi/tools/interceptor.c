@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Compiled for the standard ABI, and does more than read: it is refused in programs of other MPIs.
+ */
+#include <qmpi/observer.h>
+
+static void init(int tool_id)
+{
+    const QMPIX_Observer observer = {.size = sizeof observer};
+    QMPIX_Register_tool_observer(tool_id, &observer);
+    QMPI_Register_tool_function(tool_id, MPI_SEND_T, (void (*)(void))init);
+}
+
+__attribute__((constructor)) static void register_tool(void)
+{
+    QMPI_Register_tool_name("interceptor", init);
+}
