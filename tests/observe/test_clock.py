@@ -172,7 +172,7 @@ def test_a_program_of_sessions_alone_has_none():
 
 def test_a_job_that_is_aborted_ends():
     result = run_observed("calls", "init", "abort=3", ranks=2, tools="times",
-                          preload=[LIBQMPI, SKEW], spawns=spawns)
+                          preload=[LIBQMPI, SKEW])
     assert result.returncode == 3
 
 
