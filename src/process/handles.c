@@ -55,17 +55,30 @@ static int find_data_library(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 /* Since Open MPI 6, its data are in a library that its MPI library needs. */
+static struct qmpi_elf_loaded holder;
+
 void qmpi_handles_find(const struct qmpi_elf_loaded *library)
 {
-    struct qmpi_elf_loaded holder = *library;
-    if (are_bound())
-        return;
-    if (has_handles(library) || qmpi_elf_walk(find_data_library, &holder))
+    holder = *library;
+    if (!has_handles(library))
+        qmpi_elf_walk(find_data_library, &holder);
+    if (!are_bound() && has_handles(&holder))
         qmpi_elf_walk(bind_weak_handles, &holder);
+}
+
+void *qmpi_handles_symbol(const char *name)
+{
+    return holder.name ? qmpi_elf_loaded_find(&holder, name) : NULL;
 }
 #else
 void qmpi_handles_find(const struct qmpi_elf_loaded *library)
 {
     (void)library;
+}
+
+void *qmpi_handles_symbol(const char *name)
+{
+    (void)name;
+    return NULL;
 }
 #endif

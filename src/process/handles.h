@@ -12,4 +12,7 @@
 /* Resolves them to the handles of `library`, the MPI library in use, if the loader could not. */
 void qmpi_handles_find(const struct qmpi_elf_loaded *library);
 
+/* Returns the address of a symbol of the library that holds the data; NULL: not defined. */
+void *qmpi_handles_symbol(const char *name);
+
 #endif

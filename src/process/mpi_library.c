@@ -177,7 +177,8 @@ void qmpi_base_find(void)
 
 void *qmpi_base_symbol(const char *name)
 {
-    return library.name ? qmpi_elf_loaded_find(&library, name) : NULL;
+    void *found = library.name ? qmpi_elf_loaded_find(&library, name) : NULL;
+    return found ? found : qmpi_handles_symbol(name);
 }
 
 const char *qmpi_base_mismatch(void)

@@ -90,6 +90,7 @@ static const struct {
     {"pmpir_", "_f08_"},
     {"ompi_", "_f"},     /* Open MPI, whose other bindings call these */
     {"mpi_", "_f08ts_"}, /* since Open MPI 6, for choice buffers */
+    {"mpi_", "_"},       /* MPICH, without mpi_f08 */
 };
 
 static bool is_binding_procedure(const char *symbol, const char *function)
@@ -146,7 +147,7 @@ static void *target_of(void *data, const char *name, enum qmpi_binding binding)
         return NULL;
     if (is_conversion(name))
         return (void *)(uintptr_t)qmpi_pmpi_slots[number];
-    for (size_t i = 0; pmpi && i < sizeof helpers / sizeof *helpers; i++) {
+    for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
         if (helpers[i].number == number)
             return (void *)(uintptr_t)helper_targets[i];
     }
