@@ -10,8 +10,8 @@ COLLECTIVES = (
 # The first that matches the whole name holds; `_c` is taken off before.
 RULES = [
     ("TOOL_INFORMATION", r"MPI_T_.*|MPI_Pcontrol"),
-    ("IO", r"MPI_File_.*|MPI_Register_datarep"),
-    ("ONE_SIDED", r"MPI_Win_.*|MPI_R?(put|get|accumulate|get_accumulate)"),
+    ("IO", r"MPIX?_File_.*|MPI_Register_datarep"),
+    ("ONE_SIDED", r"MPIX?_Win_.*|MPI_R?(put|get|accumulate|get_accumulate)"),
     ("ONE_SIDED", r"MPI_(Fetch_and_op|Compare_and_swap)"),
     ("PROCESS", r"MPI_Comm_(accept|connect|disconnect|get_parent|join|spawn.*)"),
     ("PROCESS", r"MPI_(Open_port|Close_port|Lookup_name|Publish_name|Unpublish_name)"),
@@ -20,14 +20,17 @@ RULES = [
     ("COLLECTIVE", rf"MPI_I?({COLLECTIVES})|MPIX?_({COLLECTIVES})_init"),
     ("POINT_TO_POINT", r"MPI_I?[bsr]?send(_init)?|MPI_I?m?recv(_init)?|MPI_I?sendrecv(_replace)?"),
     ("POINT_TO_POINT", r"MPI_I?m?probe|MPI_Buffer_.*|MPI_Cancel|MPI_P(send|recv)_init"),
-    ("POINT_TO_POINT", r"MPI_(Pready.*|Parrived)"),
+    ("POINT_TO_POINT", r"MPI_(Pready.*|Parrived)|MPI_(Comm|Session)_(attach|detach|i?flush)_buffer"),
+    ("POINT_TO_POINT", r"MPIX_Stream_I?(send|recv)|MPIX_I?(send|recv)_enqueue"),
+    ("COLLECTIVE", r"MPIX_Allreduce_enqueue"),
+    ("COMPLETION", r"MPIX_Wait(all)?_enqueue"),
     ("COMPLETION", r"MPI_(Wait|Test)(all|any|some)?|MPI_Start(all)?|MPIX?_(Request|Grequest)_.*"),
     ("COMPLETION", r"MPI_Test_cancelled|MPI_Status_.*|MPI_Get_(count|elements(_x)?)"),
-    ("DATATYPE", r"MPI_(Type|Pack|Unpack|Op|Aint)_.*|MPI_(Pack|Unpack|Reduce_local)"),
+    ("DATATYPE", r"MPIX?_(Type|Op)_.*|MPI_(Pack|Unpack|Aint)_.*|MPI_(Pack|Unpack|Reduce_local)"),
     ("DATATYPE", r"MPI_(Get_address|Address)"),
-    ("COMMUNICATOR", r"MPIX?_(Comm|Intercomm|Attr|Keyval)_.*"),
+    ("COMMUNICATOR", r"MPIX?_(Comm|Intercomm|Attr|Keyval)_.*|MPIX_(Stream_comm|Threadcomm)_.*"),
     ("GROUP", r"MPI_Group_.*"),
-    ("INFO", r"MPI_Info_.*"),
+    ("INFO", r"MPIX?_Info_.*"),
 ]
 
 

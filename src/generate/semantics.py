@@ -123,8 +123,11 @@ def place(function: Function, names: str) -> int:
 
 
 def shape_of(function: Function) -> str:
-    # Before MPI 4 persistent collectives were an extension of Open MPI: MPIX_Bcast_init.
-    name = re.sub(r"^MPIX_(?=\w+_init$)", "MPI_", function.name).removesuffix("_c").lower()
+    # Before MPI 4 persistent collectives were an extension of Open MPI: MPIX_Bcast_init. MPICH's MPIX_Stream_send
+    # is an MPI_Send that names streams, too. What it only enqueues on a stream, as MPIX_Send_enqueue does, is
+    # transferred after the call: it has no shape.
+    name = re.sub(r"^MPIX_(?=\w+_init$)|^MPIX_Stream_(?=i?(send|recv)(_c)?$)", "MPI_", function.name)
+    name = name.removesuffix("_c").lower()
     if not name.startswith("mpi_"):
         return "NONE"
     name = name[4:]
@@ -161,7 +164,8 @@ def meaning_of(function: Function) -> Meaning:
     has_request = place(function, "request") >= 0 and shape not in ("START", "COMPLETE")
     persistent = has_request and re.search(r"_init(_c)?$", function.name) is not None
     starts = has_request and not persistent and (
-        shape != "NONE" or re.match(r"MPI_I", function.name) or "idup" in function.name
+        shape != "NONE" or re.match(r"MPI_I", function.name)
+        or re.match(r"MPIX?_\w+_i(dup|flush|agree|shrink)(_|$)", function.name)
         or re.match(r"MPIX?_Grequest_(start|class_allocate)", function.name)
     )
     if (starts or persistent) and "request" not in roles:

@@ -68,6 +68,9 @@ static void all_of_them(void)
         DO(Testany, (1, &unmatched, &index, &flag, MPI_STATUS_IGNORE), "");
         DO(Testsome, (1, &unmatched, &count, indices, MPI_STATUSES_IGNORE), "");
         DO(Request_get_status, (unmatched, &flag, MPI_STATUS_IGNORE), "");
+        DO(Request_get_status_all, (1, &unmatched, &flag, MPI_STATUSES_IGNORE), "");
+        DO(Request_get_status_any, (1, &unmatched, &index, &flag, MPI_STATUS_IGNORE), "");
+        DO(Request_get_status_some, (1, &unmatched, &count, indices, MPI_STATUSES_IGNORE), "");
         PMPI_Barrier(MPI_COMM_WORLD);
         const MPI_Request old_unmatched = unmatched;
         DO(Wait, (&unmatched, MPI_STATUS_IGNORE), done(1, &old_unmatched));

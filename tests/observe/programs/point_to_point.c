@@ -93,6 +93,9 @@ static void sends(void)
     static char room[4096];
     void *detached;
     int size;
+    MPI_Count large;
+    MPI_Request flush;
+    (void)large;
     SEND_BOTH(Send);
     SEND_BOTH(Ssend);
     ISEND_BOTH(Isend);
@@ -101,7 +104,15 @@ static void sends(void)
     DO(Buffer_attach, (room, (int)sizeof room), "");
     SEND_BOTH(Bsend);
     ISEND_BOTH(Ibsend);
+    DO(Buffer_flush, (), "");
+    DO_AND_WAIT(Buffer_iflush, (&flush), flush, "");
     DO(Buffer_detach, (&detached, &size), "");
+    WHERE_EXISTS(Comm_attach_buffer, DO(Comm_attach_buffer, (comm, room, (int)sizeof room), "@");
+                 SEND_BOTH(Bsend); DO(Comm_flush_buffer, (comm), "@");
+                 DO_AND_WAIT(Comm_iflush_buffer, (comm, &flush), flush, "@");
+                 DO(Comm_detach_buffer, (comm, &detached, &size), "@");
+                 DO(Comm_attach_buffer_c, (comm, room, (MPI_Count)sizeof room), "@");
+                 DO(Comm_detach_buffer_c, (comm, &detached, &large), "@"));
 }
 
 /* Four ints come; `room` is asked for. */
