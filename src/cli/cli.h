@@ -95,6 +95,14 @@ const char *cli_mpi_of_launcher(const char *path);
  * build_choice.c. */
 char *cli_command_path(const char *mpi);
 
+/* A function that only this libqmpi or only an MPI library has (`provided`); its number, -1: it has
+ * none. */
+typedef void cli_function(void *data, int number, const char *name, bool provided);
+
+/* Calls `each` for the functions in which an MPI library and this libqmpi differ. Returns NULL, or
+ * the reason why the library cannot be read. In mpi_functions.c. */
+const char *cli_compare_functions(const char *path, cli_function *each, void *data);
+
 /* Returns the path of the libqmpi.so that the command is linked with, which is the one to preload.
  */
 const char *cli_library_path(void);

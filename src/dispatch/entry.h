@@ -2,7 +2,8 @@
 /*
  * The assembler macros that entries.S consists of, for each processor.
  *
- *   SLOTS            begins the tables qmpi_entries, qmpi_slots and qmpi_pmpi_slots
+ *   SLOTS            begins the tables qmpi_entries, qmpi_slots and qmpi_pmpi_slots, and, but for
+ *                    libqmpi.a, qmpi_missing (see process/mpi_library.h)
  *   SLOT name, n     function n's places in them; until start-up they lead to the first-call code
  *   NO_SLOT          the same for a number that this MPI lacks
  *   ENTRIES          begins the code

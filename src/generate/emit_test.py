@@ -163,10 +163,9 @@ def echo(source: Source) -> str:
     for function in source.functions:
         if not function.variadic:
             text += echo_function(function) + "\n"
-    for name in source.objects:
+    # What tells the kind of the library, too: see functions/mpi_kind.c.
+    for name in source.objects + (["MPIR_Dup_fn"] if source.mpi == "mpich" else []):
         text += f'__asm__(".comm {name}, 1024, 16");\n'
-    if not source.objects:
-        text += '__attribute__((visibility("default"))) extern int MPIR_echo;\nint MPIR_echo;\n\n'
     text += "/* As in a real MPI library MPI_X is PMPI_X under a name that others may take. */\n"
     for function in source.functions:
         if function.variadic:

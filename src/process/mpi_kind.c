@@ -41,8 +41,10 @@ static bool has_inner_of_mpich(const struct qmpi_elf_image *image)
 
 enum qmpi_mpi_kind qmpi_mpi_kind_of(const struct qmpi_elf_image *image)
 {
-    /* The standard ABI lacks the functions with Fortran's integers. */
-    if (defines(image, "PMPI_Abi_get_version") && !defines(image, "PMPI_Comm_c2f"))
+    /* The standard ABI lacks the functions with Fortran's integers. Native libraries may have those
+     * of the ABI, too, and MPICH's older ones have macros in place of MPI_Comm_c2f and most others.
+     */
+    if (defines(image, "PMPI_Abi_get_version") && !defines(image, "PMPI_Status_c2f"))
         return QMPI_MPI_ABI;
     /* Since Open MPI 6, its data are in a library that its MPI library needs. */
     if (defines(image, "ompi_mpi_comm_world") || defines(image, "ompi_mpiext_init"))

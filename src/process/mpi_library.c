@@ -84,16 +84,25 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* For an MPI older than the build: the function is called but does not exist. */
-static int missing_function(void)
+static bool has(int number)
 {
-    static int said;
-    if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
-        qmpi_printf("the program called an MPI function that %s does not provide; the call returns "
-                    "an error\n"
-                    "hint: run the program with the MPI library that it was built with",
-                    qmpi_base_path());
-    return MPI_ERR_OTHER;
+    return qmpi_bases[number] && qmpi_bases[number] != qmpi_missing[number];
+}
+
+/* Called by one of qmpi_missing, in the place of a function: the program has no other way on. */
+void qmpi_base_lacks(int number)
+{
+    int initialized = 0, finalized = 0;
+    qmpi_printf("%s was called, but %s does not provide it\n"
+                "hint: run the program with an MPI library that has this function",
+                qmpi_names[number].name, qmpi_base_path());
+    if (has(MPI_INITIALIZED_T) && has(MPI_FINALIZED_T)) {
+        QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
+        QMPI_PMPI(Finalized, FINALIZED)(&finalized);
+    }
+    if (initialized && !finalized && has(MPI_ABORT_T))
+        QMPI_PMPI(Abort, ABORT)(MPI_COMM_WORLD, 2);
+    _exit(2);
 }
 
 /* Where the program's MPI library is of a kind that this libqmpi is not built for. */
@@ -152,7 +161,7 @@ static void find(void)
             continue;
         qmpi_function *base =
             search.found[number] ? search.found[number] : find_without_pmpi(number);
-        qmpi_bases[number] = base ? base : (qmpi_function *)missing_function;
+        qmpi_bases[number] = base ? base : qmpi_missing[number];
     }
     qmpi_debug(QMPI_TOPIC_BASE, "the base is %s (%s), %d functions", qmpi_base_path(),
                qmpi_base_soname(), search.functions);

@@ -31,6 +31,13 @@ void *qmpi_base_symbol(const char *name);
 /* Returns a message if the MPI library is not the one that this build is for; NULL: it is. */
 const char *qmpi_base_mismatch(void);
 
+/*
+ * What is in the place of a function that the MPI library lacks, because this build is for another
+ * library of the same kind: calls qmpi_base_lacks, which says so and ends the job. In entries.S.
+ */
+extern qmpi_function *const qmpi_missing[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+_Noreturn void qmpi_base_lacks(int number) QMPI_HIDDEN;
+
 /* libqmpi.a: the PMPI functions of the MPI library that the program is linked with. */
 extern qmpi_function *const qmpi_static_bases[QMPI_FUNCTION_COUNT];
 

@@ -85,7 +85,7 @@ def test_a_program_of_the_other_mpi_gets_the_other_build(prefix, tmp_path):
     assert preloaded(prefix, program(tmp_path, OTHER_MPI))[0] == OTHER
 
 
-@pytest.mark.parametrize("mpi, mark", [("mpich", ""), ("openmpi", "int ompi_mpi_comm_world;\n")])
+@pytest.mark.parametrize("mpi, mark", [("mpich", "int MPIR_inner;\n"), ("openmpi", "int ompi_mpi_comm_world;\n")])
 def test_a_library_that_is_called_alike_in_both_is_looked_into(prefix, mpi, mark, tmp_path):
     name = preloaded(prefix, program(tmp_path, mpi, "libmpi.so.12", mark))[0]
     assert name == f"libqmpi{SUFFIXES[mpi]}"
@@ -196,7 +196,7 @@ def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_p
         "extern int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n")
     for name, mark, words in (
             (SONAMES[OTHER_MPI], {"openmpi": "int ompi_mpi_comm_world;\n",
-                                  "mpich": "int MPIR_inner;\n"}[OTHER_MPI], f"--mpi={OTHER_MPI}"),
+                                  "mpich": "int MPIR_Dup_fn;\n"}[OTHER_MPI], f"--mpi={OTHER_MPI}"),
             ("libothermpi.so.1", "", "neither MPICH nor Open MPI")):
         (tmp_path / "mpi.c").write_text(
             LIBRARY + mark + "int PMPI_Init(int *a, char ***b) { return !a && b; }\n"

@@ -124,4 +124,8 @@ char *doctor_libraries(const char *path, doctor_library *add, void *data);
 /* Returns the file of the MPI library among them; NULL: none. The caller frees it. */
 char *doctor_find_mpi(const char *path);
 
+/* Prints in which functions the program's MPI library differs from the one that libqmpi was built
+ * with. In functions.c. */
+void doctor_look_at_functions(const char *library);
+
 #endif

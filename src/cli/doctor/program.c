@@ -153,6 +153,14 @@ static void read_libraries(struct whole *whole, const char *path)
 
 /* ---- How it reaches MPI ---------------------------------------------------------------------- */
 
+/* The number after .so: libraries of one kind with the same number have one ABI, whatever their
+ * names: libmpich.so.12, libmpi.so.12, libmpi_cray.so.12. */
+static const char *abi_of(const char *name)
+{
+    const char *version = strstr(name, ".so.");
+    return version ? version : name;
+}
+
 static void look_at_mpi(const struct whole *whole)
 {
     if (whole->kind == QMPI_MPI_UNKNOWN) {
@@ -175,7 +183,7 @@ static void look_at_mpi(const struct whole *whole)
         doctor_wrong("the program uses %s (%s), but this libqmpi was built for %s\n"
                      "hint: build and install qmpi for this MPI as well: meson setup -Dmpi=%s",
                      mpi->name, whole->mpi, QMPI_MPI, build);
-    else if (whole->kind != QMPI_MPI_ABI && strcmp(name, QMPI_MPI_SONAME) != 0)
+    else if (whole->kind != QMPI_MPI_ABI && strcmp(abi_of(name), abi_of(QMPI_MPI_SONAME)) != 0)
         doctor_wrong(
             "the program uses %s, but this libqmpi was built for %s, which has a different ABI\n"
             "hint: build qmpi with the program's MPI",
@@ -183,6 +191,8 @@ static void look_at_mpi(const struct whole *whole)
     else
         doctor_ok("the program uses the MPI library for which this libqmpi was built: %s",
                   whole->mpi);
+    if (!strcmp(build, QMPI_MPI))
+        doctor_look_at_functions(whole->mpi);
     free(other);
 }
 
