@@ -36,10 +36,28 @@ const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file)
     return NULL;
 }
 
+/* Names of the MPI library; in Open MPI, those of the predefined handles, too. */
+static bool lacks_symbol_of_mpi(const char *said)
+{
+    static const char before[] = "undefined symbol: ";
+    static const char *const prefixes[] = {"MPI", "PMPI", "ompi_", "mpi_"};
+    const char *symbol = strstr(said, before);
+    for (size_t i = 0; symbol && i < sizeof prefixes / sizeof *prefixes; i++) {
+        if (!strncmp(symbol + strlen(before), prefixes[i], strlen(prefixes[i])))
+            return true;
+    }
+    return false;
+}
+
 char *qmpi_loadable_explain(const char *path, const char *reason, const char *hint)
 {
     struct qmpi_elf_file file;
     const char *said = reason ? reason : "the dynamic loader gives no reason";
+    if (lacks_symbol_of_mpi(said))
+        return qmpi_message("%s cannot be loaded: %s\n"
+                            "hint: it was built with another version of the MPI library; build it "
+                            "with the one that the program uses",
+                            path, said);
     const char *obstacle = NULL;
     if (!qmpi_elf_file_open(path, &file)) {
         obstacle = qmpi_loadable_obstacle(&file);

@@ -306,5 +306,23 @@ def test_a_tool_built_for_another_mpi_is_refused(tmp_path):
     check_messages(result, tmp_path / "other.so", f"another MPI: it needs {other}")
 
 
+def test_a_tool_built_with_another_version_of_the_mpi_library_is_refused(tmp_path):
+    """It has the address of a predefined handle that the library in use lacks."""
+    compiler = shutil.which("cc")
+    if not compiler:
+        pytest.skip("there is no C compiler")
+    (tmp_path / "tool.c").write_text(
+        "int QMPI_Register_tool_name(const char *, void (*)(int));\n"
+        "extern char ompi_mpi_of_another_version[];\n"
+        "char *handle = ompi_mpi_of_another_version;\n"
+        "__attribute__((constructor)) static void f(void)"
+        "{ QMPI_Register_tool_name(\"other\", 0); }\n")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", "other.so", "tool.c"], cwd=tmp_path, check=True)
+    result = run_mpi("calls", *RUN, ranks=1, tools=f"alpha:{tmp_path}/other.so")
+    assert (result.returncode, result.stdout) == (2, "")
+    check_messages(result, tmp_path / "other.so", "undefined symbol: ompi_mpi_of_another_version")
+    assert "it was built with another version of the MPI library" in result.stderr
+
+
 def test_the_bundled_tools_are_where_the_tests_think():
     assert (BUNDLED_TOOLS / "empty.so").exists()
