@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from mpi_in_use import LINKED
 from observe_support import observe_program
 from support import LIBQMPI, OPEN_MPI, SOURCE, clean_environment, run_command
 
 CC = os.environ.get("QMPI_TEST_CC", "cc").split("\n")
 MPI_INCLUDE = os.environ.get("QMPI_TEST_MPI_INCLUDE", "/usr/include")
-MPI_LIBRARY = os.environ.get("QMPI_TEST_MPI_LIBRARY", "")
 KNOWN = set((SOURCE / "src/functions/functions.txt").read_text(encoding="utf-8").split())
 
 GROUPS = ["point_to_point", "completion", "collective", "one_sided", "io", "datatype",
@@ -109,7 +109,7 @@ def declarations(tmp_path_factory):
 @pytest.fixture(scope="module")
 def provided() -> set[str]:
     """What the MPI library has: functions of later versions of the standard are missing in it."""
-    text = subprocess.run(["nm", "-D", "--defined-only", MPI_LIBRARY], check=True, capture_output=True,
+    text = subprocess.run(["nm", "-D", "--defined-only", LINKED], check=True, capture_output=True,
                           text=True).stdout
     return set(re.findall(r" (PMPIX?_\w+)", text))
 

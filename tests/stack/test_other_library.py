@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from support import (ASAN, LIBQMPI, MPI_NAME, MPI_SONAME, MPICC, QMPI, SOURCE, clean_environment, launch,
+import mpi_in_use
+from support import (ABI, ASAN, LIBQMPI, MPI_NAME, MPI_SONAME, MPICC, QMPI, SOURCE, clean_environment, launch,
                      run_command)
 
-LIBRARY = os.environ.get("QMPI_TEST_MPI_LIBRARY", "")
+LIBRARY = mpi_in_use.library if ABI else mpi_in_use.LINKED
 
 PROGRAM = """
 #include <mpi.h>
@@ -57,7 +58,7 @@ def folder(tmp_path_factory):
     compile_with([MPICC], folder)
     content = Path(LIBRARY).read_bytes()
     assert content.count(b"\0PMPI_Comm_idup\0") == 1
-    (folder / MPI_SONAME).write_bytes(content.replace(b"PMPI_Comm_idup\0", b"PMPI_Xomm_idup\0"))
+    (folder / MPI_SONAME).write_bytes(content.replace(b"MPI_Comm_idup\0", b"MPI_Xomm_idup\0"))
     return folder
 
 
@@ -107,6 +108,7 @@ def test_functions_and_doctor_list_what_one_of_the_two_lacks(folder):
     assert re.search(r"with a message: MPI_Comm_idup\b", text) and re.search(r"do not see: MPI_Xomm_idup\b", text)
 
 
+@pytest.mark.skipif(ABI, reason="this libqmpi was built without a library")
 def test_functions_of_the_library_of_the_build_are_those_of_the_build():
     plain = run_command([QMPI, "functions"], clean_environment()).stdout
     assert run_command([QMPI, "functions", LIBRARY], clean_environment()).stdout == plain
