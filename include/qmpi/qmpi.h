@@ -42,7 +42,7 @@
 #define QMPI_API
 #endif
 
-#if defined(MPI_ABI_VERSION) && !defined(QMPI_LIBRARY)
+#if !defined(OPEN_MPI) && !defined(MPICH_VERSION) && !defined(QMPI_LIBRARY)
 #include <qmpi/abi/names.h>
 #endif
 

@@ -13,10 +13,11 @@
 /* The name that tools which are compiled for the standard ABI need; it stands for libqmpi. */
 #define QMPI_ABI_SONAME "libqmpi-abi.so.0"
 
-#ifdef MPI_ABI_VERSION
-static const bool is_abi = true;
-#else
+/* Other headers define MPI_ABI_VERSION, too: Open MPI 6. */
+#if defined(OPEN_MPI) || defined(MPICH_VERSION)
 static const bool is_abi = false;
+#else
+static const bool is_abi = true;
 #endif
 
 struct features {
