@@ -14,6 +14,8 @@
 #include "process/process.h"
 #include "util/util.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -92,6 +94,20 @@ const char *cli_mpi_of_launcher(const char *path)
             return marks[i].mpi;
     }
     return NULL;
+}
+
+const char *cli_mpi_of_library(void)
+{
+    if (qmpi_mpi_kind_by_build(QMPI_MPI) != QMPI_MPI_ABI)
+        return QMPI_MPI;
+    struct link_map *map = NULL;
+    void *handle = dlopen(QMPI_MPI_SONAME, RTLD_LAZY | RTLD_LOCAL);
+    if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map))
+        return NULL;
+    const struct doctor_object object = doctor_object_read(map->l_name, false);
+    const bool unknown = object.problem || object.implementation == QMPI_MPI_UNKNOWN;
+    free(object.problem);
+    return unknown ? NULL : qmpi_mpi_descriptions[object.implementation].build;
 }
 
 /* A launcher needs no MPI library; the programs that it starts need its own. */

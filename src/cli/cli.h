@@ -91,6 +91,12 @@ const char *cli_tools_folder(void);
 /* Returns the MPI to which a launcher belongs; NULL: unknown. In build_choice.c. */
 const char *cli_mpi_of_launcher(const char *path);
 
+/*
+ * Returns the MPI whose launcher starts the programs of this build: for the standard ABI, that of
+ * the library that the dynamic loader finds; NULL: unknown. In build_choice.c.
+ */
+const char *cli_mpi_of_library(void);
+
 /* Returns the path of this command as installed for an MPI, or NULL; the caller frees it. In
  * build_choice.c. */
 char *cli_command_path(const char *mpi);

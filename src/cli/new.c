@@ -271,19 +271,24 @@ static char *name_command(void)
 
 /* Debian's name for this MPI's launcher, where there is one: the plain name may be another MPI's.
  */
-static const char *name_launcher(void)
+static char *name_launcher(void)
 {
-    char *found = cli_program_find("mpiexec." QMPI_MPI);
-    const bool there = found != NULL;
+    const char *mpi = cli_mpi_of_library();
+    char *name = qmpi_format("mpiexec.%s", mpi ? mpi : "");
+    char *found = cli_program_find(name);
+    if (!found) {
+        free(name);
+        name = qmpi_copy("mpiexec");
+    }
     free(found);
-    return there ? "mpiexec." QMPI_MPI : "mpiexec";
+    return name;
 }
 
 static void print_next(const struct wish *wish, const char *source)
 {
     char *folder = find_pkg_config();
     char *real = folder ? realpath(folder, NULL) : NULL;
-    char *command = name_command();
+    char *command = name_command(), *launcher = name_launcher();
     printf("created %s; the source of the tool is %s\n"
            "\n"
            "  cd %s\n"
@@ -291,7 +296,8 @@ static void print_next(const struct wish *wish, const char *source)
            "  meson test -C build\n"
            "  %s -n 2 %s run --tool-path build -t %s -- build/smoke\n",
            wish->folder, source, wish->folder, real ? " --pkg-config-path=" : "", real ? real : "",
-           name_launcher(), command, wish->name);
+           launcher, command, wish->name);
+    free(launcher);
     free(command);
     free(real);
     free(folder);

@@ -95,7 +95,8 @@ static void hold_to_the_end(void)
  */
 int qmpi_mpit_init_thread(int required, int *provided)
 {
-    const bool valid = required >= MPI_THREAD_SINGLE && required <= MPI_THREAD_MULTIPLE;
+    const bool valid = required == MPI_THREAD_SINGLE || required == MPI_THREAD_FUNNELED ||
+                       required == MPI_THREAD_SERIALIZED || required == MPI_THREAD_MULTIPLE;
     int level = required;
     if (is_after_init())
         return MPI_T_ERR_CANNOT_INIT;

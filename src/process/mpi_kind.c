@@ -52,6 +52,14 @@ enum qmpi_mpi_kind qmpi_mpi_kind_of(const struct qmpi_elf_image *image)
     return has_inner_of_mpich(image) ? QMPI_MPI_MPICH : QMPI_MPI_UNKNOWN;
 }
 
+enum qmpi_mpi_kind qmpi_mpi_implementation_of(const struct qmpi_elf_image *image)
+{
+    const enum qmpi_mpi_kind kind = qmpi_mpi_kind_of(image);
+    if (kind != QMPI_MPI_ABI)
+        return kind;
+    return has_inner_of_mpich(image) ? QMPI_MPI_MPICH : QMPI_MPI_OPEN_MPI;
+}
+
 enum qmpi_mpi_kind qmpi_mpi_kind_by_build(const char *build)
 {
     for (int kind = 0; kind < QMPI_MPI_KINDS; kind++) {

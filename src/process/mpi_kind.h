@@ -30,6 +30,12 @@ extern const struct qmpi_mpi_description qmpi_mpi_descriptions[QMPI_MPI_KINDS];
  */
 enum qmpi_mpi_kind qmpi_mpi_kind_of(const struct qmpi_elf_image *image);
 
+/*
+ * Returns whose library it is, and with whose launcher its programs are started: for the standard
+ * ABI, MPICH (or what is derived from it) or Open MPI; otherwise, the kind.
+ */
+enum qmpi_mpi_kind qmpi_mpi_implementation_of(const struct qmpi_elf_image *image);
+
 /* Returns the kind with this value of -Dmpi; QMPI_MPI_UNKNOWN: there is none. */
 enum qmpi_mpi_kind qmpi_mpi_kind_by_build(const char *build);
 

@@ -22,6 +22,7 @@ qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT];
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct qmpi_elf_loaded library; /* its name is copied; its other pointers live on */
+static enum qmpi_mpi_kind kind;
 static char *mismatch;
 
 struct search {
@@ -108,7 +109,7 @@ void qmpi_base_lacks(int number)
 /* Where the program's MPI library is of a kind that this libqmpi is not built for. */
 static void note_mismatch(const char *other)
 {
-    const enum qmpi_mpi_kind kind = qmpi_mpi_kind_of(&library.image);
+    kind = qmpi_mpi_kind_of(&library.image);
     if (kind == QMPI_MPI_UNKNOWN) {
         mismatch = qmpi_message(
             "the program uses %s, which is neither MPICH nor Open MPI, nor has the standard ABI\n"
@@ -193,6 +194,11 @@ void *qmpi_base_symbol(const char *name)
 const char *qmpi_base_mismatch(void)
 {
     return mismatch;
+}
+
+enum qmpi_mpi_kind qmpi_base_implementation(void)
+{
+    return kind == QMPI_MPI_ABI ? qmpi_mpi_implementation_of(&library.image) : kind;
 }
 
 const char *qmpi_base_soname(void)

@@ -7,6 +7,7 @@
 #define QMPI_PROCESS_MPI_LIBRARY_H
 
 #include "functions/functions.h"
+#include "process/mpi_kind.h"
 
 #include <stdbool.h>
 
@@ -40,6 +41,9 @@ _Noreturn void qmpi_base_lacks(int number) QMPI_HIDDEN;
 
 /* libqmpi.a: the PMPI functions of the MPI library that the program is linked with. */
 extern qmpi_function *const qmpi_static_bases[QMPI_FUNCTION_COUNT];
+
+/* Returns whose library it is: QMPI_MPI_MPICH, QMPI_MPI_OPEN_MPI or QMPI_MPI_UNKNOWN. */
+enum qmpi_mpi_kind qmpi_base_implementation(void);
 
 /* The soname and the path of the MPI library found. */
 const char *qmpi_base_soname(void);

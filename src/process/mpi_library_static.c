@@ -4,6 +4,8 @@
  */
 #include "process/mpi_library.h"
 
+#include "generate/build.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -23,6 +25,12 @@ void *qmpi_base_symbol(const char *name)
 const char *qmpi_base_mismatch(void)
 {
     return NULL;
+}
+
+enum qmpi_mpi_kind qmpi_base_implementation(void)
+{
+    const enum qmpi_mpi_kind kind = qmpi_mpi_kind_by_build(QMPI_MPI);
+    return kind == QMPI_MPI_ABI ? QMPI_MPI_UNKNOWN : kind;
 }
 
 const char *qmpi_base_soname(void)

@@ -2,7 +2,7 @@
 """A job that another MPI's launcher started is a heap of programs of one rank: that is said."""
 import pytest
 
-from support import MPI_NAME, OPEN_MPI, run_mpi
+from support import IMPLEMENTATION, OPEN_MPI, run_mpi
 
 SIZE, RANK = ("PMI_SIZE", "PMI_RANK") if OPEN_MPI else ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
 LIBRARY_SIZE = "OMPI_COMM_WORLD_SIZE" if OPEN_MPI else "PMI_SIZE"
@@ -15,7 +15,7 @@ def test_processes_that_are_alone_are_told_of(begin, tools):
     result = run_mpi("calls", begin, "finalize", ranks=1, tools=tools, env={SIZE: 2})
     assert result.returncode == 0
     assert result.stderr.count(SAID) == 1
-    assert f"hint: launch with mpiexec.{MPI_NAME}" in result.stderr
+    assert f"hint: launch with mpiexec.{IMPLEMENTATION}" in result.stderr
 
 
 @pytest.mark.parametrize("env", [{SIZE: 1}, {SIZE: 2, RANK: 1}, {SIZE: ""}, {SIZE: 2, LIBRARY_SIZE: 1}, {}])

@@ -101,6 +101,7 @@ static void look_at_mpi(void)
 /* Whose launcher `mpiexec` is. */
 static void look_at_launcher(void)
 {
+    const char *wanted = cli_mpi_of_library();
     char *found = cli_program_find("mpiexec");
     char *path = found ? realpath(found, NULL) : NULL;
     const char *mpi = path ? cli_mpi_of_launcher(path) : NULL;
@@ -108,13 +109,13 @@ static void look_at_launcher(void)
     if (!path)
         doctor_note("mpiexec not found in PATH\nhint: add the directory of the MPI launcher to "
                     "PATH, or start the launcher by its full path");
-    else if (mpi && !strcmp(mpi, QMPI_MPI))
+    else if (mpi && (!wanted || !strcmp(mpi, wanted)))
         doctor_ok("mpiexec belongs to %s: %s", name, path);
     else if (mpi)
         doctor_note("mpiexec belongs to %s (%s), but this qmpi is for %s: each process would start "
                     "as a singleton (rank 0 of 1)\n"
                     "hint: launch with mpiexec.%s",
-                    name, path, QMPI_MPI, QMPI_MPI);
+                    name, path, wanted, wanted);
     free(path);
     free(found);
 }

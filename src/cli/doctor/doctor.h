@@ -96,15 +96,16 @@ struct doctor_object {
     char *problem;           /* reason why it cannot be read; NULL: the other members are valid */
     bool mpi_library;        /* it is or contains an MPI library */
     enum qmpi_mpi_kind kind; /* of this library */
-    bool binding;            /* it is a Fortran binding of MPI */
-    bool qmpi;               /* it is or contains libqmpi */
-    bool native_tool;        /* it registers a tool */
-    bool pmpi_tool;          /* it defines MPI functions, and is neither of these nor a binding */
-    bool calls_c;            /* it refers to C functions of MPI */
-    bool calls_mpif;         /* it refers to procedures of mpif.h or the module mpi */
-    bool calls_f08;          /* it refers to procedures of the module mpi_f08 */
-    bool loads;              /* it refers to dlopen */
-    bool names_mpi;          /* it contains the name of an MPI library as text */
+    enum qmpi_mpi_kind implementation; /* whose launcher starts its programs */
+    bool binding;                      /* it is a Fortran binding of MPI */
+    bool qmpi;                         /* it is or contains libqmpi */
+    bool native_tool;                  /* it registers a tool */
+    bool pmpi_tool;  /* it defines MPI functions, and is neither of these nor a binding */
+    bool calls_c;    /* it refers to C functions of MPI */
+    bool calls_mpif; /* it refers to procedures of mpif.h or the module mpi */
+    bool calls_f08;  /* it refers to procedures of the module mpi_f08 */
+    bool loads;      /* it refers to dlopen */
+    bool names_mpi;  /* it contains the name of an MPI library as text */
     bool
         holds_static; /* it contains strings of an MPI library, but does not export its functions */
 };

@@ -84,6 +84,7 @@ static void read_symbols(const struct qmpi_elf_image *image, struct doctor_objec
             note_relocation(&defined, object, name);
     }
     object->kind = qmpi_mpi_kind_of(image);
+    object->implementation = qmpi_mpi_implementation_of(image);
     object->qmpi = defined.qmpi;
     object->binding = defined.binding && !defined.get_version;
     object->mpi_library =
