@@ -29,7 +29,7 @@ struct helper {
     struct range *binding_range; /* grows in front */
 };
 
-enum { COMM_SIZE, CARTDIM_GET, NEIGHBORS_COUNT, CONTIGUOUS, HVECTOR, COMMIT, FREE, HELPERS };
+enum { COMM_SIZE, CARTDIM_GET, NEIGHBORS_COUNT, CONTIGUOUS, HVECTOR, COMMIT, FREE, SIZE, HELPERS };
 
 static struct helper helpers[HELPERS] = {
     /* called in the w-variants of all-to-all; in Open MPI for every array of a length by ranks */
@@ -42,6 +42,7 @@ static struct helper helpers[HELPERS] = {
     [HVECTOR] = {.number = MPI_TYPE_CREATE_HVECTOR_T},
     [COMMIT] = {.number = MPI_TYPE_COMMIT_T},
     [FREE] = {.number = MPI_TYPE_FREE_T},
+    [SIZE] = {.number = MPI_TYPE_SIZE_T},
 };
 
 static qmpi_function *helper_target(const struct helper *helper, const void *caller)
@@ -71,6 +72,7 @@ HELPER(HVECTOR, hvector,
        (count, length, stride, from, to))
 HELPER(COMMIT, commit, (MPI_Datatype * type), (type))
 HELPER(FREE, free_type, (MPI_Datatype * type), (type))
+HELPER(SIZE, type_size, (MPI_Datatype type, int *size), (type, size))
 
 static qmpi_function *const helper_targets[HELPERS] = {
     [COMM_SIZE] = (qmpi_function *)comm_size,
@@ -80,6 +82,7 @@ static qmpi_function *const helper_targets[HELPERS] = {
     [HVECTOR] = (qmpi_function *)hvector,
     [COMMIT] = (qmpi_function *)commit,
     [FREE] = (qmpi_function *)free_type,
+    [SIZE] = (qmpi_function *)type_size,
 };
 
 /* The names of the procedure that stands for MPI_X in Fortran: before and after its x. */

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from observe_support import HAS_COUNTER, OBSERVE_TOOLS, run_observed
-from support import ASAN, LIBQMPI, OPEN_MPI, needs_sessions
+from observe_support import HAS_COUNTER, OBSERVE_TOOLS, observe_program, run_observed
+from support import ASAN, LIBQMPI, can_spawn, needs_sessions
 
 SKEW = OBSERVE_TOOLS / "skew.so"
 needs_counter = pytest.mark.skipif(not HAS_COUNTER, reason="there is no cycle counter of constant rate")
@@ -80,9 +80,10 @@ def test_known_clocks_are_found_within_the_bound(clocks):
     check_world(read(result.trace))
 
 
-@pytest.mark.skipif(not OPEN_MPI, reason="MPICH as packaged cannot spawn processes")
 def test_spawned_processes_have_the_time_of_their_own_rank_0():
     """They have the clocks of the same ranks of the parents' world here."""
+    if not can_spawn(observe_program("observe_identities"), "spawn"):
+        pytest.skip("this MPI library cannot spawn")
     result, read = run_skewed(CLOCKS["both"], program="observe_identities", steps=["spawn"],
                               spawns=True)
     check_world(read(result.trace))

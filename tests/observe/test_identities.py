@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from observe_support import run_observed
-from support import OPEN_MPI, needs_sessions
+from observe_support import observe_program, run_observed
+from support import can_spawn, needs_sessions
 
 ALL = ["copies", "parts", "topologies", "groups", "intercommunicators", "again"]
 
@@ -110,8 +110,8 @@ def test_memory_does_not_grow():
 def test_spawned_processes_have_the_identities_of_a_job_of_their_own():
     """Those of the parents are counted on as if nothing had been spawned, also where that fails."""
     alone = run_identities("copies", "parts")
-    parents = run_identities("copies", "spawn", "parts")
-    if not OPEN_MPI:  # MPICH as packaged cannot
+    parents = run_identities("copies", "spawn", "parts", spawns=True)
+    if not can_spawn(observe_program("observe_identities"), "spawn"):
         assert parents.stdout == "cannot spawn\n"
         assert noted(parents) == noted(alone)
         return

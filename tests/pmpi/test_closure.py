@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Whose a library is: a PMPI tool's are those that it needs or opens, and no others."""
+import shutil
 import subprocess
 
 import pytest
@@ -167,7 +168,8 @@ SUFFIX = "-Wl,--defsym=so.1=0"  # the linker keeps one text of this name and of 
     ("a.so", ("-Wl,-soname,a.so",), ()),
     ("libpart.so.1", ("-Wl,-soname,libpart.so.1", SUFFIX), (SUFFIX,)),
     ("libpart.so.1", ("-Wl,-soname,libpart.so.1", "-Wl,--version-script=versions"), ()),
-    ("libpart.so.1", ("-Wl,-soname,libpart.so.1", "-fuse-ld=gold"), ("-fuse-ld=gold",)),
+    pytest.param("libpart.so.1", ("-Wl,-soname,libpart.so.1", "-fuse-ld=gold"), ("-fuse-ld=gold",),
+                 marks=pytest.mark.skipif(not shutil.which("ld.gold"), reason="there is no linker gold")),
 ], ids=["no soname", "short", "shared text", "versions", "gold"])
 def test_a_tools_library_can_be_had_twice_whatever_its_name(name, arguments, tools_arguments,
                                                            tmp_path):

@@ -7,7 +7,7 @@ from support import run_mpi
 
 
 def callers(stack, *steps):
-    result = run_mpi("switch", "init", *steps, "finalize", ranks=1, tools=stack, preload=())
+    result = run_mpi("switch", "single", *steps, "finalize", ranks=1, tools=stack, preload=())
     assert result.returncode == 0
     return [call for call in result.calls if call.startswith("caller ") and " from " in call
             and ("rank" in call or "MPI_Barrier from" in call or "MPI_Comm_size" in call)]

@@ -8,6 +8,10 @@
  * before; libraries differ from the standard that they name, so this one is asked. */
 static int takes_world = MPI_VERSION < 4;
 
+/* Whether a function gives MPI_SUCCESS once the program's own handler has returned, as those of
+ * MPICH 5 do; others give the error. */
+static bool handled_is_success;
+
 static void note_world(MPI_Comm *comm, int *code, ...)
 {
     (void)code;
@@ -36,7 +40,7 @@ void error_object_learn(void)
         PMPI_Comm_get_errhandler(comms[i], &theirs[i]);
         PMPI_Comm_set_errhandler(comms[i], mine);
     }
-    PMPI_Type_size(MPI_DATATYPE_NULL, &size);
+    handled_is_success = PMPI_Type_size(MPI_DATATYPE_NULL, &size) == MPI_SUCCESS;
     for (i = 0; i < 2; i++) {
         PMPI_Comm_set_errhandler(comms[i], theirs[i]);
         if (!is_predefined(theirs[i]))
@@ -67,22 +71,30 @@ static struct error_object resolve(const struct error_object *error_object)
     return place;
 }
 
+/* Its error handler, to be compared only; MPI_ERRORS_RETURN where there is none. */
+static MPI_Errhandler errhandler_of(const struct error_object *place)
+{
+    MPI_Errhandler errhandler = MPI_ERRORS_RETURN;
+    if (place->kind == ERROR_OBJECT_COMM)
+        PMPI_Comm_get_errhandler(place->comm, &errhandler);
+    else if (place->kind == ERROR_OBJECT_WIN)
+        PMPI_Win_get_errhandler(place->win, &errhandler);
+    else if (place->kind == ERROR_OBJECT_FILE)
+        PMPI_File_get_errhandler(place->file, &errhandler);
+#ifdef MPI_SESSION_NULL
+    else if (place->kind == ERROR_OBJECT_SESSION)
+        PMPI_Session_get_errhandler(place->session, &errhandler);
+#endif
+    MPI_Errhandler reference = errhandler;
+    if (!is_predefined(errhandler))
+        PMPI_Errhandler_free(&reference);
+    return errhandler;
+}
+
 bool error_object_is_fatal(const struct error_object *error_object)
 {
     const struct error_object place = resolve(error_object);
-    MPI_Errhandler errhandler = MPI_ERRORS_RETURN;
-    if (place.kind == ERROR_OBJECT_COMM)
-        PMPI_Comm_get_errhandler(place.comm, &errhandler);
-    else if (place.kind == ERROR_OBJECT_WIN)
-        PMPI_Win_get_errhandler(place.win, &errhandler);
-    else if (place.kind == ERROR_OBJECT_FILE)
-        PMPI_File_get_errhandler(place.file, &errhandler);
-#ifdef MPI_SESSION_NULL
-    else if (place.kind == ERROR_OBJECT_SESSION)
-        PMPI_Session_get_errhandler(place.session, &errhandler);
-#endif
-    if (!is_predefined(errhandler))
-        PMPI_Errhandler_free(&errhandler);
+    const MPI_Errhandler errhandler = errhandler_of(&place);
     return is_predefined(errhandler) && errhandler != MPI_ERRORS_RETURN;
 }
 
@@ -118,9 +130,10 @@ static void call_file_handler(MPI_File file, int code)
     PMPI_File_call_errhandler(file, code);
 }
 
-void error_object_invoke(const struct error_object *error_object, int code)
+int error_object_invoke(const struct error_object *error_object, int code)
 {
     const struct error_object place = resolve(error_object);
+    const bool is_success = handled_is_success && !is_predefined(errhandler_of(&place));
     if (place.kind == ERROR_OBJECT_COMM)
         PMPI_Comm_call_errhandler(place.comm, code);
     else if (place.kind == ERROR_OBJECT_WIN)
@@ -131,4 +144,5 @@ void error_object_invoke(const struct error_object *error_object, int code)
     else if (place.kind == ERROR_OBJECT_SESSION)
         PMPI_Session_call_errhandler(place.session, code);
 #endif
+    return is_success ? MPI_SUCCESS : code;
 }

@@ -55,10 +55,12 @@ MPI_File_errhandler_function *error_object_function(MPI_Errhandler errhandler);
 bool error_object_is_fatal(const struct error_object *error_object);
 
 /* Calls the error handler with a code. Returns as the handler does; not at all where it ends the
- * job. Where no handler can be called (before MPI_Init, after MPI_Finalize) it does nothing. */
-void error_object_invoke(const struct error_object *error_object, int code);
+ * job. Where no handler can be called (before MPI_Init, after MPI_Finalize) it does nothing.
+ * Returns what the MPI library's function would return after that: the code, or MPI_SUCCESS. */
+int error_object_invoke(const struct error_object *error_object, int code);
 
-/* Once MPI is initialized: finds out which communicator MPI takes for ERROR_OBJECT_PROCESS. */
+/* Once MPI is initialized: finds out which communicator MPI takes for ERROR_OBJECT_PROCESS, and
+ * what functions return after an error handler of the program. */
 void error_object_learn(void);
 
 #endif

@@ -90,16 +90,16 @@ static void say_last(const struct fault *fault)
                 rule->count_each ? fault->function->name : "the selected functions");
 }
 
-/* Reports the error as MPI does: the handler first, then the code, if it returns. */
+/* Reports the error as MPI does: the handler first, then the result, if it returns. */
 static int report(const struct fault *fault, int code)
 {
     __atomic_add_fetch(&fault->rule->failed, 1, __ATOMIC_RELAXED);
     if (error_object_is_fatal(&fault->error_object))
         say_last(fault);
     handler = __builtin_frame_address(0);
-    error_object_invoke(&fault->error_object, code);
+    const int result = error_object_invoke(&fault->error_object, code);
     handler = NULL;
-    return code;
+    return result;
 }
 
 /* Functions with a result other than int cannot fail, and never reach this code. */
@@ -192,8 +192,8 @@ static int blame(const struct fault *fault, int at, int count, MPI_Status status
         statuses[i].MPI_ERROR = fault->rule->carry_out ? MPI_SUCCESS : MPI_ERR_PENDING;
     if (statuses != MPI_STATUSES_IGNORE)
         statuses[at].MPI_ERROR = fault->rule->error;
-    report(fault, RAISES_OF_REQUEST ? fault->rule->error : MPI_ERR_IN_STATUS);
-    return MPI_ERR_IN_STATUS;
+    const int result = report(fault, RAISES_OF_REQUEST ? fault->rule->error : MPI_ERR_IN_STATUS);
+    return result == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
 }
 
 static int fail_all(QMPI_Context context, int count, MPI_Request requests[], MPI_Status statuses[])

@@ -215,7 +215,7 @@ static void some_fail(int form)
     }
     PMPI_Error_class(error, &class);
     EXPECT_TRUE(form == 4 || class == MPI_ERR_IN_STATUS);
-    EXPECT_TRUE(requests[0] == MPI_REQUEST_NULL);
+    EXPECT_TRUE(form == 1 || requests[0] == MPI_REQUEST_NULL); /* MPICH 5 leaves all of them then */
     PMPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
 }
 

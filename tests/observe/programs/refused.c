@@ -14,13 +14,19 @@ static void handle(MPI_Comm *comm, int *error, ...)
     handled++;
 }
 
+/* MPICH 5 gives MPI_SUCCESS once the handler has returned: then the observer takes it for one. */
+#define AFTER_SUCCESS " sent=* received=* transfers=* started=* completed=* fault=*"
+
 /* Where MPI looks at its arguments at all. */
 #define REFUSED(X, ARGUMENTS, fields)                                                              \
     do {                                                                                           \
         handled = 0;                                                                               \
         const int error = MPI_##X ARGUMENTS;                                                       \
         EXPECT_TRUE(handled == 1);                                                                 \
-        expect_failure("MPI_" #X, error, fields);                                                  \
+        if (error == MPI_SUCCESS)                                                                  \
+            expect_call("MPI_" #X, error, fields AFTER_SUCCESS);                                   \
+        else                                                                                       \
+            expect_failure("MPI_" #X, error, fields);                                              \
     } while (0)
 
 int main(int argc, char **argv)

@@ -3,6 +3,8 @@
  * An application that switches layers while it runs. Its command line names the steps; `trace: app
  * STEP` on stderr goes before each:
  *   init rank barrier size finalize   MPI calls, those but the ends from functions that it exports
+ *   single                            init for one thread: with several, MPICH 5 holds a lock
+ *                                     while it calls an error handler
  *   left                              MPI_Comm_size fails; the error handler leaves it by longjmp
  *   off=N on=N                        switches layer N
  *   race=N   two threads call MPI_Comm_rank all the while that N switches of all layers but the
@@ -162,6 +164,8 @@ static void run_step(const char *step)
     int provided = 0;
     if (!strcmp(step, "init"))
         MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    else if (!strcmp(step, "single"))
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_SINGLE, &provided);
     else if (!strcmp(step, "rank"))
         caller_of_rank();
     else if (!strcmp(step, "barrier"))

@@ -77,7 +77,7 @@ static int do_bcast(void)
 
 static int do_isend(void)
 {
-    MPI_Request request;
+    MPI_Request request = MPI_REQUEST_NULL;
     const int code = MPI_Isend(data, 1, MPI_INT, bad ? 99 : MPI_PROC_NULL, 0, comm, &request);
     if (code == MPI_SUCCESS)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -297,7 +297,7 @@ static int do_freed(void)
 
 static int do_null(void)
 {
-    return MPI_Ssend(data, 1, MPI_INT, MPI_PROC_NULL, 0, bad ? MPI_COMM_NULL : MPI_COMM_WORLD);
+    return MPI_Ssend(data, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_NULL);
 }
 
 /* The same call again and again: what came of each, in a file for each rank. A launcher may mix

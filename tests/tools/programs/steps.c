@@ -67,9 +67,10 @@ static void send_to_all(MPI_Comm comm, int size, int reversed)
     char data[64] = "";
     MPI_Request requests[64];
     for (int i = 0; i <= 4 * size; i++) {
-        const int peer = reversed ? size - 1 - i % size : i % size;
-        MPI_Isend(data, i == 2 ? 0 : 10 + peer, MPI_BYTE, i == 4 * size ? MPI_PROC_NULL : peer, 0,
-                  comm, &requests[i]);
+        int peer = reversed ? size - 1 - i % size : i % size, bytes = i == 2 ? 0 : 10 + peer;
+        peer = i == 4 * size ? MPI_PROC_NULL : peer;
+        __asm__ volatile("" : "+r"(peer), "+r"(bytes)); /* no second call for a case of these */
+        MPI_Isend(data, bytes, MPI_BYTE, peer, 0, comm, &requests[i]);
     }
     for (int i = 0; i < 4 * size; i++)
         MPI_Recv(data, sizeof data, MPI_BYTE, i % size, 0, comm, MPI_STATUS_IGNORE);
