@@ -15,12 +15,12 @@ struct options {
     const char *output; /* pattern of the file's name; NULL: the table goes to stderr */
     enum profile_format format;
     profile_html_writer *write_page; /* where the format is HTML */
-    int top;         /* at most so many rows in each table; 0: all */
-    int depth;       /* frames of a call site, at most */
-    bool sync;       /* a barrier before collectives */
-    bool path;       /* logical clocks go with the messages */
-    bool every_rank; /* what is listed by rank is listed for every rank */
-    int checkpoint;  /* seconds; 0: none */
+    int top;                         /* at most so many rows in each table; 0: all */
+    int depth;                       /* frames of a call site, at most */
+    bool sync;                       /* a barrier before collectives */
+    bool path;                       /* logical clocks go with the messages */
+    bool every_rank;                 /* what is listed by rank is listed for every rank */
+    int checkpoint;                  /* seconds; 0: none */
     struct profile_thresholds thresholds;
 };
 
