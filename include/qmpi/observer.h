@@ -248,7 +248,8 @@ QMPI_API int QMPIX_Call_get_elements(const QMPIX_Call *call, int index, int firs
 /*
  * Does the same for `count` elements that the tool has copied to `elements`. The size of each is
  * the member `size` of the parameter: the size in the program, which for a tool that is compiled
- * for the standard ABI may not be that of its own type.
+ * for the standard ABI may be less than that of its own type. `elements` may be the end of
+ * `values`.
  */
 QMPI_API int QMPIX_Call_convert_elements(const QMPIX_Call *call, int index, const void *elements,
                                          int count, void *values);

@@ -46,6 +46,9 @@ QMPI_API int QMPIX_abi_Call_get_argument(const QMPIX_Call *call, int index, void
     if (parameter->indirection) {
         const void *address = convert_address(parameter, *(const void *const *)argument);
         memcpy(value, &address, sizeof address);
+    } else if (parameter->kind == QMPIX_KIND_FUNCTION) {
+        const void *function = qmpi_abi_from_callback(*(const void *const *)argument);
+        memcpy(value, &function, sizeof function);
     } else if (is_handle(parameter->kind)) {
         *(uintptr_t *)value =
             qmpi_abi_from_handle(parameter->kind, read_handle(argument, parameter->size));
@@ -82,7 +85,7 @@ QMPI_API int QMPIX_abi_Call_convert_elements(const QMPIX_Call *call, int index,
             ((uintptr_t *)values)[i] =
                 qmpi_abi_from_handle(parameter->kind, read_handle(from + (size_t)i * size, size));
     } else {
-        memcpy(values, from, (size_t)count * size);
+        memmove(values, from, (size_t)count * size);
         if (parameter->kind == QMPIX_KIND_INT && size == sizeof(int) && !is_plain &&
             meaning_of(parameter) != QMPI_ABI_WEIGHTS)
             qmpi_abi_from_numbers(meaning_of(parameter), count, values);

@@ -19,6 +19,7 @@ QMPI_API int QMPIX_abi_Register_tool_observer(int tool_id, const QMPIX_Observer 
                      "QMPIX_OBSERVE_ACTS, but in a program of another ABI such a tool can "
                      "only read\nhint: build the tool with pkg-config qmpi" QMPI_SUFFIX));
     qmpi_abi_start();
+    qmpi_abi_find_callbacks();
     return qmpi_abi_from_error(QMPIX_Register_tool_observer(tool_id, observer));
 }
 

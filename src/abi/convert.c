@@ -75,6 +75,42 @@ int *qmpi_abi_from_weights(const int *native)
     return native && native == weights_empty() ? QMPI_ABI_WEIGHTS_EMPTY : (int *)(uintptr_t)native;
 }
 
+static struct {
+    const char *name; /* of the function in the library */
+    uintptr_t abi;
+    const void *native; /* NULL: this library has no such function */
+} callbacks[] = {
+    {"MPIR_Dup_fn", 1, NULL},
+    {"OMPI_C_MPI_NULL_COPY_FN", 0, NULL},
+    {"OMPI_C_MPI_NULL_DELETE_FN", 0, NULL},
+    {"OMPI_C_MPI_DUP_FN", 1, NULL},
+    {"OMPI_C_MPI_COMM_NULL_COPY_FN", 0, NULL},
+    {"OMPI_C_MPI_COMM_NULL_DELETE_FN", 0, NULL},
+    {"OMPI_C_MPI_COMM_DUP_FN", 1, NULL},
+    {"OMPI_C_MPI_TYPE_NULL_COPY_FN", 0, NULL},
+    {"OMPI_C_MPI_TYPE_NULL_DELETE_FN", 0, NULL},
+    {"OMPI_C_MPI_TYPE_DUP_FN", 1, NULL},
+    {"OMPI_C_MPI_WIN_NULL_COPY_FN", 0, NULL},
+    {"OMPI_C_MPI_WIN_NULL_DELETE_FN", 0, NULL},
+    {"OMPI_C_MPI_WIN_DUP_FN", 1, NULL},
+};
+enum { CALLBACKS = sizeof callbacks / sizeof *callbacks };
+
+void qmpi_abi_find_callbacks(void)
+{
+    for (int i = 0; i < CALLBACKS; i++)
+        callbacks[i].native = qmpi_base_symbol(callbacks[i].name);
+}
+
+const void *qmpi_abi_from_callback(const void *native)
+{
+    for (int i = 0; native && i < CALLBACKS; i++) {
+        if (callbacks[i].native == native)
+            return (const void *)callbacks[i].abi;
+    }
+    return native;
+}
+
 void qmpi_abi_from_numbers(enum qmpi_abi_meaning meaning, int count, int *numbers)
 {
     for (int i = 0; i < count; i++)

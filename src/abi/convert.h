@@ -37,6 +37,10 @@ static inline void *qmpi_abi_from_buffer(const void *native)
 int *qmpi_abi_to_weights(const int *abi);
 int *qmpi_abi_from_weights(const int *native);
 
+/* Predefined callbacks of attributes, which are functions of the library: the ABI's 0 and 1. */
+void qmpi_abi_find_callbacks(void);
+const void *qmpi_abi_from_callback(const void *native);
+
 /* Converts integers in place. */
 void qmpi_abi_from_numbers(enum qmpi_abi_meaning meaning, int count, int *numbers);
 

@@ -35,26 +35,40 @@ void qmpi_abi_start(void)
 /* A value that is no constant here, but one of the other side, is moved out of its way. */
 enum { MOVED = 1 << 28 };
 
-static int convert(enum qmpi_abi_meaning meaning, int value, bool to_native)
+static int convert_bits(const struct qmpi_abi_numbers *known, int value, bool to_native)
 {
-    const struct qmpi_abi_numbers *known = &qmpi_abi_numbers[meaning];
-    bool clashes = false, moved = false;
     int bits = 0, rest = value;
     for (int i = 0; i < known->count; i++) {
         const int from = to_native ? known->numbers[i].abi : known->numbers[i].native;
-        const int to = to_native ? known->numbers[i].native : known->numbers[i].abi;
-        if (known->bits && (value & from) == from) {
-            bits |= to;
+        if ((value & from) == from) {
+            bits |= to_native ? known->numbers[i].native : known->numbers[i].abi;
             rest &= ~from;
-        } else if (!known->bits && value == from) {
-            return to;
         }
-        clashes |= value == to;
-        moved |= (value ^ MOVED) == from;
     }
+    return bits | rest;
+}
+
+static int convert_other(const struct qmpi_abi_numbers *known, int value, bool to_native)
+{
+    for (int i = 0; i < known->count; i++) {
+        const int from = to_native ? known->numbers[i].abi : known->numbers[i].native;
+        const int to = to_native ? known->numbers[i].native : known->numbers[i].abi;
+        if (value == to || (value ^ MOVED) == from)
+            return value ^ MOVED;
+    }
+    return value;
+}
+
+static inline int convert(enum qmpi_abi_meaning meaning, int value, bool to_native)
+{
+    const struct qmpi_abi_numbers *known = &qmpi_abi_numbers[meaning];
     if (known->bits)
-        return bits | rest;
-    return clashes || moved ? value ^ MOVED : value;
+        return convert_bits(known, value, to_native);
+    for (int i = 0; i < known->count; i++) {
+        if (value == (to_native ? known->numbers[i].abi : known->numbers[i].native))
+            return to_native ? known->numbers[i].native : known->numbers[i].abi;
+    }
+    return convert_other(known, value, to_native);
 }
 
 int qmpi_abi_from_constant(enum qmpi_abi_meaning meaning, int native)

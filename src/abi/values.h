@@ -133,10 +133,14 @@ static inline int qmpi_abi_to_native_number(enum qmpi_abi_meaning meaning, int a
                : qmpi_abi_to_constant(meaning, abi);
 }
 
-/* The error class of the ABI for one of this library; an error code stays as it is. */
+/* The error class of the ABI for one of this library; an error code stays as it is: no class of
+ * either is as large. Statuses often contain one that was never set. */
 static inline int qmpi_abi_from_error(int error)
 {
-    return error == MPI_SUCCESS ? error : qmpi_abi_from_constant(QMPI_ABI_ERROR, error);
+    enum { LARGER_THAN_CLASSES = 1 << 14 };
+    return error == MPI_SUCCESS || (unsigned)error >= LARGER_THAN_CLASSES
+               ? error
+               : qmpi_abi_from_constant(QMPI_ABI_ERROR, error);
 }
 
 #endif

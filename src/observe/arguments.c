@@ -80,7 +80,7 @@ int QMPIX_Call_convert_elements(const QMPIX_Call *call, int index, const void *e
     const QMPIX_Parameter *parameter = qmpi_argument_of(call, index);
     if (!parameter || !elements || count < 0 || !values)
         return MPI_ERR_ARG;
-    memcpy(values, elements, (size_t)count * qmpi_argument_element_size(parameter));
+    memmove(values, elements, (size_t)count * qmpi_argument_element_size(parameter));
     return MPI_SUCCESS;
 }
 

@@ -9,7 +9,6 @@ import pytest
 from support import BUILD, BUNDLED_TOOLS, run_mpi
 
 HERE = BUILD / "tests/abi"
-COUNT = BUNDLED_TOOLS / "count.so"
 
 
 def run(tool, program="calls", ranks=2, **kwargs):
@@ -111,12 +110,14 @@ def test_a_tool_that_does_more_than_read_is_left_out_if_the_user_wants_that():
 # ---- Bundled tools ---------------------------------------------------------------------------------
 
 
-def test_bundled_tools_refer_only_to_functions_that_convert():
-    listing = subprocess.run(["nm", "-D", "--undefined-only", COUNT], check=True, capture_output=True,
+@pytest.mark.parametrize("name", ["count", "log"])
+def test_bundled_tools_refer_only_to_functions_that_convert(name):
+    tool = BUNDLED_TOOLS / f"{name}.so"
+    listing = subprocess.run(["nm", "-D", "--undefined-only", tool], check=True, capture_output=True,
                              text=True).stdout
     names = re.findall(r"\bP?Q?MPIX?_\w+", listing)
     assert names and all(re.match("QMPIX_(abi_|Function_name$|stack$)", name) for name in names)
-    print(f"sha256 of count.so: {hashlib.sha256(COUNT.read_bytes()).hexdigest()}")
+    print(f"sha256 of {name}.so: {hashlib.sha256(tool.read_bytes()).hexdigest()}")
 
 
 def test_the_figures_of_a_converted_tool_are_the_calls_of_the_program():

@@ -78,9 +78,7 @@ def test_a_program_runs_as_without_it(tmp_path, program, steps):
 # ---- Words ---------------------------------------------------------------------------------------
 
 WORLD = "comm=MPI_COMM_WORLD"
-NULL_COPY, NULL_DELETE = (
-    ("MPI_COMM_NULL_COPY_FN", "MPI_COMM_NULL_DELETE_FN") if OPEN_MPI else  # functions of their own
-    ("MPI_NULL_COPY_FN", "MPI_NULL_DELETE_FN"))
+NULL_COPY, NULL_DELETE = "MPI_COMM_NULL_COPY_FN", "MPI_COMM_NULL_DELETE_FN"
 KNOWN = {
     "point_to_point": [
         f"MPI_Isend(buf=*, count=4, datatype=MPI_INT, dest=0, tag=7, {WORLD}, request=*)",

@@ -20,8 +20,9 @@ struct argument {
     struct value value;
 };
 
-static struct argument argument_of(struct layer *layer, const QMPIX_Call *call,
-                                   const struct shape *shape, int place)
+/* Inlined: the structure is not copied then. */
+__attribute__((always_inline)) static inline struct argument
+argument_of(struct layer *layer, const QMPIX_Call *call, const struct shape *shape, int place)
 {
     const QMPIX_Parameter *parameter = &call->function->parameters[place];
     struct argument argument = {
@@ -29,11 +30,11 @@ static struct argument argument_of(struct layer *layer, const QMPIX_Call *call,
         .place = place,
         .direction = shape->shown[place].direction,
         .length = shape->shown[place].length,
-        .value = {layer, call, shape, parameter->kind, shape->shown[place].how, parameter->size,
-                  false},
+        .value = {layer, call, shape, parameter->kind, shape->shown[place].how,
+                  values_size(parameter), false, place, parameter->size},
     };
     if (parameter->kind == QMPIX_KIND_FUNCTION || parameter->indirection)
-        memcpy(&argument.pointer, call->arguments[place], sizeof argument.pointer);
+        QMPIX_Call_get_argument(call, place, &argument.pointer);
     return argument;
 }
 
@@ -76,20 +77,34 @@ static bool add_strings(struct text *text, const struct argument *argument)
            values_add_strings(text, layer, (char *const *)(const void *)pointer, count);
 }
 
+/* Room for a single value, of this tool or of the program. */
+union single {
+    MPI_Status status;
+    unsigned char bytes[64];
+};
+
+/* The value of the program at `from`. */
+static void add_converted(struct text *text, const struct argument *argument, const void *from)
+{
+    union single value;
+    values_convert(&argument->value, from, 1, &value);
+    values_add(text, &argument->value, &value);
+}
+
 /* False: it cannot be read, or not yet be told how long it is. */
 static bool add_read(struct text *text, const struct argument *argument)
 {
-    unsigned char bytes[sizeof(MPI_Status) > 64 ? sizeof(MPI_Status) : 64];
+    union single raw;
     if (argument->value.kind == QMPIX_KIND_CHAR)
         return add_strings(text, argument);
     if (is_array(argument)) {
         const long long count = length(argument);
         return count >= 0 && values_add_array(text, &argument->value, argument->pointer, count);
     }
-    if (!argument->value.size || argument->value.size > sizeof bytes ||
-        !tool_safe_copy(bytes, argument->pointer, argument->value.size))
+    if (!argument->value.program_size || argument->value.size > sizeof raw ||
+        !tool_safe_copy(&raw, argument->pointer, argument->value.program_size))
         return false;
-    values_add(text, &argument->value, bytes);
+    add_converted(text, argument, &raw);
     return true;
 }
 
@@ -107,8 +122,8 @@ static void add_in(struct text *text, const struct argument *argument)
 static uint64_t bytes_of(const struct argument *argument)
 {
     uint64_t bytes = 0;
-    if (!is_array(argument) && argument->value.size <= sizeof bytes)
-        tool_safe_copy(&bytes, argument->pointer, argument->value.size);
+    if (!is_array(argument) && argument->value.program_size <= sizeof bytes)
+        tool_safe_copy(&bytes, argument->pointer, argument->value.program_size);
     return bytes;
 }
 
@@ -122,7 +137,9 @@ static void add_before(struct text *text, const struct argument *argument)
                               parameter, argument->pointer)
             : NULL;
     if (!is_pointer) {
-        values_add(text, &argument->value, argument->value.call->arguments[argument->place]);
+        union single value;
+        QMPIX_Call_get_argument(argument->value.call, argument->place, &value);
+        values_add(text, &argument->value, &value);
     } else if (name) {
         text_string(text, name);
     } else if (!argument->pointer || argument->direction == DIRECTION_ADDRESS ||
@@ -170,8 +187,9 @@ struct termination {
 static void add_attribute(struct text *text, const struct argument *argument)
 {
     const QMPIX_Call *call = argument->value.call;
-    const int keyval = *(const int *)call->arguments[1];
+    int keyval = MPI_KEYVAL_INVALID;
     const void *value;
+    QMPIX_Call_get_argument(call, 1, &keyval);
     memcpy(&value, argument->pointer, sizeof value);
     const bool is_int = keyval == MPI_TAG_UB || keyval == MPI_HOST || keyval == MPI_IO ||
                         keyval == MPI_WTIME_IS_GLOBAL || keyval == MPI_UNIVERSE_SIZE ||
@@ -213,7 +231,7 @@ static void add_written(struct text *text, const struct argument *argument)
         if (count < 0 || !values_add_array(text, &argument->value, pointer, count))
             text_char(text, '?');
     } else if (argument->value.size) {
-        values_add(text, &argument->value, pointer);
+        add_converted(text, argument, pointer);
     } else {
         text_pointer(text, pointer);
     }
@@ -235,19 +253,23 @@ static bool has_value(const struct argument *argument)
 static void add_new_value(struct text *text, const struct argument *argument, uint64_t before)
 {
     const QMPIX_Kind kind = argument->value.kind;
-    uint64_t now = 0;
+    const size_t size = argument->value.program_size;
+    uint64_t now = 0, value = 0;
     if (is_array(argument)) {
         text_string(text, " => ");
         add_written(text, argument);
         return;
     }
-    memcpy(&now, argument->pointer, argument->value.size < sizeof now ? argument->value.size : 8);
+    memcpy(&now, argument->pointer, size < sizeof now ? size : sizeof now);
+    if (now == before || argument->value.size > sizeof value)
+        return;
+    values_convert(&argument->value, &now, 1, &value);
     /* That what is freed or waited for is gone goes without saying. */
-    if (now == before || handles_is_null(kind, &now, argument->value.size) ||
-        (argument->value.how == HOW_KEYVAL && (int)now == MPI_KEYVAL_INVALID))
+    if (handles_is_null(kind, &value, argument->value.size) ||
+        (argument->value.how == HOW_KEYVAL && (int)value == MPI_KEYVAL_INVALID))
         return;
     text_string(text, " => ");
-    values_add(text, &argument->value, &now);
+    values_add(text, &argument->value, &value);
 }
 
 /* Returns how much of what stands in the hole is replaced. */
@@ -285,11 +307,14 @@ static void add_class(struct text *text, int class)
         text_number(text, class);
 }
 
-#if defined(OPEN_MPI) || defined(MPICH_VERSION)
-typedef MPI_Fint fortran_integer;
-#else
-typedef int fortran_integer; /* no function of the standard ABI returns one */
-#endif
+/* The result as this tool has it: error codes are converted. Success is the same everywhere. */
+static int error_of(const QMPIX_Call *call)
+{
+    int error = *(const int *)call->result;
+    if (error != MPI_SUCCESS)
+        QMPIX_Call_get_result(call, &error);
+    return error;
+}
 
 static void add_result(struct text *text, const struct frame *frame, const QMPIX_Call *call,
                        const struct shape *shape)
@@ -299,18 +324,17 @@ static void add_result(struct text *text, const struct frame *frame, const QMPIX
     if (!shape) {
         text_char(text, '?');
     } else if (shape->has_error && !may_ask(frame, call)) {
-        add_class(text, *(const int *)call->result);
+        add_class(text, error_of(call));
     } else if (shape->has_error) {
-        values_add_error(text, layer, *(const int *)call->result, true);
+        values_add_error(text, layer, error_of(call), true);
     } else {
         const QMPIX_Kind kind = call->function->result;
-        const size_t size = kind == QMPIX_KIND_INT    ? sizeof(int)
-                            : kind == QMPIX_KIND_FINT ? sizeof(fortran_integer)
-                            : kind == QMPIX_KIND_FILE ? sizeof(MPI_File)
-                            : kind == QMPIX_KIND_AINT ? sizeof(MPI_Aint)
-                                                      : sizeof(double);
-        const struct value value = {layer, call, shape, kind, HOW_NUMBER, size, false};
-        values_add(text, &value, call->result);
+        const bool is_int = kind == QMPIX_KIND_INT || kind == QMPIX_KIND_FINT;
+        const size_t size = is_int ? sizeof(int) : sizeof(int64_t);
+        const struct value value = {layer, call, shape, kind, HOW_NUMBER, size, false, -1, size};
+        union single result = {.bytes = {0}};
+        QMPIX_Call_get_result(call, &result);
+        values_add(text, &value, &result);
     }
 }
 
@@ -318,7 +342,7 @@ void arguments_end(struct text *text, const struct frame *frame, const QMPIX_Cal
 {
     struct layer *layer = frame->layer;
     const struct shape *shape = shape_of(call->function);
-    const int result = shape && shape->has_error ? *(const int *)call->result : MPI_SUCCESS;
+    const int result = shape && shape->has_error ? error_of(call) : MPI_SUCCESS;
     const struct termination termination = {
         frame,
         result == MPI_SUCCESS,

@@ -287,43 +287,27 @@ static bool is_message(const char *name)
     return false;
 }
 
-/* Predefined callbacks: where they are functions, not NULL. */
-static const char *callback_name(const void *address)
+/* Predefined callbacks: those of attributes have names for each kind of object. */
+static const char *function_name(const QMPIX_Parameter *parameter, const void *address)
 {
-#ifdef OPEN_MPI
-#define CALLBACK(name)                                                                             \
-    {                                                                                              \
-        (void (*)(void)) name, #name                                                               \
-    }
     static const struct {
-        void (*function)(void);
-        const char *name;
-    } callbacks[] = {
-        CALLBACK(MPI_COMM_NULL_COPY_FN), CALLBACK(MPI_COMM_NULL_DELETE_FN),
-        CALLBACK(MPI_COMM_DUP_FN),       CALLBACK(MPI_TYPE_NULL_COPY_FN),
-        CALLBACK(MPI_TYPE_DUP_FN),       CALLBACK(MPI_TYPE_NULL_DELETE_FN),
-        CALLBACK(MPI_WIN_NULL_COPY_FN),  CALLBACK(MPI_WIN_NULL_DELETE_FN),
-        CALLBACK(MPI_WIN_DUP_FN),        CALLBACK(MPI_NULL_COPY_FN),
-        CALLBACK(MPI_NULL_DELETE_FN),    CALLBACK(MPI_DUP_FN),
+        const char *type; /* how the type begins */
+        const char *names[3];
+    } kinds[] = {
+        {"MPI_Comm_", {"MPI_COMM_NULL_COPY_FN", "MPI_COMM_DUP_FN", "MPI_COMM_NULL_DELETE_FN"}},
+        {"MPI_Type_", {"MPI_TYPE_NULL_COPY_FN", "MPI_TYPE_DUP_FN", "MPI_TYPE_NULL_DELETE_FN"}},
+        {"MPI_Win_", {"MPI_WIN_NULL_COPY_FN", "MPI_WIN_DUP_FN", "MPI_WIN_NULL_DELETE_FN"}},
+        {"", {"MPI_NULL_COPY_FN", "MPI_DUP_FN", "MPI_NULL_DELETE_FN"}},
     };
-    for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++) {
-        if ((uintptr_t)callbacks[i].function == (uintptr_t)address)
-            return callbacks[i].name;
-    }
-#endif
-    (void)address;
-    return NULL;
-}
-
-static const char *function_name(const char *name, const void *address)
-{
-    if (address)
-        return callback_name(address);
-    if (strstr(name, "copy"))
-        return "MPI_NULL_COPY_FN";
-    if (strstr(name, "delete"))
-        return "MPI_NULL_DELETE_FN";
-    return strstr(name, "conversion") ? "MPI_CONVERSION_FN_NULL" : NULL;
+    const uintptr_t number = (uintptr_t)address;
+    size_t kind = 0;
+    while (strncmp(kinds[kind].type, parameter->type, strlen(kinds[kind].type)) != 0)
+        kind++;
+    if (strstr(parameter->name, "copy") && number <= 1)
+        return kinds[kind].names[number];
+    if (strstr(parameter->name, "delete") && !number)
+        return kinds[kind].names[2];
+    return strstr(parameter->name, "conversion") && !number ? "MPI_CONVERSION_FN_NULL" : NULL;
 }
 
 enum address handles_address_kind(const QMPIX_Parameter *parameter)
@@ -356,7 +340,7 @@ const char *handles_address(enum address kind, const QMPIX_Parameter *parameter,
     case ADDRESS_BUFFER:
         return address == MPI_BOTTOM ? "MPI_BOTTOM" : NULL;
     case ADDRESS_FUNCTION:
-        return function_name(parameter->name, address);
+        return function_name(parameter, address);
     case ADDRESS_STATUS:
         return address == MPI_STATUS_IGNORE ? "MPI_STATUS_IGNORE" : NULL;
     case ADDRESS_STATUSES:

@@ -67,13 +67,22 @@ static long long sum_of(const QMPIX_Call *call, int array, long long count)
     return sum;
 }
 
+/* The communicator that the call is given. */
+static MPI_Comm length_comm(const QMPIX_Call *call, const struct shape *shape)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    QMPIX_Call_get_argument(call, shape->comm, &comm);
+    return comm;
+}
+
 bool length_is_at_root(struct layer *layer, const QMPIX_Call *call, const struct shape *shape)
 {
     struct processes processes;
     if (shape->root < 0 || shape->comm < 0)
         return true;
-    const int root = *(const int *)call->arguments[shape->root];
-    const MPI_Comm comm = *(const MPI_Comm *)call->arguments[shape->comm];
+    int root;
+    QMPIX_Call_get_argument(call, shape->root, &root);
+    const MPI_Comm comm = length_comm(call, shape);
     if (!objects_processes(&layer->objects, comm, &processes))
         return false;
     return processes.is_inter ? root == MPI_ROOT : root == processes.rank;
@@ -86,8 +95,7 @@ static long long of_processes(struct layer *layer, const QMPIX_Call *call,
 {
     struct processes processes;
     if (shape->comm < 0 ||
-        !objects_processes(&layer->objects, *(const MPI_Comm *)call->arguments[shape->comm],
-                           &processes))
+        !objects_processes(&layer->objects, length_comm(call, shape), &processes))
         return -1;
     switch (length) {
     case LENGTH_LOCAL:
@@ -106,7 +114,7 @@ static long long of_processes(struct layer *layer, const QMPIX_Call *call,
 static long long of_graph(const QMPIX_Call *call, const struct shape *shape, enum length length)
 {
     int nodes = -1, edges = -1, neighbors = -1;
-    const MPI_Comm comm = *(const MPI_Comm *)call->arguments[shape->comm];
+    const MPI_Comm comm = length_comm(call, shape);
     if (length == LENGTH_NEIGHBORS) {
         long long rank;
         int place;
@@ -122,7 +130,8 @@ static long long of_graph(const QMPIX_Call *call, const struct shape *shape, enu
 static long long of_contents(const QMPIX_Call *call, const struct shape *shape, enum length length)
 {
     int combiner;
-    const MPI_Datatype type = *(const MPI_Datatype *)call->arguments[shape->datatype];
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    QMPIX_Call_get_argument(call, shape->datatype, &type);
     const size_t of_length = (size_t)(length - LENGTH_INTEGERS);
 #if MPI_VERSION >= 4
     if (call->function->number == MPI_TYPE_GET_CONTENTS_C_T) {
@@ -147,6 +156,16 @@ static long long ask(struct layer *layer, const QMPIX_Call *call, const struct s
                                      : of_graph(call, shape, length);
 }
 
+/* Fortran's status has the integers of C's. */
+static long long of_status(const QMPIX_Call *call)
+{
+    for (int i = 0; i < call->function->parameter_count; i++) {
+        if (call->function->parameters[i].kind == QMPIX_KIND_STATUS)
+            return (long long)(call->function->parameters[i].size / sizeof(int));
+    }
+    return -1;
+}
+
 long long length_of(struct layer *layer, const QMPIX_Call *call, const struct shape *shape,
                     int parameter)
 {
@@ -161,11 +180,7 @@ long long length_of(struct layer *layer, const QMPIX_Call *call, const struct sh
     case LENGTH_ONE:
         return 1;
     case LENGTH_STATUS:
-#if defined(MPI_F_STATUS_SIZE)
-        return MPI_F_STATUS_SIZE;
-#else
-        return -1;
-#endif
+        return of_status(call);
     case LENGTH_OF:
     case LENGTH_OF_ROOT:
         return of >= 0 && length_read(call, of, &given) ? given : -1;

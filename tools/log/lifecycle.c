@@ -119,9 +119,9 @@ static void end_session(struct layer *layer)
 static void forget(struct layer *layer, const QMPIX_Call *call)
 {
     const QMPIX_Parameter *parameter = &call->function->parameters[0];
-    const void *handle = *(const void *const *)call->arguments[0];
-    if (handle)
-        objects_forget(&layer->objects, parameter->kind, handle, parameter->size);
+    MPI_Comm handle;
+    if (QMPIX_Call_get_elements(call, 0, 0, 1, &handle) == MPI_SUCCESS)
+        objects_forget(&layer->objects, parameter->kind, &handle, sizeof handle);
 }
 
 void lifecycle_before(struct layer *layer, const QMPIX_Call *call)
@@ -143,15 +143,17 @@ void lifecycle_before(struct layer *layer, const QMPIX_Call *call)
 static void name_file(struct layer *layer, const QMPIX_Call *call)
 {
     enum { NAME = 1, FILE_HANDLE = 4 };
-    objects_name(&layer->objects, QMPIX_KIND_FILE,
-                 *(const void *const *)call->arguments[FILE_HANDLE], sizeof(MPI_File),
-                 *(const char *const *)call->arguments[NAME]);
+    MPI_File file;
+    if (QMPIX_Call_get_elements(call, FILE_HANDLE, 0, 1, &file) == MPI_SUCCESS)
+        objects_name(&layer->objects, QMPIX_KIND_FILE, &file, sizeof file,
+                     *(const char *const *)call->arguments[NAME]);
 }
 
 void lifecycle_after(struct layer *layer, const QMPIX_Call *call)
 {
     const QMPIX_Parameter *parameters = call->function->parameters;
     const enum role role = known_role(call->function);
+    MPI_Comm handle; /* or of another kind */
     if (role != NOTHING && *(const int *)call->result != MPI_SUCCESS)
         return;
     switch (role) {
@@ -170,7 +172,8 @@ void lifecycle_after(struct layer *layer, const QMPIX_Call *call)
         end_session(layer);
         break;
     case NAMES:
-        objects_name(&layer->objects, parameters[0].kind, call->arguments[0], parameters[0].size,
+        QMPIX_Call_get_argument(call, 0, &handle);
+        objects_name(&layer->objects, parameters[0].kind, &handle, sizeof handle,
                      *(const char *const *)call->arguments[1]);
         break;
     case OPENS_FILE:

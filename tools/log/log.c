@@ -99,8 +99,10 @@ static bool is_wanted(const struct layer *layer, const QMPIX_Call *call, uint64_
 static void meet_processes(struct layer *layer, const QMPIX_Call *call)
 {
     const struct shape *shape = shape_of(call->function);
-    if (shape && shape->is_sized && shape->comm >= 0 && !has_failed(call))
-        objects_meet(&layer->objects, *(const MPI_Comm *)call->arguments[shape->comm]);
+    MPI_Comm comm;
+    if (shape && shape->is_sized && shape->comm >= 0 && !has_failed(call) &&
+        QMPIX_Call_get_argument(call, shape->comm, &comm) == MPI_SUCCESS)
+        objects_meet(&layer->objects, comm);
 }
 
 /* In nanoseconds. */

@@ -54,8 +54,14 @@ void requests_save(struct frame *frame, const QMPIX_Call *call)
         return;
     const long long count = length_of(frame->layer, call, shape, shape->request);
     const void *given = *(const void *const *)call->arguments[shape->request];
-    if (count > 0 && count <= MOST && given && make_room(frame, (int)count) &&
-        tool_safe_copy(frame->requests, given, (size_t)count * sizeof *frame->requests))
+    if (count <= 0 || count > MOST || !given || !make_room(frame, (int)count))
+        return;
+    /* As they are in the program, at the end of the room; then converted. */
+    const size_t size = (size_t)count * call->function->parameters[shape->request].size;
+    char *raw = (char *)(frame->requests + count) - size;
+    if (tool_safe_copy(raw, given, size) &&
+        QMPIX_Call_convert_elements(call, shape->request, raw, (int)count, frame->requests) ==
+            MPI_SUCCESS)
         frame->request_count = (int)count;
 }
 
@@ -65,12 +71,16 @@ void requests_follow(struct frame *frame, const QMPIX_Call *call)
     const struct shape *shape = shape_of(call->function);
     if (!shape || shape->request < 0)
         return;
-    const MPI_Request *now = *(MPI_Request *const *)call->arguments[shape->request];
+    MPI_Request now;
     for (int i = 0; i < frame->request_count; i++) {
-        if (frame->requests[i] != MPI_REQUEST_NULL && now[i] == MPI_REQUEST_NULL)
-            objects_forget(objects, QMPIX_KIND_REQUEST, &frame->requests[i], sizeof *now);
+        if (frame->requests[i] != MPI_REQUEST_NULL &&
+            QMPIX_Call_get_elements(call, shape->request, i, 1, &now) == MPI_SUCCESS &&
+            now == MPI_REQUEST_NULL)
+            objects_forget(objects, QMPIX_KIND_REQUEST, &frame->requests[i], sizeof now);
     }
     if (shape->shown[shape->request].direction == DIRECTION_OUT &&
-        *(const int *)call->result == MPI_SUCCESS && now && *now != MPI_REQUEST_NULL)
-        objects_made(objects, QMPIX_KIND_REQUEST, now, sizeof *now, call->function->name);
+        *(const int *)call->result == MPI_SUCCESS &&
+        QMPIX_Call_get_elements(call, shape->request, 0, 1, &now) == MPI_SUCCESS &&
+        now != MPI_REQUEST_NULL)
+        objects_made(objects, QMPIX_KIND_REQUEST, &now, sizeof now, call->function->name);
 }

@@ -7,6 +7,7 @@
 #include "toolkit/toolkit.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,10 +89,11 @@ void values_add_error(struct text *text, struct layer *layer, int code, bool exp
 static void add_count(struct text *text, const struct value *value, const MPI_Status *status)
 {
     MPI_Count bytes = 0, size = 0;
+    MPI_Datatype datatype;
     PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
-    if (value->shape->datatype >= 0 && value->call->result)
-        PMPI_Type_size_x(*(const MPI_Datatype *)value->call->arguments[value->shape->datatype],
-                         &size);
+    if (value->shape->datatype >= 0 && value->call->result &&
+        QMPIX_Call_get_argument(value->call, value->shape->datatype, &datatype) == MPI_SUCCESS)
+        PMPI_Type_size_x(datatype, &size);
     const bool counts = size > 0 && bytes >= 0 && bytes % size == 0;
     text_string(text, counts ? "count=" : "bytes=");
     if (bytes == MPI_UNDEFINED)
@@ -193,6 +195,11 @@ void values_add(struct text *text, const struct value *value, const void *from)
     }
 }
 
+void values_convert(const struct value *value, const void *raw, long long count, void *values)
+{
+    QMPIX_Call_convert_elements(value->call, value->place, raw, (int)count, values);
+}
+
 bool values_add_array(struct text *text, const struct value *value, const void *from,
                       long long count)
 {
@@ -200,9 +207,13 @@ bool values_add_array(struct text *text, const struct value *value, const void *
     const long long most = value->layer->options.array;
     const long long shown = most && count > most ? most : count;
     const size_t bytes = (size_t)shown * value->size;
+    const size_t program_bytes = (size_t)shown * value->program_size;
     char *copy = bytes > sizeof few ? malloc(bytes) : few;
-    const bool good = copy && shown >= 0 && tool_safe_copy(copy, from, bytes);
+    char *raw = copy ? copy + bytes - program_bytes : NULL;
+    const bool good =
+        copy && shown >= 0 && shown <= INT_MAX && tool_safe_copy(raw, from, program_bytes);
     if (good) {
+        values_convert(value, raw, shown, copy);
         text_char(text, '[');
         for (long long i = 0; i < shown; i++) {
             text_string(text, i ? ", " : "");

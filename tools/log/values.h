@@ -14,8 +14,23 @@ struct value {
     QMPIX_Kind kind;
     enum how how;
     size_t size;
-    bool in_status; /* statuses have errors of their own */
+    bool in_status;      /* statuses have errors of their own */
+    int place;           /* of the argument */
+    size_t program_size; /* of a value in the program, whose MPI may have other types */
 };
+
+/* The size of a value of a parameter in this tool. */
+static inline size_t values_size(const QMPIX_Parameter *parameter)
+{
+    if (parameter->kind == QMPIX_KIND_STATUS)
+        return sizeof(MPI_Status);
+    return parameter->kind >= QMPIX_KIND_COMM && parameter->kind <= QMPIX_KIND_WIN
+               ? sizeof(MPI_Comm)
+               : parameter->size;
+}
+
+/* Converts `count` values of the program at `raw`, which may be the end of `values`. */
+void values_convert(const struct value *value, const void *raw, long long count, void *values);
 
 /* The value at `from`. */
 void values_add(struct text *text, const struct value *value, const void *from);
