@@ -4,7 +4,7 @@ MPI 4.1.4 do not survive that several users of MPI_T come and go, a stack does."
 import pytest
 
 from mpit_support import run_mpit
-from support import OPEN_MPI
+from support import ABI, OPEN_MPI
 
 STACKS = ["publisher", "empty:publisher:now:publisher", "now:empty"]
 
@@ -31,7 +31,7 @@ def test_layers_change_no_variable_of_the_library_when_there_are_none():
 @pytest.mark.parametrize("order", ["before", "between", "after", "around"])
 @pytest.mark.parametrize("stack", STACKS)
 def test_mpi_t_may_be_initialised_and_finalized_at_any_time(order, stack):
-    if OPEN_MPI and order == "after" and "publisher" not in stack:
+    if OPEN_MPI and not ABI and order == "after" and "publisher" not in stack:
         order = "refused"  # the stack has not used MPI_T, and Open MPI does not survive it later
     result = run_mpit("come_and_go", order, tools=stack)
     assert (result.returncode, result.stdout) == (0, "done\n")

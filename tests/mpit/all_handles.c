@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether the MPI library knows MPI_T_PVAR_ALL_HANDLES: some crash with the standard ABI's. */
+#include <mpi.h>
+
+int main(void)
+{
+    int provided;
+    MPI_T_pvar_session session;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Init(0, 0);
+    MPI_T_pvar_session_create(&session);
+    MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES);
+    MPI_Finalize();
+    return 0;
+}
