@@ -35,7 +35,7 @@ static const char doc[] =
 static void print_registered(const char *path)
 {
     int count = 0;
-    qmpi_load_abi_name(cli_tools_folder());
+    qmpi_load_abi_name(cli_tools_folder(), path);
     if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
         cli_print("%s\n  cannot be loaded: %s\n", path, dlerror());
         return;

@@ -135,6 +135,11 @@ def same_functions(public: list[tuple[str, str, str]]) -> str:
 
 # ---- libqmpi of another library ------------------------------------------------------------------
 
+# Names that libraries of MPICH have, too: see registry/tool.h.
+HIDDEN_NAMES = {"QMPI_Register_tool_name": "qmpi_register_tool_name",
+                "QMPI_Register_tool_storage": "qmpi_register_tool_storage"}
+
+
 def forwarding(public: list[tuple[str, str, str]]) -> str:
     """Functions of libqmpi that convert only the error class that they return."""
     text = ""
@@ -143,7 +148,7 @@ def forwarding(public: list[tuple[str, str, str]]) -> str:
             continue
         arguments = ", ".join(argument for _, argument in split_parameters(given))
         text += (f"QMPI_API int {abi_name(name)}({given})\n{{\n"
-                 f"    return qmpi_abi_from_error({name}({arguments}));\n}}\n\n")
+                 f"    return qmpi_abi_from_error({HIDDEN_NAMES.get(name, name)}({arguments}));\n}}\n\n")
     return text
 
 

@@ -6,8 +6,10 @@
 /*
  * Opens a library without code that has the soname of libqmpi for the standard ABI, and needs this
  * libqmpi. Tools that are compiled for that ABI need a library of this name; with it, they find
- * this libqmpi instead. `installed` is the directory of the installed tools.
+ * this libqmpi instead. The library is searched for in `installed`, the directory of the installed
+ * tools, then in the directory of the tool, whose path is `tool`, and in that of the installed
+ * tools beside it.
  */
-void qmpi_load_abi_name(const char *installed);
+void qmpi_load_abi_name(const char *installed, const char *tool);
 
 #endif

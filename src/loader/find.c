@@ -5,6 +5,7 @@
 
 #include "config/config.h"
 #include "elf/elf.h"
+#include "generate/build.h"
 #include "util/util.h"
 
 #include <dlfcn.h>
@@ -52,19 +53,6 @@ static char *try_in_folder(const char *folder, size_t length, const char *name, 
         if (try_path(path, places))
             return path;
         free(path);
-    }
-    return NULL;
-}
-
-static char *try_tool_path(const char *name, bool as_written, struct places *places)
-{
-    const char *list = qmpi_setting("QMPI_TOOL_PATH");
-    while (list && *list) {
-        const size_t length = strcspn(list, ":");
-        char *path = length ? try_in_folder(list, length, name, as_written, places) : NULL;
-        if (path)
-            return path;
-        list += length + (list[length] == ':');
     }
     return NULL;
 }
@@ -118,6 +106,35 @@ char *qmpi_abi_folder(const char *installed)
     if (!strcmp(slash ? slash + 1 : installed, name))
         return NULL;
     return qmpi_format("%.*s%s", (int)(slash ? slash + 1 - installed : 0), installed, name);
+}
+
+/* A directory with the name of that of the installed tools is one of another installation. */
+static char *try_beside(const char *folder, size_t length, const char *name, bool as_written,
+                        struct places *places)
+{
+    static const char tools[] = "/" QMPI_TOOLS_FOLDER;
+    const size_t end = sizeof tools - 1;
+    if (length <= end || strncmp(folder + length - end, tools, end) != 0)
+        return NULL;
+    char *installed = qmpi_format("%.*s", (int)length, folder);
+    char *path = try_abi_folder(installed, name, as_written, places);
+    free(installed);
+    return path;
+}
+
+static char *try_tool_path(const char *name, bool as_written, struct places *places)
+{
+    const char *list = qmpi_setting("QMPI_TOOL_PATH");
+    while (list && *list) {
+        const size_t length = strcspn(list, ":");
+        char *path = length ? try_in_folder(list, length, name, as_written, places) : NULL;
+        if (!path)
+            path = try_beside(list, length, name, as_written, places);
+        if (path)
+            return path;
+        list += length + (list[length] == ':');
+    }
+    return NULL;
 }
 
 /* A path without a slash is treated as a name: suggests the file in the current directory. */

@@ -140,6 +140,9 @@ int QMPI_Register_tool_storage(int tool_id, void *tool_storage)
     return MPI_SUCCESS;
 }
 
+__typeof__(QMPI_Register_tool_storage) qmpi_register_tool_storage
+    __attribute__((alias("QMPI_Register_tool_storage")));
+
 /* Inlined: a stack is built with thousands of these calls. */
 static inline int check_interceptor(int tool_id, int number, qmpi_function *fp)
 {

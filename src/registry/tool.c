@@ -80,6 +80,9 @@ int QMPI_Register_tool_name(const char *tool_name, void (*init)(int tool_id))
     return result;
 }
 
+__typeof__(QMPI_Register_tool_name) qmpi_register_tool_name
+    __attribute__((alias("QMPI_Register_tool_name")));
+
 int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_info *info)
 {
     if (!tool_name || !info || info->size < sizeof(QMPIX_Tool_info))

@@ -6,9 +6,16 @@
 #ifndef QMPI_REGISTRY_TOOL_H
 #define QMPI_REGISTRY_TOOL_H
 
+#include "functions/functions.h"
+
 #include <qmpi/qmpi.h>
 
 #include <stdbool.h>
+
+/* QMPI_Register_tool_name and QMPI_Register_tool_storage under names that no other library has:
+ * MPICH's library defines functions of these names, too, which the loader may find first. */
+__typeof__(QMPI_Register_tool_name) qmpi_register_tool_name QMPI_HIDDEN;
+__typeof__(QMPI_Register_tool_storage) qmpi_register_tool_storage QMPI_HIDDEN;
 
 struct qmpi_tool {
     char *name;

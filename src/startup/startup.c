@@ -65,7 +65,7 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     qmpi_guard_entry(plan->entry);
     qmpi_chain_expose(layer->tool_id);
     if (plan->kind == QMPI_KIND_ABI)
-        qmpi_load_abi_name(qmpi_installed_folder());
+        qmpi_load_abi_name(qmpi_installed_folder(), plan->path);
     char *problem =
         pmpi_tool ? qmpi_pmpi_load(layer) : qmpi_load_native(layer, qmpi_redirect_is_interposed());
     if (!problem && !pmpi_tool)
