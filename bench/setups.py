@@ -109,13 +109,14 @@ class Build:
         return {option["name"]: option["value"] for option in listed}
 
     def mpi(self) -> str:
-        """The MPI that the build is for: mpich, openmpi."""
-        return self.option_values()["mpi"]
+        """The kind of MPI that the build is for: mpich, openmpi, abi. The option may be `auto`."""
+        header = (self.folder / "src" / "generate" / "build.h").read_text()
+        return re.search(r'QMPI_MPI "(\w+)"', header)[1]
 
     def options(self) -> str:
         """The build options that matter for the figures."""
         values = self.option_values()
-        return f"{values['buildtype']}, -O{values['optimization']}, {values['mpi']}"
+        return f"{values['buildtype']}, -O{values['optimization']}, {self.mpi()}"
 
     def mpi_library(self) -> str:
         """The path of the MPI library that the programs load; empty if ldd does not tell."""
