@@ -85,16 +85,19 @@ def test_a_program_of_the_other_mpi_gets_the_other_build(prefix, tmp_path):
     assert preloaded(prefix, program(tmp_path, OTHER_MPI))[0] == OTHER
 
 
-@pytest.mark.parametrize("mpi, mark", [("mpich", "int MPIR_inner;\n"), ("openmpi", "int ompi_mpi_comm_world;\n")])
+# What only libraries of this kind define.
+MARKS = {"mpich": "int MPIR_inner;\n", "openmpi": "int ompi_mpi_comm_world;\n"}
+
+
+@pytest.mark.parametrize("mpi, mark", MARKS.items())
 def test_a_library_that_is_called_alike_in_both_is_looked_into(prefix, mpi, mark, tmp_path):
     name = preloaded(prefix, program(tmp_path, mpi, "libmpi.so.12", mark))[0]
     assert name == f"libqmpi{SUFFIXES[mpi]}"
 
 
 def test_the_doctor_knows_the_other_build(prefix, tmp_path):
-    mark = "int ompi_mpi_comm_world;\n" if OTHER_MPI == "openmpi" else ""
-    result = run_command([prefix / "bin" / QMPI.name, "doctor", "--", program(tmp_path, OTHER_MPI, mark=mark)],
-                         clean_environment())
+    stand_in = program(tmp_path, OTHER_MPI, mark=MARKS[OTHER_MPI])
+    result = run_command([prefix / "bin" / QMPI.name, "doctor", "--", stand_in], clean_environment())
     assert f"{OTHER}.so.0 and the tools installed with it" in result.stdout
 
 
@@ -232,18 +235,18 @@ def test_both_builds_in_one_prefix_run_programs_of_both(tmp_path):
                                  "barrier", "finalize"], env)
             assert library in shown.stderr
         for mpi, folder in (("mpich", "/qmpi/"), ("openmpi", "/qmpi-openmpi/")):
-            for option, launcher in ((f"--mpi={mpi}", {}), ("-tcount", LAUNCHED[mpi])):
-                checked = run_command([prefix / "bin" / command, "check", "-t", "count", option],
+            for option, launcher in ((f"--mpi={mpi}", {}), ("-tempty:count", LAUNCHED[mpi])):
+                checked = run_command([prefix / "bin" / command, "check", "-t", "empty:count", option],
                                       {**env, **launcher})
-                assert checked.returncode == 0 and checked.stdout.startswith("layer 1: count")
-                assert f"{folder}count.so" in checked.stdout
-    tools = {path.parent.name for path in prefix.rglob("count.so")}
-    assert tools == {"qmpi", "qmpi-openmpi"}
+                assert checked.returncode == 0 and checked.stdout.startswith("layer 1: empty")
+                assert f"{folder}empty.so" in checked.stdout and "/qmpi-abi/count.so" in checked.stdout
+    for tool, folders in (("empty", {"qmpi", "qmpi-openmpi"}), ("count", {"qmpi-abi"})):
+        assert {path.parent.name for path in prefix.rglob(f"{tool}.so")} == folders
 
 
 @pytest.mark.skipif(not OTHER_BUILD, reason="QMPI_OTHER_BUILD names no build for the other MPI")
 def test_a_tool_of_the_other_mpi_is_refused_with_one_message(tmp_path):
-    tool = Path(OTHER_BUILD) / "tools/count.so"
+    tool = Path(OTHER_BUILD) / "tools/empty.so"
     env = {**clean_environment(), **(OPEN_MPI_SETTINGS if OPEN_MPI else {}),
            "OMPI_MCA_ess_singleton_isolated": "1"}
     result = run_command([QMPI, "run", "-t", tool, PROGRAMS / "calls", "init", "finalize"], env)
