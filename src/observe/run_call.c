@@ -153,6 +153,20 @@ static void after_timed(const QMPIX_Call *call, QMPIX_Word *word)
     after(call, word);
 }
 
+static void before_two_timed(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    struct qmpi_record *record = qmpi_record_of(call);
+    set_begin(record, 0);
+    before_two(call, word);
+    set_begin(record, read_clock());
+}
+
+static void after_two_timed(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    qmpi_record_of(call)->end = read_clock();
+    after_two(call, word);
+}
+
 /* The same for one layer: its context is in the record, and the observer has its data. */
 static void before_one_timed(const QMPIX_Call *call, QMPIX_Word *word)
 {
@@ -211,14 +225,15 @@ void qmpi_run_choose_callbacks(struct qmpi_run *run, int number)
 {
     const bool timed = run->observer.flags & QMPIX_OBSERVE_TIME;
     const bool one = run->layers == 1;
+    const bool two = run->layers == 2 && run->before.count == 2 && run->after.count == 2;
     const bool completes = !one && qmpi_meanings[number].shape == QMPI_SHAPE_COMPLETE;
     if (completes || run->observer.flags & QMPIX_OBSERVE_ENTRY_TIME) {
         run->observer.before = before_any;
         run->observer.after = after_any;
     } else if (timed) {
-        run->observer.before = one ? before_one_timed : before_timed;
-        run->observer.after = one ? after_one_timed : after_timed;
-    } else if (run->layers == 2 && run->before.count == 2 && run->after.count == 2) {
+        run->observer.before = one ? before_one_timed : two ? before_two_timed : before_timed;
+        run->observer.after = one ? after_one_timed : two ? after_two_timed : after_timed;
+    } else if (two) {
         run->observer.before = before_two;
         run->observer.after = after_two;
     } else {

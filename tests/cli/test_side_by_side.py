@@ -96,8 +96,8 @@ def test_a_library_that_is_called_alike_in_both_is_looked_into(prefix, mpi, mark
 
 
 def test_the_doctor_knows_the_other_build(prefix, tmp_path):
-    stand_in = program(tmp_path, OTHER_MPI, mark=MARKS[OTHER_MPI])
-    result = run_command([prefix / "bin" / QMPI.name, "doctor", "--", stand_in], clean_environment())
+    other_program = program(tmp_path, OTHER_MPI, mark=MARKS[OTHER_MPI])
+    result = run_command([prefix / "bin" / QMPI.name, "doctor", "--", other_program], clean_environment())
     assert f"{OTHER}.so.0 and the tools installed with it" in result.stdout
 
 
