@@ -517,6 +517,14 @@ QMPI_API int QMPIX_Address_describe(const void *address, const QMPIX_Address **d
 QMPI_API int QMPIX_Library_describe(const char *library, size_t offset,
                                     const QMPIX_Address **description);
 
+/*
+ * Frees the memory that reading debug information takes: a megabyte, or more if there is much debug
+ * information. Descriptions stay valid; the next address that was not described before opens it
+ * again. For a tool that describes addresses only now and then, such as at the end of a run. Any
+ * thread; not in a signal handler.
+ */
+QMPI_API void QMPIX_Debug_info_release(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,8 +6,14 @@
 #include "symbols/symbols.h"
 
 QMPI_API qmpi_symbols_finder qmpi_symbols_find;
+QMPI_API qmpi_symbols_closer qmpi_symbols_close;
 
 int qmpi_symbols_find(const char *library, size_t offset, QMPIX_Frame **frames)
 {
     return symbols_find_in(library, offset, frames);
+}
+
+void qmpi_symbols_close(void)
+{
+    symbols_close();
 }

@@ -272,9 +272,10 @@ struct opened {
     struct opened *next;
 };
 
+static struct opened *all;
+
 static const struct opened *open_once(const char *path)
 {
-    static struct opened *all;
     for (const struct opened *opened = all; opened; opened = opened->next) {
         if (!strcmp(opened->path, path))
             return opened;
@@ -294,4 +295,15 @@ int symbols_find_in(const char *path, uint64_t offset, QMPIX_Frame **frames)
 {
     const struct opened *opened = open_once(path);
     return opened && opened->file ? find_functions(opened->file, offset, frames) : 0;
+}
+
+void symbols_close(void)
+{
+    while (all) {
+        struct opened *const opened = all;
+        all = opened->next;
+        close_file(opened->file);
+        free(opened->path);
+        free(opened);
+    }
 }

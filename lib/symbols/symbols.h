@@ -23,9 +23,13 @@
  * position-independent and fixed programs. The line is that of the call: the byte before the return
  * address is looked up.
  *
- * Each file is opened once and remains open, because a program has many call sites in few files.
+ * Each file is opened once and remains open until symbols_close, because a program has many call
+ * sites in few files.
  * Large debug information may take seconds. One thread at a time; not in a signal handler.
  */
 int symbols_find_in(const char *path, uint64_t offset, QMPIX_Frame **frames);
+
+/* Closes the files. What was found remains. One thread at a time, as above. */
+void symbols_close(void);
 
 #endif

@@ -36,21 +36,28 @@ static pid_t reading;                        /* the process that is reading debu
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static qmpi_symbols_finder *open_reader(void)
+/* What reads it; all NULL: it is closed. */
+static struct {
+    void *library;
+    qmpi_symbols_finder *find;
+    qmpi_symbols_closer *close;
+    bool failed; /* the library cannot be opened */
+} reader;
+
+static void open_reader(void)
 {
-    static qmpi_symbols_finder *finder;
-    static bool tried;
-    if (tried || qmpi_elf_walks_alone())
-        return finder;
-    tried = true;
+    if (reader.library || reader.failed || qmpi_elf_walks_alone())
+        return;
     char *path = qmpi_format("%s/%s", qmpi_installed_folder(), QMPI_SYMBOLS_FILE);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library)
-        finder = (qmpi_symbols_finder *)(uintptr_t)dlsym(library, QMPI_SYMBOLS_FUNCTION);
-    else
+    reader.library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    reader.failed = !reader.library;
+    if (reader.failed) {
         qmpi_debug(QMPI_TOPIC_LOAD, "no debug information is read: %s", dlerror());
+    } else {
+        reader.find = (qmpi_symbols_finder *)(uintptr_t)dlsym(reader.library, QMPI_SYMBOLS_FIND);
+        reader.close = (qmpi_symbols_closer *)(uintptr_t)dlsym(reader.library, QMPI_SYMBOLS_CLOSE);
+    }
     free(path);
-    return finder;
 }
 
 /* Whether nobody was reading when this process was forked: then the reader's data is whole. */
@@ -64,10 +71,10 @@ static bool begin_reading(void)
 
 static int read_symbols(const char *library, size_t offset, QMPIX_Frame **frames)
 {
-    qmpi_symbols_finder *const finder = open_reader();
-    if (!finder || !begin_reading())
+    open_reader();
+    if (!reader.find || !begin_reading())
         return 0;
-    const int count = finder(library, offset, frames);
+    const int count = reader.find(library, offset, frames);
     reading = 0;
     return count;
 }
@@ -164,4 +171,18 @@ int QMPIX_Library_describe(const char *library, size_t offset, const QMPIX_Addre
     *description = describe(library, offset, 0);
     pthread_mutex_unlock(&lock);
     return MPI_SUCCESS;
+}
+
+void QMPIX_Debug_info_release(void)
+{
+    pthread_mutex_lock(&lock);
+    if (reader.close && begin_reading()) {
+        reader.close();
+        reader.find = NULL;
+        reader.close = NULL;
+        dlclose(reader.library);
+        reader.library = NULL;
+        reading = 0;
+    }
+    pthread_mutex_unlock(&lock);
 }

@@ -69,6 +69,19 @@ def test_lines_are_those_of_the_calls():
     assert callers[0] == " < ".join(f"{place}:{line_of('sites.c', place)}" for place in places)
 
 
+def test_debug_information_is_read_again_after_its_release():
+    """Descriptions stay, and only an address that was not described opens it again."""
+    result = run_observed("observe_sites_O2", "frames", "frames", ranks=1, tools="sites,release=yes")
+    released = [line for line in result.trace if line.startswith("released")]
+    assert released[0] == "released: mapped before, not mapped now" and len(released) > 2
+    assert "released: not mapped before, not mapped now" in released
+    assert released.count(released[0]) > 1
+    callers = [line for line in result.trace if line.startswith("MPI_")]
+    assert callers == [line for line in run_observed("observe_sites_O2", "frames", "frames", ranks=1,
+                                                              tools="sites").trace
+                       if line.startswith("MPI_")]
+
+
 @pytest.mark.parametrize("how", COMPILED)
 def test_threads_signals_coroutines_and_jumps(how):
     program = f"observe_sites_{how}"

@@ -3,7 +3,8 @@
  * Prints the callers of each call of MPI_Comm_rank and MPI_Comm_size: the functions at each
  * address, inlined ones first, in source order from the inside out. Compares each walk with what
  * the C library's unwinder tells. Calls of MPI_Comm_size it makes itself, in MPI_Barrier.
- * Options: `describe=no`: compares alone; `end=yes`: describes at the end.
+ * Options: `describe=no`: compares alone; `end=yes`: describes at the end; `release=yes`: releases
+ * the debug information after each call, and looks whether it is still mapped.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -18,7 +19,7 @@
 
 enum { DEEP = 200 };
 
-static bool describes, at_end;
+static bool describes, at_end, releases;
 static atomic_int walks, wrong, second;
 static void *noted[DEEP];
 static int noted_count;
@@ -64,6 +65,28 @@ static void print_all(const char *what, void *const *callers, int count)
             length += print(text + length, (int)sizeof text - length, callers[i]);
     }
     trace("%s: %s", what, length ? text : "");
+}
+
+/* Whether the library that reads debug information is mapped. */
+static bool is_mapped(const char *library)
+{
+    char line[512];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && !found && fgets(line, sizeof line, maps))
+        found = strstr(line, library);
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+static void release(void)
+{
+    const bool before = is_mapped("/qmpi-symbols.module");
+    QMPIX_Debug_info_release();
+    QMPIX_Debug_info_release(); /* nothing is open now */
+    trace("released: %smapped before, %smapped now", before ? "" : "not ",
+          is_mapped("/qmpi-symbols.module") ? "" : "not ");
 }
 
 /* All of the callers are in the unwinder's list, in its order, and the first ones in a row. */
@@ -114,6 +137,8 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     compare(callers, count);
     if (describes)
         print_all(call->function->name, callers, count);
+    if (releases)
+        release();
     if (at_end) {
         noted_count = count;
         memcpy(noted, callers, (size_t)count * sizeof *callers);
@@ -147,6 +172,7 @@ static void init(int tool_id)
     describes = QMPIX_Tool_get_option(tool_id, "describe", &value) != MPI_SUCCESS ||
                 strcmp(value, "no") != 0;
     at_end = QMPIX_Tool_get_option(tool_id, "end", &value) == MPI_SUCCESS;
+    releases = QMPIX_Tool_get_option(tool_id, "release", &value) == MPI_SUCCESS;
     check_errors();
     QMPIX_Register_tool_observer(tool_id, &observer);
 }

@@ -92,6 +92,13 @@ static int find_places(const struct profile_result *result, const struct profile
     return *places ? found->frame_count : 0;
 }
 
+/* Nothing that follows needs the memory of both. */
+static void resolve(struct profile_result *result)
+{
+    profile_frames_resolve(result, find_places);
+    QMPIX_Debug_info_release();
+}
+
 static bool write_to(const struct layer *layer, const struct profile_result *result,
                      const char *path, char **problem)
 {
@@ -127,7 +134,7 @@ void process_write_all(struct layer *layer, struct profile_result *result)
     free(result->termination);
     result->termination = NULL;
     profile_result_sort(result, PROFILE_BY_TIME);
-    profile_frames_resolve(result, find_places);
+    resolve(result);
     if (!layer->options.output) {
         print_table(layer, result);
     } else if (!path || !write_to(layer, result, path, &problem)) {
@@ -160,7 +167,7 @@ static bool process_write(struct layer *layer, const char *path, const char *ter
         return false;
     profile_result_sort(result, PROFILE_BY_TIME);
     if (care == IN_FULL)
-        profile_frames_resolve(result, find_places);
+        resolve(result);
     const bool good = path && profile_write_json(result, path, problem);
     if (!good && care == IN_FULL && layer->rank == 0)
         print_table(layer, result);
