@@ -134,9 +134,11 @@ def test_the_name_of_one_mpi_never_means_another(tmp_path):
     commands = tmp_path / "bin"
     commands.mkdir()
     (commands / "mpicc").symlink_to(command)
+    # ccache in the place of a compiler looks for it in PATH.
+    path = os.pathsep.join(folder for folder in os.get_exec_path() if Path(folder).name != "ccache")
     for name in {"sh", "nm", "readelf", "cc", "gcc", "as", "ld", *CC}:
-        if shutil.which(name):
-            (commands / Path(name).name).symlink_to(shutil.which(name))
+        if shutil.which(name, path=path):
+            (commands / Path(name).name).symlink_to(shutil.which(name, path=path))
     answer = ask(MPI_NAME, env={"PATH": str(commands)})
     assert answer.returncode == 1
     assert " is of " in answer.stderr
