@@ -2,7 +2,8 @@
 /*
  * See dlsym.h. A program that asks the MPI library for MPI_X gets our entry. A PMPI tool
  * that asks for PMPI_X means the next layer; asking for MPI_X it means itself, or behind it
- * (RTLD_NEXT) the next layer.
+ * (RTLD_NEXT) the next layer. Whoever asks for the C library's dlclose gets libqmpi's: UCX writes a
+ * function of its own over all references to dlclose, and calls from there what dlsym returned.
  */
 #define _GNU_SOURCE
 #include "pmpi/dlsym.h"
@@ -16,6 +17,7 @@
 #include "util/util.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,10 +88,43 @@ static void *answer_program(void *handle, const char *name, int number)
     return mpi ? (void *)(uintptr_t)qmpi_entries[number] : NULL;
 }
 
+/* The segments of the library that was the last one to ask for dlclose. */
+static atomic_uintptr_t asked_begin, asked_end;
+
+bool qmpi_tool_dlsym_gave_dlclose(const void *function)
+{
+    return (uintptr_t)function >= atomic_load(&asked_begin) &&
+           (uintptr_t)function < atomic_load(&asked_end);
+}
+
+/* Not for RTLD_NEXT: that finds ours, unless the caller is behind us, and may be what ours calls.
+ */
+static void *answer_dlclose(void *handle, const char *name, const void *caller)
+{
+    struct qmpi_elf_loaded asking;
+    if (!qmpi_exported_dlclose || strcmp(name, "dlclose") != 0)
+        return NULL;
+    void *const ours = (void *)(uintptr_t)qmpi_exported_dlclose;
+    const void *const plain = qmpi_real_dlsym(handle, name);
+    if (plain != ours && plain != qmpi_next_symbol(name))
+        return NULL;
+    if (qmpi_elf_loaded_holder(caller, &asking)) {
+        const ElfW(Phdr) *last = NULL;
+        for (int i = 0; i < asking.segment_count; i++)
+            last = asking.segments[i].p_type == PT_LOAD ? &asking.segments[i] : last;
+        atomic_store(&asked_end, 0);
+        atomic_store(&asked_begin, asking.base);
+        atomic_store(&asked_end, last ? asking.base + last->p_vaddr + last->p_memsz : 0);
+    }
+    return ours;
+}
+
 EARLY void *qmpi_tool_dlsym(void *handle, const char *name, const void *caller)
 {
     if (!qmpi_real_dlsym)
         find_real();
+    if (name[0] == 'd')
+        return handle == RTLD_NEXT ? NULL : answer_dlclose(handle, name, caller);
     const bool pmpi = name[0] == 'P';
     const char *plain = name + pmpi;
     if (plain[0] != 'M' || plain[1] != 'P' || plain[2] != 'I')

@@ -23,4 +23,14 @@ void *qmpi_tool_dlsym_global(const char *name) __attribute__((visibility("hidden
  */
 bool qmpi_tool_dlsym_told(int tool_id) __attribute__((visibility("hidden")));
 
+/*
+ * The function that libqmpi exports in the place of the C library's dlclose, and that dlsym returns
+ * in its place, too; NULL: none. Defined where that function is.
+ */
+extern int (*const qmpi_exported_dlclose)(void *) __attribute__((visibility("hidden")));
+
+/* Whether a function is of the library that was the last one to get it from dlsym. Signal handlers
+ * may ask. */
+bool qmpi_tool_dlsym_gave_dlclose(const void *function) __attribute__((visibility("hidden")));
+
 #endif

@@ -4,9 +4,13 @@
 #define _GNU_SOURCE
 #include "sites/closing.h"
 
+#include "pmpi/pmpi.h"
+
 atomic_int qmpi_closing_count;
 
 #ifdef QMPI_STATIC
+int (*const qmpi_exported_dlclose)(void *) = NULL;
+
 bool qmpi_closing_is_seen(void)
 {
     return false;
@@ -29,10 +33,13 @@ typedef int closer(void *handle);
 static closer close_library;
 QMPI_API int dlclose(void *handle) __attribute__((alias("close_library")));
 
+closer *const qmpi_exported_dlclose = close_library;
+
 bool qmpi_closing_is_seen(void)
 {
-    closer *volatile first = dlclose; /* as the loader finds it for everybody */
-    return first == close_library;
+    /* As the loader has found it for everybody, or what has been written over that. */
+    closer *volatile first = dlclose;
+    return first == close_library || qmpi_tool_dlsym_gave_dlclose((const void *)(uintptr_t)first);
 }
 
 static int close_library(void *handle)

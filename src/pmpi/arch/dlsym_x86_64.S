@@ -12,11 +12,13 @@
     .type dlsym, @function
 dlsym:
     .cfi_startproc
-    /* Names of MPI's begin with M or P. */
+    /* Names of MPI's begin with M or P; and there is dlclose. */
     movzbl (%rsi), %eax
     cmpb $'M', %al
     je 1f
     cmpb $'P', %al
+    je 1f
+    cmpb $'d', %al
     je 1f
     movq qmpi_real_dlsym(%rip), %rax
     testq %rax, %rax
