@@ -122,23 +122,23 @@ def exports(public: list[tuple[str, str, str]]) -> list[str]:
 
 # ---- libqmpi of the standard ABI -----------------------------------------------------------------
 
+# Names that libraries of MPICH have, too: see registry/tool.h.
+HIDDEN_NAMES = {"QMPI_Register_tool_name": "qmpi_register_tool_name",
+                "QMPI_Register_tool_storage": "qmpi_register_tool_storage"}
+
+
 def same_functions(public: list[tuple[str, str, str]]) -> str:
     """In libqmpi of the ABI itself: the same functions under these names, in assembler."""
     lines = ["    .text"]
     pairs = [(abi_name(name), name) for result, name, _ in public if is_renamed(result, name)]
     pairs += [(abi_name("PMPI_" + name), "PMPI_" + name) for name in CALLS]
     for name, same in pairs:
-        lines += [f"    .globl {name}", f"    .type {name}, @function", f"{name}:", f"    jmp {same}@PLT",
-                  f"    .size {name}, . - {name}"]
+        lines += [f"    .globl {name}", f"    .type {name}, @function", f"{name}:",
+                  f"    jmp {HIDDEN_NAMES.get(same, same)}@PLT", f"    .size {name}, . - {name}"]
     return "\n".join(lines + ['    .section .note.GNU-stack,"",@progbits', ""])
 
 
 # ---- libqmpi of another library ------------------------------------------------------------------
-
-# Names that libraries of MPICH have, too: see registry/tool.h.
-HIDDEN_NAMES = {"QMPI_Register_tool_name": "qmpi_register_tool_name",
-                "QMPI_Register_tool_storage": "qmpi_register_tool_storage"}
-
 
 def forwarding(public: list[tuple[str, str, str]]) -> str:
     """Functions of libqmpi that convert only the error class that they return."""
