@@ -5,6 +5,7 @@
  * one with PMPI_T_pvar_session_create may use it here too.
  */
 #include "mpit/library.h"
+#include "mpit/library_handles.h"
 #include "mpit/merged.h"
 #include "mpit/pvar_state.h"
 #include "mpit/variable.h"
@@ -21,6 +22,7 @@ static void close_all(MPI_T_pvar_session session)
         qmpi_mpit_pvar_leave(slots[i]);
     }
     free(slots);
+    qmpi_mpit_library_handles_forget(session);
 }
 
 int qmpi_mpit_pvar_session_create(MPI_T_pvar_session *session)
@@ -55,8 +57,7 @@ int qmpi_mpit_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void
     if (!qmpi_mpit_find(QMPI_MPIT_PVARS, pvar_index, &place))
         return MPI_T_ERR_INVALID_INDEX;
     if (!place.item)
-        return LIBRARY(pvar_handle_alloc, PVAR_HANDLE_ALLOC)(session, place.library, obj_handle,
-                                                             handle, count);
+        return qmpi_mpit_library_handle_alloc(session, place.library, obj_handle, handle, count);
     if (!handle)
         return MPI_T_ERR_INVALID;
     int result = qmpi_mpit_open((const struct qmpi_mpit_variable *)place.item, obj_handle, &slot);
@@ -106,8 +107,7 @@ int qmpi_mpit_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *ha
         return MPI_T_ERR_INVALID;
     if (!qmpi_mpit_is_ours(*handle)) {
         const int result = check_others(*handle);
-        return result != MPI_SUCCESS ? result
-                                     : LIBRARY(pvar_handle_free, PVAR_HANDLE_FREE)(session, handle);
+        return result != MPI_SUCCESS ? result : qmpi_mpit_library_handle_free(session, handle);
     }
     int result = check(session, *handle, &slot);
     if (result == MPI_SUCCESS)
@@ -120,7 +120,6 @@ int qmpi_mpit_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *ha
 /* ---- One handle or all of a session ---------------------------------------------------------- */
 
 typedef int one_function(const struct qmpi_mpit_slot *slot);
-typedef int library_function(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
 
 /* Those that cannot be are left alone, as the standard says. */
 static bool concerns(one_function *one, const struct qmpi_mpit_slot *slot)
@@ -141,10 +140,11 @@ static int do_one(struct qmpi_mpit_slot *slot, one_function *one)
     return result;
 }
 
-static int for_all(MPI_T_pvar_session session, one_function *one, library_function *library)
+static int for_all(MPI_T_pvar_session session, one_function *one,
+                   qmpi_mpit_library_function *library)
 {
     int count;
-    int result = library(session, qmpi_mpit_all_handles);
+    int result = qmpi_mpit_library_handles_all(session, library);
     if (result == MPI_T_ERR_INVALID_SESSION || result == MPI_T_ERR_NOT_INITIALIZED)
         return result;
     struct qmpi_mpit_slot **slots = qmpi_mpit_slots_of_session(session, &count);
@@ -159,7 +159,7 @@ static int for_all(MPI_T_pvar_session session, one_function *one, library_functi
 }
 
 static int apply(MPI_T_pvar_session session, MPI_T_pvar_handle handle, one_function *one,
-                 library_function *library)
+                 qmpi_mpit_library_function *library)
 {
     struct qmpi_mpit_slot *slot;
     if (qmpi_mpit_is_ours(handle)) {

@@ -31,17 +31,14 @@ def knows_all_handles():
         return run_mpi(program, ranks=1, preload=()).returncode == 0
 
 
-# Programs and tools that use the library in these ways.
+# Programs and tools that do so.
 READ_ALL = {"list_all", "conform", "conform_native", "conform_pmpi"}
-START_ALL = {"random_calls", "shared", "conform", "conform_native", "conform_pmpi"}
 
 
 def skip_what_the_library_does_not_survive(name, tools):
     used = {name, *(tools or "").split(":")}
     if used & READ_ALL and not lists_its_variables():
         pytest.skip("the MPI library alone crashes when all its MPI_T variables are read")
-    if used & START_ALL and "publisher" in (tools or "") and not knows_all_handles():
-        pytest.skip("the MPI library alone crashes with MPI_T_PVAR_ALL_HANDLES")
 
 
 def run_mpit(name, *args, env=None, **kwargs):
