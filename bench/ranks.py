@@ -27,12 +27,12 @@ MEASURED = {"empty": "empty", "profile": "profile,output=/dev/null,format=json"}
 def launch(build: Build, ranks: int, environment: dict[str, str]) -> tuple[list[str], dict]:
     """The launcher in front of a program, and its environment; what is to be preloaded is preloaded
     into the ranks alone."""
-    passed = {**environment, **(open_mpi.LAUNCHER if build.mpi() == "openmpi" else {})}
+    passed = {**environment, **(open_mpi.LAUNCHER if build.implementation() == "openmpi" else {})}
     library = passed.pop("LD_PRELOAD", "")
-    found = shutil.which("mpiexec." + build.mpi()) or shutil.which("mpiexec")
+    found = shutil.which("mpiexec." + build.implementation()) or shutil.which("mpiexec")
     if not found:
         raise measure.Failed("mpiexec not found: cannot start ranks")
-    preload = (["-x", f"LD_PRELOAD={library}"] if build.mpi() == "openmpi" else
+    preload = (["-x", f"LD_PRELOAD={library}"] if build.implementation() == "openmpi" else
                ["-genv", "LD_PRELOAD", library])
     return [found, "-n", str(ranks), *(preload if library else [])], passed
 

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What is measured: the rows of the table, and the environment that makes each cell of them."""
+import functools
 import json
 import os
 import re
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "stack"))
 
 HEIGHTS = (1, 2, 4, 8)
 
@@ -113,6 +117,14 @@ class Build:
         header = (self.folder / "src" / "generate" / "build.h").read_text()
         return re.search(r'QMPI_MPI "(\w+)"', header)[1]
 
+    def implementation(self) -> str:
+        """Whose MPI library it is: mpich, openmpi."""
+        if self.mpi() != "abi":
+            return self.mpi()
+        os.environ["QMPI_TEST_MPI"] = "abi"
+        import mpi_in_use
+        return mpi_in_use.IMPLEMENTATION
+
     def options(self) -> str:
         """The build options that matter for the figures."""
         values = self.option_values()
@@ -120,7 +132,8 @@ class Build:
 
     def mpi_library(self) -> str:
         """The path of the MPI library that the programs load; empty if ldd does not tell."""
-        text = subprocess.run(["ldd", str(self.loop)], capture_output=True, text=True, check=False)
+        text = subprocess.run(["ldd", str(self.loop)], capture_output=True, text=True, check=False,
+                              env=clean_environment({}))
         found = re.search(r"=> (\S*libmpi\S*)", text.stdout)
         return found[1] if found else ""
 
@@ -146,11 +159,21 @@ def in_turn(one: str, other: str, count: int) -> list[str]:
     return [f"{other if number % 2 == 0 else one}{number}" for number in range(1, count + 1)]
 
 
+@functools.cache
+def abi_library() -> dict[str, str]:
+    """For programs of the standard ABI: where they find the library that QMPI_TEST_ABI chooses, as for the tests."""
+    if not os.environ.get("QMPI_TEST_ABI"):
+        return {}
+    os.environ["QMPI_TEST_MPI"] = "abi"
+    import mpi_in_use
+    return mpi_in_use.ENVIRONMENT
+
+
 def clean_environment(extra: dict[str, str]) -> dict[str, str]:
     """This process's environment without what would change a measurement."""
     dropped = ("QMPI_", "LD_", "PMI_", "PMI2_", "PMIX_", "HYDRA_", "MPIR_", "MPICH_")
     passed = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    return {**passed, **extra}
+    return {**passed, **abi_library(), **extra}
 
 
 def rows(build: Build) -> list[Row]:

@@ -78,8 +78,11 @@ class TapReport:
     def __init__(self):
         self.number = 0
         self.failed_collection = False
+        self.reason = None  # for which the whole file is skipped
 
     def pytest_collectreport(self, report):
+        if report.skipped:
+            self.reason = report.longrepr[2].removeprefix("Skipped: ")
         if report.failed:
             self.failed_collection = True
             self.comment(str(report.longrepr))
@@ -87,6 +90,8 @@ class TapReport:
     def pytest_collection_finish(self, session):
         if self.failed_collection:
             print("Bail out! the test file cannot be read", flush=True)
+        elif self.reason and not session.items:
+            print(f"1..0 # SKIP {self.reason}", flush=True)
         else:
             print(f"1..{len(session.items)}", flush=True)
 
@@ -112,7 +117,8 @@ class TapReport:
 
     def pytest_sessionfinish(self, session):
         """The lines have told of failed tests; another status would tell of a broken report."""
-        if session.exitstatus == pytest.ExitCode.TESTS_FAILED:
+        if session.exitstatus == pytest.ExitCode.TESTS_FAILED or (
+                self.reason and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.OK
 
     @staticmethod

@@ -22,7 +22,7 @@ def check_message(result, *words):
     assert result.returncode == 2
     assert result.stdout == ""
     lines = [line for line in result.stderr.splitlines() if line]
-    assert lines and all(re.match(r"(\S*/)?qmpi(-openmpi)?( \w+)?: |Try ", line) for line in lines), lines
+    assert lines and all(re.match(r"(\S*/)?qmpi(-openmpi|-abi)?( \w+)?: |Try ", line) for line in lines), lines
     for word in words:
         assert word in result.stderr, word
 
@@ -99,7 +99,7 @@ def test_no_message_hands_control_characters_on(case, tmp_path):
     assert "\\x1b[31m" in result.stderr
     lines = result.stderr.splitlines()
     assert not [line for line in lines if re.match(r"(qmpi: +)?hint: b", line)], lines
-    assert all(re.match(r"(\S*/)?qmpi(-openmpi)?( \w+)?: |Try ", line) for line in lines), lines
+    assert all(re.match(r"(\S*/)?qmpi(-openmpi|-abi)?( \w+)?: |Try ", line) for line in lines), lines
 
 
 def test_bytes_that_are_no_text_are_written_out_in_messages():

@@ -8,7 +8,8 @@ import subprocess
 
 import jsonschema
 import pytest
-from support import BUNDLED_TOOLS, LIBQMPI, MPICC, OPEN_MPI, QMPI, SOURCE, clean_environment, run_command, run_mpi
+from support import (BUNDLED_TOOLS, LIBQMPI, MPI_NAME, MPICC, QMPI, SOURCE, clean_environment, run_command,
+                     run_mpi)
 
 REPORTS = SOURCE / "tests" / "cli" / "reports"
 SCHEMA = json.loads((SOURCE / "docs" / "run" / "qmpi-comparison-1.schema.json").read_text())
@@ -489,7 +490,7 @@ def test_the_function_and_the_call_site_that_became_slower_come_first(programs, 
                 raise
 
 
-@pytest.mark.skipif(OPEN_MPI, reason="the commands are those for MPICH")
+@pytest.mark.skipif(MPI_NAME != "mpich", reason="the commands are those for MPICH")
 def test_commands_for_continuous_integration_do_what_is_said_of_them(programs, tmp_path):
     """Those of docs/run/profile.md, with a program of that name."""
     text = (SOURCE / "docs" / "run" / "profile.md").read_text()

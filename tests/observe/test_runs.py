@@ -10,10 +10,10 @@ import re
 import pytest
 
 from observe_support import BUILD, OBSERVE_TOOLS, PMPI_TOOLS, check_rank, run_observed, witness
-from support import OPEN_MPI, TOOLS
+from support import MPI_NAME, TOOLS
 
 MPICH_TOOLS = BUILD / "tests" / "mpich" / "tools"
-OTHERS = ["now", "lazy", "counter"] + ([] if OPEN_MPI else ["teller"])
+OTHERS = ["now", "lazy", "counter"] + (["teller"] if MPI_NAME == "mpich" else [])
 # The calls of programs/runs.c: (function, requests that it completes, status that it gives).
 CALLS = [
     ("MPI_Init_thread", 0, "none"), ("MPI_Comm_size", 0, "none"), ("MPI_Barrier", 0, "none"),

@@ -4,7 +4,7 @@ wrappers of their own."""
 import pytest
 
 from redirect_support import REDIRECT_TOOLS, counted, needs, reach, redirect_program
-from support import FORTRAN_LIBRARIES, LIBQMPI
+from support import ABI, FORTRAN_LIBRARIES, LIBQMPI
 
 BINDINGS = ["mpif_h", "mpi", "f08"]
 every_binding = pytest.mark.parametrize("binding", BINDINGS)
@@ -62,6 +62,7 @@ def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):
 # ---- Bindings that come and go -------------------------------------------------------------------
 
 
+@pytest.mark.skipif(ABI, reason="the standard ABI has no Fortran bindings")
 @pytest.mark.parametrize("tools", [None, "site", "site:tally:site"])
 def test_a_program_may_unload_the_binding_and_load_it_again(tools):
     """Layers that ask for the caller make us look into it, also while it is closed."""

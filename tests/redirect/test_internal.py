@@ -3,7 +3,7 @@
 import pytest
 
 from redirect_support import counted, in_each_rank, reach, tallied
-from support import OPEN_MPI
+from support import ABI, OPEN_MPI
 
 with_inner_calls = pytest.mark.skipif(
     OPEN_MPI, reason="Open MPI's library makes no MPI calls of its own")
@@ -44,7 +44,7 @@ def test_qmpi_internal_shows_them(tmp_path):
     calls = counted(tmp_path / "calls.json")
     inner = set(calls) - set(EXPECTED)
     assert "MPI_Comm_dup" in inner
-    assert {"MPI_Type_get_envelope", "MPIX_Type_iov_len"} & inner
+    assert ABI or {"MPI_Type_get_envelope", "MPIX_Type_iov_len"} & inner  # the ABI has no functions of MPICH's own
     for name, number in EXPECTED.items():
         assert calls[name][0] >= 2 * number, name
     assert calls["MPI_File_open"] == (2, 1, 1)

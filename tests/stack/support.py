@@ -24,7 +24,7 @@ SOURCE = Path(os.environ.get("QMPI_SOURCE_ROOT", Path(__file__).parents[2])).res
 MPI_NAME = os.environ.get("QMPI_TEST_MPI", "mpich")
 SUFFIX = "" if MPI_NAME == "mpich" else f"-{MPI_NAME}"
 LIBQMPI = BUILD / "src" / f"libqmpi{SUFFIX}.so"
-MPI_LIBRARY = "libmpi_abi" if ABI else "libmpi.so" if OPEN_MPI else "libmpich.so"
+MPI_LIBRARY = "libmpi_abi.so" if ABI else "libmpi.so" if OPEN_MPI else "libmpich.so"
 MPI_SONAME = "libmpi_abi.so.1" if ABI else "libmpi.so.40" if OPEN_MPI else "libmpich.so.12"
 QMPI = BUILD / "src" / "cli" / f"qmpi{SUFFIX}"
 BUNDLED_TOOLS = BUILD / "tools"
@@ -171,8 +171,8 @@ def without_launcher(stderr) -> str:
 
 def lines_without_remarks(stderr) -> list[str]:
     """What processes wrote, without the notes of test tools and programs, and without what Open MPI's
-    library remarks on the machine or its launcher: libqmpi has no part in either."""
-    remark = re.compile(r"\[[^][]+:\d+\] |\[[^][]+\]\[\[" if OPEN_MPI else "(?!)")
+    library, or PMIx, remarks on the machine or its launcher: libqmpi has no part in either."""
+    remark = re.compile(r"\[[^][]+:\d+\] |\[[^][]+\]\[\[" if OPEN_MPI or ABI else "(?!)")
     return [line for line in without_launcher(stderr).splitlines()
             if not line.startswith("trace: ") and not remark.match(line)]
 

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from support import ASAN, LIBQMPI, MPI_SONAME, OPEN_MPI, TOOLS, needs_sessions, run_mpi
+from support import ABI, ASAN, LIBQMPI, MPI_SONAME, OPEN_MPI, TOOLS, needs_sessions, run_mpi
 
 FIRST_CALLS = {
     "init": "MPI_Init",
@@ -177,7 +177,8 @@ def test_an_unknown_value_of_on_error_is_reported_and_stops_as_usual():
 
 # ---- MPI libraries that are not as expected ------------------------------------------------------
 
-STUB = f"int {'ompi_mpi_comm_world' if OPEN_MPI else 'MPIR_Dup_fn'};" """
+MARK = "PMPI_Abi_get_version" if ABI else "ompi_mpi_comm_world" if OPEN_MPI else "MPIR_Dup_fn"
+STUB = f"int {MARK};" """
 int PMPI_Init(int *a, char ***b); int PMPI_Init(int *a, char ***b) { return a || b; }
 int MPI_Init(int *a, char ***b); int MPI_Init(int *a, char ***b) { return PMPI_Init(a, b); }
 #ifdef WHOLE
@@ -210,7 +211,7 @@ def test_a_function_that_an_older_mpi_library_lacks_ends_the_program_and_that_is
     library = compile_c(tmp_path, MPI_SONAME, STUB, *shared, "-DWHOLE")
     caller = compile_c(tmp_path, "caller", CALLER, library, f"-Wl,-rpath,{tmp_path}")
     compile_c(tmp_path, MPI_SONAME, STUB, *shared)
-    result = run_mpi(caller, ranks=1, tools=tools)
+    result = run_mpi(caller, ranks=1, tools=tools, env={"LD_LIBRARY_PATH": tmp_path})
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.messages) == 2 and result.messages[1].startswith("hint: ")
     assert result.messages[0] == f"MPI_Barrier was called, but {library} does not provide it"

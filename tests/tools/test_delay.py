@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from support import BUILD, BUNDLED_TOOLS, OPEN_MPI, needs_sessions, run_mpi
+from support import ABI, BUILD, BUNDLED_TOOLS, OPEN_MPI, needs_sessions, run_mpi
 
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 FAULTS = PROGRAMS / "tools_faults"
@@ -13,7 +13,7 @@ PMPI_TOOL = BUILD / "tests" / "tools" / "tools" / "libhow_many.so"
 TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'stack' / 'tools'}"
 
 # Numbers of error classes, which each MPI library chooses.
-ARG, OTHER = (13, 16) if OPEN_MPI else (12, 15)
+ARG, OTHER = (13, 16) if OPEN_MPI or ABI else (12, 15)
 
 # Step of tests/tools/programs/faults.c: what delay is to do to have it end as with a real error.
 COMPLETED = ("wait", "test", "start", "waitall", "waitall_ignore", "waitsome",

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from log_support import OBSERVED, STEPS, WORDS, lines_of, matches, names, read, run_log
-from support import BUILD, OPEN_MPI, PROGRAMS, clean_environment, needs_sessions, run_command, run_mpi
+from support import ABI, BUILD, OPEN_MPI, PROGRAMS, clean_environment, needs_sessions, run_command, run_mpi
 
 # ---- Every call ----------------------------------------------------------------------------------
 
@@ -207,13 +207,17 @@ OPEN_MPI_NAMES = {
 }
 
 
+# The standard ABI's, of these names.
+ABI_NAMES = {name: OPEN_MPI_NAMES[name] for name in ("MPI_Waitany", "MPI_Testany")}
+OTHER_NAMES = ABI_NAMES if ABI else OPEN_MPI_NAMES if OPEN_MPI else {}
+
+
 # Since Open MPI 5.
 MPI_ASSERT = "int mpi_assert" in (BUILD / "src/generate/functions.h").read_text(encoding="utf-8")
 
 
 def as_here(pattern):
-    if OPEN_MPI:
-        pattern = pattern.replace(*OPEN_MPI_NAMES.get(pattern.split("(")[0], ("", "")))
+    pattern = pattern.replace(*OTHER_NAMES.get(pattern.split("(")[0], ("", "")))
     return pattern.replace("assert=", "mpi_assert=") if MPI_ASSERT else pattern
 
 

@@ -70,8 +70,10 @@ static void *look_up(const char *name)
 #else
 #ifdef OPEN_MPI
     const char *file = "libmpi.so.40";
-#else
+#elif defined(MPICH_VERSION)
     const char *file = "libmpich.so.12";
+#else
+    const char *file = "libmpi_abi.so.1";
 #endif
 #if WHERE == SELF_HANDLE
     Dl_info info;
