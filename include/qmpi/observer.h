@@ -268,6 +268,15 @@ QMPI_API int QMPIX_Call_get_result(const QMPIX_Call *call, void *value);
 QMPI_API int QMPIX_Call_get_request(const QMPIX_Call *call, int index, MPI_Request *request);
 
 /*
+ * Stores the number of bytes that status `element` of those to which argument `index` leads tells
+ * of, in `after`: those of a message, or of an access to a file. For an operation that was
+ * cancelled, the result is 0. Takes some nanoseconds, less than a query of MPI.
+ * MPI_ERR_ARG also: the argument leads to no status. MPI_ERR_OTHER: MPI does not know the number.
+ */
+QMPI_API int QMPIX_Call_get_status_bytes(const QMPIX_Call *call, int index, int element,
+                                         MPI_Count *bytes);
+
+/*
  * Returns the numbers of bytes that a call sends and receives. They are counts multiplied by the
  * size of the datatype (MPI_Type_size), for buffers of this process. Data that goes to several
  * processes is counted once. Either output may be NULL.

@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include "toolkit/mpi_library.h"
 
-#include "generate/build.h"
-
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
@@ -59,23 +57,49 @@ static void add_needed(struct loaded *loaded, struct link_map *file)
     }
 }
 
+static struct link_map *file_of(const void *address)
+{
+    struct link_map *file = NULL;
+    Dl_info info;
+    return address && dladdr1(address, &info, (void **)&file, RTLD_DL_LINKMAP) ? file : NULL;
+}
+
+static bool defines(struct link_map *file, void *handle, const char *name)
+{
+    return file_of(dlsym(handle, name)) == file;
+}
+
+/* The MPI library: libqmpi defines functions PMPI_X, too. It need not be in the global scope:
+ * Python loads it for mpi4py alone. NULL: none, or it is linked statically. */
+static struct link_map *find_library(void)
+{
+    static const char here;
+    struct link_map *file = file_of(&here);
+    bool found = false;
+    while (file && file->l_prev)
+        file = file->l_prev;
+    while (file && !found && (file = file->l_next)) { /* the first one is the program */
+        void *handle = dlopen(file->l_name, RTLD_LAZY | RTLD_NOLOAD);
+        if (!handle)
+            continue;
+        found = defines(file, handle, "PMPI_Get_library_version") &&
+                !defines(file, handle, "QMPIX_Get_function");
+        dlclose(handle);
+    }
+    return file;
+}
+
 bool mpi_library_holds(const void *address)
 {
     struct loaded loaded = {.count = 0};
-    struct link_map *holder = NULL, *file = NULL;
-    Dl_info info;
-    void *library = dlopen(QMPI_MPI_SONAME, RTLD_LAZY | RTLD_NOLOAD);
+    struct link_map *holder = file_of(address), *library = holder ? find_library() : NULL;
+    bool holds = false;
     if (!library)
         return false;
-    bool holds = false;
-    if (dladdr1(address, &info, (void **)&holder, RTLD_DL_LINKMAP) &&
-        !dlinfo(library, RTLD_DI_LINKMAP, &file)) {
-        add(&loaded, file);
-        for (int i = 0; i < loaded.count && !holds; i++) {
-            holds = loaded.files[i] == holder;
-            add_needed(&loaded, loaded.files[i]);
-        }
+    add(&loaded, library);
+    for (int i = 0; i < loaded.count && !holds; i++) {
+        holds = loaded.files[i] == holder;
+        add_needed(&loaded, loaded.files[i]);
     }
-    dlclose(library);
     return holds;
 }

@@ -43,15 +43,15 @@ QMPI_API int QMPIX_abi_Call_get_argument(const QMPIX_Call *call, int index, void
     if (!parameter || !value)
         return qmpi_abi_from_error(MPI_ERR_ARG);
     const void *argument = call->arguments[index];
-    if (parameter->indirection) {
+    if (!parameter->indirection && is_handle(parameter->kind)) {
+        *(uintptr_t *)value =
+            qmpi_abi_from_handle(parameter->kind, read_handle(argument, parameter->size));
+    } else if (parameter->indirection) {
         const void *address = convert_address(parameter, *(const void *const *)argument);
         memcpy(value, &address, sizeof address);
     } else if (parameter->kind == QMPIX_KIND_FUNCTION) {
         const void *function = qmpi_abi_from_callback(*(const void *const *)argument);
         memcpy(value, &function, sizeof function);
-    } else if (is_handle(parameter->kind)) {
-        *(uintptr_t *)value =
-            qmpi_abi_from_handle(parameter->kind, read_handle(argument, parameter->size));
     } else if (parameter->kind == QMPIX_KIND_INT) {
         *(int *)value = qmpi_abi_from_native_number(meaning_of(parameter), *(const int *)argument);
     } else {

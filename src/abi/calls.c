@@ -4,7 +4,6 @@
  * convert.h; the functions of libqmpi that convert only an error class are generated.
  */
 #include "abi/convert.h"
-#include "generate/build.h"
 #include "observe/observe.h"
 
 #include <stdlib.h>
@@ -13,11 +12,6 @@
 
 QMPI_API int QMPIX_abi_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
 {
-    if (observer && observer->size >= sizeof *observer && observer->flags & QMPIX_OBSERVE_ACTS)
-        return qmpi_abi_from_error(QMPIX_Tool_fail(
-            tool_id, "it is compiled for the standard ABI of MPI, and sets "
-                     "QMPIX_OBSERVE_ACTS, but in a program of another ABI such a tool can "
-                     "only read\nhint: build the tool with pkg-config qmpi" QMPI_SUFFIX));
     qmpi_abi_start();
     qmpi_abi_find_callbacks();
     return qmpi_abi_from_error(QMPIX_Register_tool_observer(tool_id, observer));

@@ -80,6 +80,7 @@ char *cli_preload_reason(const char *path)
 struct preload {
     char *list;
     const char *others, *tools_folder;
+    bool converts;  /* the MPI library has another ABI than the standard one */
     char **decided; /* the libraries whose first layer has been met */
     int count;
 };
@@ -94,6 +95,31 @@ static bool is_decided(struct preload *preload, const char *path)
     return false;
 }
 
+static bool needs(const char *path, const char *soname)
+{
+    struct qmpi_elf_file file;
+    const char *needed = NULL;
+    if (qmpi_elf_file_open(path, &file))
+        return false;
+    for (int i = 0; (needed = qmpi_elf_needed(&file.image, i)) && strcmp(needed, soname) != 0; i++)
+        ;
+    qmpi_elf_file_close(&file);
+    return needed != NULL;
+}
+
+/* A tool that is compiled for the standard ABI needs libqmpi by another name: see
+ * loader/abi_name.h. */
+static void append_needed(struct preload *preload, const char *tool)
+{
+    char *name = preload->converts && needs(tool, "libqmpi-abi.so.0")
+                     ? qmpi_find_abi_name(preload->tools_folder, tool)
+                     : NULL;
+    if (name && !lists(preload->list, name) &&
+        check_preloadable(name, "install qmpi under another path"))
+        append(&preload->list, name);
+    free(name);
+}
+
 static void consider(struct preload *preload, const struct qmpi_entry *entry)
 {
     const char *wish = entry->reserved[QMPI_RESERVED_PRELOAD];
@@ -103,10 +129,12 @@ static void consider(struct preload *preload, const struct qmpi_entry *entry)
     if (path && !is_decided(preload, path) && !(wish && !strcmp(wish, "no"))) {
         char *reason = cli_preload_reason(path);
         if ((reason || wish) && !lists(preload->list, path) && !lists(preload->others, path) &&
-            check_preloadable(path,
-                              wish ? "move it to another path, or remove @preload=yes"
-                                   : "move it to another path, or give it the option @preload=no"))
+            check_preloadable(
+                path, wish ? "move it to another path, or remove @preload=yes"
+                           : "move it to another path, or give it the option @preload=no")) {
+            append_needed(preload, path);
             append(&preload->list, path);
+        }
         free(reason);
     }
     free(problem);
@@ -166,6 +194,7 @@ void cli_set_preload(const struct cli_build *build)
     struct preload preload = {.list = qmpi_copy(build->library),
                               .others = others,
                               .tools_folder = build->tools_folder,
+                              .converts = strcmp(build->mpi, "abi") != 0,
                               .decided =
                                   qmpi_allocate((size_t)tools.count, sizeof *preload.decided)};
     for (int i = 0; i < tools.count; i++) {

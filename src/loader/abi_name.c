@@ -7,24 +7,37 @@
 #include "util/util.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static bool load_from(const char *folder, size_t length, const char *suffix)
+static char *find_in(const char *folder, size_t length, const char *suffix)
 {
     char *path = qmpi_format("%.*s%s/qmpi-abi.module", (int)length, folder, suffix);
-    const bool loaded = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-    if (!loaded)
-        qmpi_debug(QMPI_TOPIC_LOAD, "%s", dlerror());
+    if (!access(path, R_OK))
+        return path;
+    qmpi_debug(QMPI_TOPIC_LOAD, "%s: %s", path, strerror(errno));
     free(path);
-    return loaded;
+    return NULL;
+}
+
+char *qmpi_find_abi_name(const char *installed, const char *tool)
+{
+    const char *slash = strrchr(tool, '/');
+    const size_t length = slash ? (size_t)(slash - tool) : 0;
+    char *path = find_in(installed, strlen(installed), "");
+    if (!path && slash)
+        path = find_in(tool, length, "");
+    if (!path && slash)
+        path = find_in(tool, length, "/../" QMPI_TOOLS_FOLDER);
+    return path;
 }
 
 void qmpi_load_abi_name(const char *installed, const char *tool)
 {
-    const char *slash = strrchr(tool, '/');
-    const size_t length = slash ? (size_t)(slash - tool) : 0;
-    if (!load_from(installed, strlen(installed), "") && slash && !load_from(tool, length, ""))
-        load_from(tool, length, "/../" QMPI_TOOLS_FOLDER);
+    char *path = qmpi_find_abi_name(installed, tool);
+    if (path && !dlopen(path, RTLD_LAZY | RTLD_LOCAL))
+        qmpi_debug(QMPI_TOPIC_LOAD, "%s", dlerror());
+    free(path);
 }

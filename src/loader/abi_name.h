@@ -12,4 +12,7 @@
  */
 void qmpi_load_abi_name(const char *installed, const char *tool);
 
+/* Returns its path, which the caller frees; NULL: it is not there. */
+char *qmpi_find_abi_name(const char *installed, const char *tool);
+
 #endif

@@ -113,7 +113,7 @@ char *qmpi_kind_read(const char *path, const char *base_soname, enum qmpi_kind *
     } else if (converted && features.beyond) {
         problem = qmpi_message(
             "%s is compiled for the standard ABI of MPI, and refers to %s, but in a program of "
-            "another ABI such a tool can only read\n"
+            "another ABI that cannot be converted\n"
             "hint: build the tool with pkg-config qmpi" QMPI_SUFFIX ", or do without this function",
             path, plain_name(features.beyond));
     } else if (!features.registers && !features.abi && !features.functions) {

@@ -26,13 +26,6 @@ static const unsigned char sizes[QMPIX_KIND_PCONTROL_WORDS + 1] = {
     [QMPIX_KIND_WIN] = sizeof(MPI_Win),
 };
 
-const QMPIX_Parameter *qmpi_argument_of(const QMPIX_Call *call, int index)
-{
-    return call && index >= 0 && index < call->function->parameter_count
-               ? &call->function->parameters[index]
-               : NULL;
-}
-
 size_t qmpi_argument_element_size(const QMPIX_Parameter *parameter)
 {
     return parameter->indirection > 1 ? sizeof(void *) : parameter->size;

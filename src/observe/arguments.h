@@ -6,7 +6,12 @@
 #include "observe/record.h"
 
 /* Returns the description of an argument; NULL: there is none. */
-const QMPIX_Parameter *qmpi_argument_of(const QMPIX_Call *call, int index);
+static inline const QMPIX_Parameter *qmpi_argument_of(const QMPIX_Call *call, int index)
+{
+    return call && (unsigned)index < (unsigned)call->function->parameter_count
+               ? &call->function->parameters[index]
+               : NULL;
+}
 
 /* Returns the size of an element of what a pointer leads to; 0: unknown. */
 size_t qmpi_argument_element_size(const QMPIX_Parameter *parameter);

@@ -89,20 +89,26 @@ def test_errors_are_those_of_the_abi(read):
     assert read["wrong tool_id"] == ["13"] and read["no call"] == ["13"]
 
 
-# ---- What only reads -------------------------------------------------------------------------------
+# ---- What such a tool may do ------------------------------------------------------------------------
+
+
+def test_a_tool_may_act_by_the_functions_that_convert():
+    result = run("acting")
+    assert result.returncode == 0, result.stderr
+    assert [line for rank in result.ranks for line in rank.stderr.splitlines()
+            if line.startswith("acting:")] == ["acting: 2 ranks"] * 2
 
 
 @pytest.mark.parametrize("tool, name", [("interceptor", "QMPI_Register_tool_function"),
-                                        ("keyval", "PMPI_Comm_free_keyval"),
-                                        ("acting", "QMPIX_OBSERVE_ACTS")])
-def test_a_tool_that_does_more_than_read_is_refused_with_what_it_uses(tool, name):
+                                        ("keyval", "PMPI_Comm_free_keyval")])
+def test_a_tool_that_does_more_than_it_may_is_refused_with_what_it_uses(tool, name):
     result = run(tool, ranks=1)
     assert result.returncode == 2
     assert "compiled for the standard ABI" in result.messages[0] and name in result.messages[0]
     assert result.messages[-1].strip().startswith("hint: build the tool with pkg-config qmpi")
 
 
-def test_a_tool_that_does_more_than_read_is_left_out_if_the_user_wants_that():
+def test_a_tool_that_does_more_than_it_may_is_left_out_if_the_user_wants_that():
     result = run("keyval", ranks=1, program="calls", env={"QMPI_ON_ERROR": "skip"}, timeout=120)
     assert any("PMPI_Comm_free_keyval" in line for line in result.messages)
 
@@ -110,7 +116,7 @@ def test_a_tool_that_does_more_than_read_is_left_out_if_the_user_wants_that():
 # ---- Bundled tools ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["count", "log"])
+@pytest.mark.parametrize("name", ["count", "log", "profile"])
 def test_bundled_tools_refer_only_to_functions_that_convert(name):
     tool = BUNDLED_TOOLS / f"{name}.so"
     listing = subprocess.run(["nm", "-D", "--undefined-only", tool], check=True, capture_output=True,

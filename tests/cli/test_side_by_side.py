@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Builds for several MPIs in one prefix: `qmpi run` takes the one of the program's MPI."""
+import json
 import os
 import shutil
 import subprocess
@@ -83,6 +84,22 @@ def test_a_program_of_this_mpi_gets_this_build(prefix, tmp_path):
 
 def test_a_program_of_the_other_mpi_gets_the_other_build(prefix, tmp_path):
     assert preloaded(prefix, program(tmp_path, OTHER_MPI))[0] == OTHER
+
+
+def test_the_build_for_the_standard_abi_keeps_its_file_for_pkg_config(prefix, tmp_path):
+    file = next(prefix.rglob("pkgconfig/qmpi-abi.pc"))
+    libdir = file.parents[1].relative_to(prefix)
+    assert "-lqmpi-abi" not in file.read_text()
+    options = json.loads(subprocess.run(["meson", "introspect", "--buildoptions", BUILD], check=True,
+                                        capture_output=True, text=True).stdout)
+    folder = next(option["value"] for option in options if option["name"] == "prefix")
+    stage = tmp_path / "stage"
+    saved = stage / folder.lstrip("/") / libdir / "qmpi-abi/qmpi-abi.pc"
+    saved.parent.mkdir(parents=True)
+    saved.write_text("that of the build with -Dmpi=abi\n")
+    subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
+                   capture_output=True)
+    assert (saved.parents[1] / "pkgconfig/qmpi-abi.pc").read_text() == saved.read_text()
 
 
 # What only libraries of this kind define.

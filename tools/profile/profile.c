@@ -9,6 +9,7 @@
 #include "layer.h"
 #include "path/observe.h"
 #include "pvars.h"
+#include "record/arguments.h"
 #include "record/comms.h"
 #include "record/files.h"
 #include "record/peer_waits.h"
@@ -147,6 +148,7 @@ static void init(int tool_id)
     };
     ticks_refine();
     peer_waits_start();
+    arguments_find_size();
     traits_find();
     if (layer->options.sync)
         traits_let_wait();

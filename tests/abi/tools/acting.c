@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled for the standard ABI, and does more than read: it is refused in programs of other MPIs.
+/* Compiled for the standard ABI, and adds a collective call of its own before each MPI_Allreduce.
  */
 #include <qmpi/observer.h>
 
+#include <stdio.h>
+
+static void before(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    int one = 1, sum = 0;
+    (void)call;
+    (void)word;
+    PMPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    fprintf(stderr, "acting: %d ranks\n", sum);
+}
+
 static void init(int tool_id)
 {
-    const QMPIX_Observer observer = {.size = sizeof observer, .flags = QMPIX_OBSERVE_ACTS};
+    static const enum QMPI_Functions_enum functions[] = {MPI_ALLREDUCE_T};
+    const QMPIX_Observer observer = {.size = sizeof observer,
+                                     .before = before,
+                                     .functions = functions,
+                                     .function_count = 1,
+                                     .flags = QMPIX_OBSERVE_ACTS};
     QMPIX_Register_tool_observer(tool_id, &observer);
 }
 

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded: counts what a layer sends by PMPI_X, if it is one number of 8 bytes, as the clocks of
- * profile,path=yes are; prints "clocks MESSAGES RECEIVES COLLECTIVES" at the end.
+ * Preloaded: counts what a layer that is compiled for the standard ABI sends by PMPI_X, if it is
+ * one number of 8 bytes, as the clocks of profile,path=yes are; prints "clocks MESSAGES RECEIVES
+ * COLLECTIVES" at the end.
  */
 #define _GNU_SOURCE
-#include <mpi.h>
+#include <qmpi/qmpi.h>
 
 #include <dlfcn.h>
 #include <stdio.h>
 
 static unsigned messages, receives, collectives;
 
-#define NEXT(NAME) ((__typeof__(&NAME))(__UINTPTR_TYPE__)dlsym(RTLD_NEXT, #NAME))
+/* PMPI_X is a macro: the name of the function that converts. */
+#define STRING(NAME) #NAME
+#define NAME_OF(NAME) STRING(NAME)
+#define NEXT(NAME) ((__typeof__(&NAME))(__UINTPTR_TYPE__)dlsym(RTLD_NEXT, NAME_OF(NAME)))
 #define COUNT(COUNTER, NUMBER, TYPE) ((COUNTER) += (NUMBER) == 1 && (TYPE) == MPI_UINT64_T)
 #define PUBLIC __attribute__((visibility("default")))
 

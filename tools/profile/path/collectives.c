@@ -108,16 +108,16 @@ static uint64_t collect(const struct path_comm *comm, enum path_direction direct
 
 static int root_of(const QMPIX_Call *call, const struct path_role *role)
 {
-    return role->root < 0 ? 0 : PATH_ARGUMENT(call, role->root, int);
+    return role->root < 0 ? 0 : argument_int(call, role->root);
 }
 
 static struct path_request *add_request(struct path *path, const QMPIX_Call *call,
                                         const struct path_role *role, struct path_comm *comm)
 {
-    const MPI_Request *request = PATH_ARGUMENT(call, role->request, MPI_Request *);
+    const MPI_Request request = argument_request_at(call, role->request, 0);
     path_lock(path);
     struct path_request *it =
-        *request == MPI_REQUEST_NULL ? NULL : path_request_add(&path->requests, *request);
+        request == MPI_REQUEST_NULL ? NULL : path_request_add(&path->requests, request);
     if (it) {
         it->kind = PATH_REDUCTION;
         it->is_persistent = role->is_persistent;
@@ -132,9 +132,8 @@ static struct path_request *add_request(struct path *path, const QMPIX_Call *cal
 void path_collective_after(struct path *path, struct path_clock *clock, const QMPIX_Call *call,
                            const struct path_role *role)
 {
-    struct path_comm *comm = path_has_happened(call)
-                                 ? path_find_comm(path, PATH_ARGUMENT(call, role->comm, MPI_Comm))
-                                 : NULL;
+    struct path_comm *comm =
+        path_has_happened(call) ? path_find_comm(path, argument_comm(call, role->comm)) : NULL;
     if (!comm)
         return;
     if (role->request < 0) {
@@ -162,16 +161,16 @@ void path_collective_follow(struct path *path, MPI_Comm comm, MPI_Group world)
 void path_create_after(struct path *path, struct path_clock *clock, const QMPIX_Call *call,
                        const struct path_role *role, MPI_Group world)
 {
-    if (*(const int *)call->result != MPI_SUCCESS)
+    if (!argument_result_is_success(call))
         return;
     if (role->direction != PATH_TO_NOBODY)
         path_collective_after(path, clock, call, role);
-    const MPI_Comm *created = PATH_ARGUMENT(call, role->created, MPI_Comm *);
-    if (*created == MPI_COMM_NULL || world == MPI_GROUP_NULL)
+    const MPI_Comm created = argument_comm_at(call, role->created);
+    if (created == MPI_COMM_NULL || world == MPI_GROUP_NULL)
         return;
-    path_collective_follow(path, *created, world);
+    path_collective_follow(path, created, world);
     struct path_comm *comm =
-        role->direction == PATH_TO_NOBODY ? path_find_comm(path, *created) : NULL;
+        role->direction == PATH_TO_NOBODY ? path_find_comm(path, created) : NULL;
     if (comm)
         path_clock_reach(clock, collect(comm, PATH_TO_ALL, 0, clock->value));
 }
@@ -180,14 +179,16 @@ void path_create_after(struct path *path, struct path_clock *clock, const QMPIX_
 void path_copy_after(struct path *path, const struct path_clock *clock, const QMPIX_Call *call,
                      const struct path_role *role)
 {
-    struct path_comm *comm = *(const int *)call->result == MPI_SUCCESS
-                                 ? path_find_comm(path, PATH_ARGUMENT(call, role->comm, MPI_Comm))
+    struct path_comm *comm = argument_result_is_success(call)
+                                 ? path_find_comm(path, argument_comm(call, role->comm))
                                  : NULL;
     struct path_request *request = comm ? add_request(path, call, role, comm) : NULL;
     if (!request)
         return;
     request->kind = PATH_COPY;
-    request->copied = PATH_ARGUMENT(call, role->created, MPI_Comm *);
+    request->function = call->function;
+    request->created = role->created;
+    request->copied = argument_address(call, role->created);
     PMPI_Comm_idup(comm->shadow, &request->shadow, &request->copying);
     path_collective_start(request, clock->value);
 }
@@ -197,9 +198,10 @@ void path_copy_after(struct path *path, const struct path_clock *clock, const QM
 void path_window_before(struct path *path, struct path_clock *clock, const QMPIX_Call *call,
                         const struct path_role *role)
 {
-    const MPI_Win *window = PATH_ARGUMENT(call, role->window, MPI_Win *);
+    MPI_Win window = MPI_WIN_NULL;
+    QMPIX_Call_get_elements(call, role->window, 0, 1, &window);
     path_lock(path);
-    struct path_comm *comm = window ? path_window_remove(&path->windows, *window) : NULL;
+    struct path_comm *comm = path_window_remove(&path->windows, window);
     path_unlock(path);
     if (!comm)
         return;
@@ -211,25 +213,30 @@ void path_window_before(struct path *path, struct path_clock *clock, const QMPIX
 
 static bool is_fence_without_epoch(const QMPIX_Call *call, const struct path_role *role)
 {
-    return (PATH_ARGUMENT(call, role->assertion, int) & MPI_MODE_NOPRECEDE) != 0;
+    int assertion = 0;
+    QMPIX_Call_get_argument(call, role->assertion, &assertion);
+    return (assertion & MPI_MODE_NOPRECEDE) != 0;
 }
 
 void path_window_after(struct path *path, struct path_clock *clock, const QMPIX_Call *call,
                        const struct path_role *role)
 {
-    if (*(const int *)call->result != MPI_SUCCESS)
+    if (!argument_result_is_success(call))
         return;
     if (role->event == PATH_CREATES_WINDOW) {
         path_collective_after(path, clock, call, role);
-        struct path_comm *comm = path_find_comm(path, PATH_ARGUMENT(call, role->comm, MPI_Comm));
+        struct path_comm *comm = path_find_comm(path, argument_comm(call, role->comm));
+        MPI_Win window = MPI_WIN_NULL;
+        QMPIX_Call_get_elements(call, role->window, 0, 1, &window);
         path_lock(path);
         if (comm)
-            path_window_add(&path->windows, *PATH_ARGUMENT(call, role->window, MPI_Win *), comm);
+            path_window_add(&path->windows, window, comm);
         path_unlock(path);
     } else if (!is_fence_without_epoch(call, role)) {
+        MPI_Win window = MPI_WIN_NULL;
+        QMPIX_Call_get_argument(call, role->window, &window);
         path_lock(path);
-        struct path_comm *comm =
-            path_window_find(&path->windows, PATH_ARGUMENT(call, role->window, MPI_Win));
+        struct path_comm *comm = path_window_find(&path->windows, window);
         path_unlock(path);
         if (comm)
             path_clock_reach(clock, collect(comm, PATH_TO_ALL, 0, clock->value));

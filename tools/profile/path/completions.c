@@ -6,6 +6,7 @@
 #include "path/completions.h"
 
 #include "path/collectives.h"
+#include "record/arguments.h"
 #include "record/completions.h"
 
 struct finished {
@@ -83,65 +84,75 @@ static void add_failed(struct finished *finished, MPI_Request handle, const MPI_
         add(finished, handle, good ? status : NULL);
 }
 
+static MPI_Request request_before(const QMPIX_Call *call, int i)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    QMPIX_Call_get_request(call, i, &request);
+    return request;
+}
+
+static void add_told(struct finished *finished, const QMPIX_Call *call, int request, int argument,
+                     int element, bool failed)
+{
+    MPI_Status status;
+    if (!argument_status_at(call, argument, element, &status))
+        return; /* memory is exhausted */
+    if (failed)
+        add_failed(finished, request_before(call, request), &status);
+    else
+        add(finished, request_before(call, request), &status);
+}
+
 static void add_some(struct finished *finished, const QMPIX_Call *call,
                      const struct completion *completion, bool failed)
 {
-    const int count = *ARGUMENT(call, completion->outcount, int *);
-    const int *indices = ARGUMENT(call, completion->indices, int *);
-    const MPI_Status *statuses = ARGUMENT(call, completion->statuses, MPI_Status *);
-    for (int i = 0; count != MPI_UNDEFINED && i < count; i++) {
-        const MPI_Request handle = call->requests[indices[i]];
-        if (failed)
-            add_failed(finished, handle, &statuses[i]);
-        else
-            add(finished, handle, &statuses[i]);
-    }
+    const int count = argument_int_at(call, completion->outcount); /* MPI_UNDEFINED is below 0 */
+    const int *indices = argument_address(call, completion->indices);
+    for (int i = 0; i < count; i++)
+        add_told(finished, call, indices[i], completion->statuses, i, failed);
 }
 
 static void add_all(struct finished *finished, const QMPIX_Call *call,
                     const struct completion *completion, bool failed)
 {
-    const MPI_Status *statuses = ARGUMENT(call, completion->statuses, MPI_Status *);
-    for (int i = 0; i < call->request_count; i++) {
-        if (failed)
-            add_failed(finished, call->requests[i], &statuses[i]);
-        else
-            add(finished, call->requests[i], &statuses[i]);
-    }
+    for (int i = 0; i < call->request_count; i++)
+        add_told(finished, call, i, completion->statuses, i, failed);
 }
 
 /* The error of the operation itself, whose request is gone. */
 static void add_gone(struct finished *finished, const QMPIX_Call *call,
                      const struct completion *completion)
 {
-    const MPI_Request *now = ARGUMENT(call, completion->requests, MPI_Request *);
-    const bool truncated = completion->status >= 0 && was_truncated(*(const int *)call->result);
+    MPI_Status status;
+    const bool truncated = completion->status >= 0 &&
+                           argument_error_class(call) == MPI_ERR_TRUNCATE &&
+                           argument_status_at(call, completion->status, 0, &status);
     for (int i = 0; i < call->request_count; i++) {
-        if (now[i] == MPI_REQUEST_NULL)
-            add(finished, call->requests[i],
-                truncated ? ARGUMENT(call, completion->status, MPI_Status *) : NULL);
+        if (argument_request_at(call, completion->requests, i) == MPI_REQUEST_NULL)
+            add(finished, request_before(call, i), truncated ? &status : NULL);
     }
 }
 
 static void add_one(struct finished *finished, const QMPIX_Call *call,
                     const struct completion *completion)
 {
-    const int index = completion->index < 0 ? 0 : *ARGUMENT(call, completion->index, int *);
+    const int index = completion->index < 0 ? 0 : argument_int_at(call, completion->index);
     if (index >= 0 && index < call->request_count)
-        add(finished, call->requests[index], ARGUMENT(call, completion->status, MPI_Status *));
+        add_told(finished, call, index, completion->status, 0, false);
 }
 
 static void find(struct finished *finished, const QMPIX_Call *call)
 {
     const struct completion *completion = &completions_all[completions_find(call->function)];
-    const bool succeeded = *(const int *)call->result == MPI_SUCCESS;
+    const bool succeeded = argument_result_is_success(call);
     const signed char place = completion->statuses >= 0 ? completion->statuses : completion->status;
-    const MPI_Status *statuses = ARGUMENT(call, place, MPI_Status *);
+    const void *statuses = NULL;
+    QMPIX_Call_get_argument(call, place, &statuses);
     if (!call->requests || statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE)
         return;
     if (!succeeded && !completions_in_status(call, completion))
         add_gone(finished, call, completion);
-    else if (succeeded && completion->flag >= 0 && !*ARGUMENT(call, completion->flag, int *))
+    else if (succeeded && completion->flag >= 0 && !argument_int_at(call, completion->flag))
         ;
     else if (completion->outcount >= 0)
         add_some(finished, call, completion, !succeeded);
@@ -167,11 +178,14 @@ static void receive_clock(struct path *path, struct path_clock *clock, struct pa
 
 static void finish_copy(struct path *path, struct path_clock *clock, struct path_request *request)
 {
+    const QMPIX_Call copying = {.function = request->function};
+    MPI_Comm copy = MPI_COMM_NULL;
     PMPI_Wait(&request->copying, MPI_STATUS_IGNORE);
+    QMPIX_Call_convert_elements(&copying, request->created, request->copied, 1, &copy);
     path_clock_reach(clock, path_collective_finish(request));
     path_lock(path);
-    if (request->shadow != MPI_COMM_NULL && *request->copied != MPI_COMM_NULL)
-        path_comm_add(&path->comms, *request->copied, request->shadow, MPI_COMM_NULL, 0);
+    if (request->shadow != MPI_COMM_NULL && copy != MPI_COMM_NULL)
+        path_comm_add(&path->comms, copy, request->shadow, MPI_COMM_NULL, 0);
     path_unlock(path);
 }
 

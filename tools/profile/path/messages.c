@@ -45,20 +45,19 @@ static bool send_clock(struct path *path, struct path_clock *clock, MPI_Comm han
 void path_message_before(struct path *path, struct path_clock *clock, const QMPIX_Call *call,
                          const struct path_role *role)
 {
-    clock->sent =
-        role->dest >= 0 && !role->is_persistent &&
-        send_clock(path, clock, PATH_ARGUMENT(call, role->comm, MPI_Comm),
-                   PATH_ARGUMENT(call, role->dest, int), PATH_ARGUMENT(call, role->send_tag, int));
+    clock->sent = role->dest >= 0 && !role->is_persistent &&
+                  send_clock(path, clock, argument_comm(call, role->comm),
+                             argument_int(call, role->dest), argument_int(call, role->send_tag));
 }
 
 /* Nothing was sent after the clock. */
 static void take_back(struct path *path, const QMPIX_Call *call, const struct path_role *role)
 {
-    const struct path_comm *comm = path_find_comm(path, PATH_ARGUMENT(call, role->comm, MPI_Comm));
+    const struct path_comm *comm = path_find_comm(path, argument_comm(call, role->comm));
     path_lock(path);
     if (comm)
-        add_surplus(path, comm->shadow, PATH_ARGUMENT(call, role->dest, int),
-                    PATH_ARGUMENT(call, role->send_tag, int));
+        add_surplus(path, comm->shadow, argument_int(call, role->dest),
+                    argument_int(call, role->send_tag));
     path_unlock(path);
 }
 
@@ -68,22 +67,21 @@ static void take_back(struct path *path, const QMPIX_Call *call, const struct pa
 static void received(struct path *path, struct path_clock *clock, const QMPIX_Call *call,
                      const struct path_role *role)
 {
-    const MPI_Status *status = PATH_ARGUMENT(call, role->status, MPI_Status *);
-    int source = PATH_ARGUMENT(call, role->source, int);
-    int tag = PATH_ARGUMENT(call, role->receive_tag, int);
-    if (role->flag >= 0 && !*PATH_ARGUMENT(call, role->flag, int *))
+    MPI_Status status;
+    int source = argument_int(call, role->source);
+    int tag = argument_int(call, role->receive_tag);
+    if (role->flag >= 0 && !argument_int_at(call, role->flag))
         return;
     if (source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) {
-        if (status == MPI_STATUS_IGNORE)
+        if (!argument_status_at(call, role->status, 0, &status))
             return; /* memory is exhausted */
-        source = status->MPI_SOURCE;
-        tag = status->MPI_TAG;
+        source = status.MPI_SOURCE;
+        tag = status.MPI_TAG;
     }
     if (source == MPI_PROC_NULL)
         return;
     path_lock(path);
-    struct path_comm *comm =
-        path_comm_find(&path->comms, PATH_ARGUMENT(call, role->comm, MPI_Comm));
+    struct path_comm *comm = path_comm_find(&path->comms, argument_comm(call, role->comm));
     if (comm)
         path_clock_reach(clock, path_stream_take(&path->streams, comm, source, tag, NULL));
     path_unlock(path);
@@ -92,15 +90,14 @@ static void received(struct path *path, struct path_clock *clock, const QMPIX_Ca
 /* A request was made: it is posted now or, if it is persistent, with each start. */
 static void add_request(struct path *path, const QMPIX_Call *call, const struct path_role *role)
 {
-    const MPI_Request *handle = PATH_ARGUMENT(call, role->request, MPI_Request *);
-    const int dest = role->dest < 0 ? MPI_PROC_NULL : PATH_ARGUMENT(call, role->dest, int);
-    const int source = role->source < 0 ? MPI_PROC_NULL : PATH_ARGUMENT(call, role->source, int);
+    const MPI_Request handle = argument_request_at(call, role->request, 0);
+    const int dest = role->dest < 0 ? MPI_PROC_NULL : argument_int(call, role->dest);
+    const int source = role->source < 0 ? MPI_PROC_NULL : argument_int(call, role->source);
     if (source == MPI_PROC_NULL && (dest == MPI_PROC_NULL || !role->is_persistent))
         return;
     path_lock(path);
-    struct path_comm *comm =
-        path_comm_find(&path->comms, PATH_ARGUMENT(call, role->comm, MPI_Comm));
-    struct path_request *request = comm ? path_request_add(&path->requests, *handle) : NULL;
+    struct path_comm *comm = path_comm_find(&path->comms, argument_comm(call, role->comm));
+    struct path_request *request = comm ? path_request_add(&path->requests, handle) : NULL;
     if (request) {
         request->comm = comm;
         request->kind = source == MPI_PROC_NULL ? PATH_SEND : PATH_RECEIVE;
@@ -108,8 +105,8 @@ static void add_request(struct path *path, const QMPIX_Call *call, const struct 
         request->has_status = role->dest < 0;
         request->dest = dest;
         request->source = source;
-        request->send_tag = PATH_ARGUMENT(call, role->send_tag, int);
-        request->tag = PATH_ARGUMENT(call, role->receive_tag, int);
+        request->send_tag = argument_int(call, role->send_tag);
+        request->tag = argument_int(call, role->receive_tag);
         if (!role->is_persistent)
             path_stream_post(&path->streams, request);
     }
@@ -135,7 +132,7 @@ void path_message_after(struct path *path, struct path_clock *clock, const QMPIX
 
 static int count_of(const QMPIX_Call *call)
 {
-    return call->function->parameter_count == 2 ? PATH_ARGUMENT(call, 0, int) : 1;
+    return call->function->parameter_count == 2 ? argument_int(call, 0) : 1;
 }
 
 static struct path_request *find(struct path *path, MPI_Request handle)
@@ -149,9 +146,9 @@ static struct path_request *find(struct path *path, MPI_Request handle)
 void path_start_before(struct path *path, struct path_clock *clock, const QMPIX_Call *call,
                        const struct path_role *role)
 {
-    const MPI_Request *handles = PATH_ARGUMENT(call, role->request, MPI_Request *);
     for (int i = 0; i < count_of(call); i++) {
-        const struct path_request *request = find(path, handles[i]);
+        const struct path_request *request =
+            find(path, argument_request_at(call, role->request, i));
         if (!request || request->dest == MPI_PROC_NULL)
             continue;
         path_lock(path);
@@ -166,11 +163,10 @@ void path_start_before(struct path *path, struct path_clock *clock, const QMPIX_
 void path_start_after(struct path *path, struct path_clock *clock, const QMPIX_Call *call,
                       const struct path_role *role)
 {
-    const MPI_Request *handles = PATH_ARGUMENT(call, role->request, MPI_Request *);
-    if (*(const int *)call->result != MPI_SUCCESS)
+    if (!argument_result_is_success(call))
         return;
     for (int i = 0; i < count_of(call); i++) {
-        struct path_request *request = find(path, handles[i]);
+        struct path_request *request = find(path, argument_request_at(call, role->request, i));
         if (request && request->kind == PATH_REDUCTION) {
             path_collective_start(request, clock->value);
         } else if (request && request->kind == PATH_RECEIVE) {
@@ -205,11 +201,11 @@ static void give_up(struct path *path, struct path_clock *clock, struct path_req
 void path_free_before(struct path *path, struct path_clock *clock, const QMPIX_Call *call,
                       const struct path_role *role)
 {
-    const MPI_Request *handle = PATH_ARGUMENT(call, role->request, MPI_Request *);
-    if (!handle || *handle == MPI_REQUEST_NULL)
+    const MPI_Request handle = argument_request_at(call, role->request, 0);
+    if (handle == MPI_REQUEST_NULL)
         return;
     path_lock(path);
-    struct path_request *request = path_request_find(&path->requests, *handle);
+    struct path_request *request = path_request_find(&path->requests, handle);
     if (request)
         give_up(path, clock, request);
     path_unlock(path);
@@ -217,11 +213,11 @@ void path_free_before(struct path *path, struct path_clock *clock, const QMPIX_C
 
 void path_cancel_after(struct path *path, const QMPIX_Call *call, const struct path_role *role)
 {
-    const MPI_Request *handle = PATH_ARGUMENT(call, role->request, MPI_Request *);
-    if (*(const int *)call->result != MPI_SUCCESS)
+    const MPI_Request handle = argument_request_at(call, role->request, 0);
+    if (!argument_result_is_success(call))
         return;
     path_lock(path);
-    struct path_request *request = path_request_find(&path->requests, *handle);
+    struct path_request *request = path_request_find(&path->requests, handle);
     if (request)
         request->is_cancelled = true;
     path_unlock(path);

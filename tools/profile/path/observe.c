@@ -36,7 +36,7 @@ bool path_start(struct layer *layer)
 static void begin_mpi(struct path *path, const QMPIX_Call *call)
 {
     int provided = MPI_THREAD_MULTIPLE;
-    if (*(const int *)call->result != MPI_SUCCESS)
+    if (!argument_result_is_success(call))
         return;
     PMPI_Query_thread(&provided);
     path->is_threaded = path->streams.is_threaded = provided == MPI_THREAD_MULTIPLE;
@@ -68,10 +68,9 @@ static void before(struct path *path, struct path_clock *clock, const QMPIX_Call
         path_free_before(path, clock, call, role);
         break;
     case PATH_FREES_COMM: {
-        const MPI_Comm *comm = PATH_ARGUMENT(call, 0, MPI_Comm *);
+        const MPI_Comm comm = argument_comm_at(call, 0);
         path_lock(path);
-        if (comm)
-            path_comm_remove(&path->comms, *comm);
+        path_comm_remove(&path->comms, comm);
         path_unlock(path);
         break;
     }

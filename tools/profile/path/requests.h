@@ -44,8 +44,10 @@ struct path_request {
     MPI_Request clocks; /* of the collective on the shadow */
     uint64_t sent, result;
     uint64_t *received; /* one of each neighbor; NULL: `result` is what came */
-    MPI_Comm *copied;   /* where the program will find the copy */
-    MPI_Comm shadow;    /* of the copy */
+    const void *copied; /* where the program will find the copy, to which argument `created` of */
+    const QMPIX_Function *function; /* `function` leads */
+    int created;
+    MPI_Comm shadow; /* of the copy */
     MPI_Request copying;
     struct path_request *next;           /* in the bucket, or unused */
     struct path_request *next_completed; /* by the same call */

@@ -11,6 +11,7 @@
 #include "path/sends.h"
 #include "path/streams.h"
 #include "path/windows.h"
+#include "record/arguments.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -55,18 +56,11 @@ static inline struct path_comm *path_find_comm(struct path *path, MPI_Comm comm)
     return found;
 }
 
-/* An argument of a call. */
-#define PATH_ARGUMENT(call, place, type) (*(type const *)(call)->arguments[place])
-
 /* Whether a call has done what it does: either it succeeded, or it failed for a reason that lies in
  * what it received. */
 static inline bool path_has_happened(const QMPIX_Call *call)
 {
-    int class = MPI_SUCCESS;
-    if (*(const int *)call->result == MPI_SUCCESS)
-        return true;
-    PMPI_Error_class(*(const int *)call->result, &class);
-    return class == MPI_ERR_TRUNCATE;
+    return argument_result_is_success(call) || argument_error_class(call) == MPI_ERR_TRUNCATE;
 }
 
 #endif

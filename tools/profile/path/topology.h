@@ -3,7 +3,7 @@
 #ifndef QMPI_TOOL_PROFILE_PATH_TOPOLOGY_H
 #define QMPI_TOOL_PROFILE_PATH_TOPOLOGY_H
 
-#include <mpi.h>
+#include <qmpi/qmpi.h>
 
 /* Returns a communicator of the same ranks with the topology of `comm`, and from how many neighbors
  * it receives; MPI_COMM_NULL: `comm` has no topology, or a failure. Collective over the shadow. */

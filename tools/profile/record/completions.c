@@ -2,6 +2,8 @@
 /* See completions.h. */
 #include "record/completions.h"
 
+#include "record/arguments.h"
+
 const struct completion completions_all[] = {
     {MPI_WAIT_T, -1, 0, -1, -1, -1, -1, 1, -1},   {MPI_TEST_T, -1, 0, 1, -1, -1, -1, 2, -1},
     {MPI_WAITANY_T, 0, 1, -1, 2, -1, -1, 3, -1},  {MPI_TESTANY_T, 0, 1, 3, 2, -1, -1, 4, -1},
@@ -20,8 +22,5 @@ int completions_find(const QMPIX_Function *function)
 
 bool completions_in_status(const QMPIX_Call *call, const struct completion *completion)
 {
-    int class = MPI_SUCCESS;
-    if (completion->statuses >= 0)
-        PMPI_Error_class(*(const int *)call->result, &class);
-    return class == MPI_ERR_IN_STATUS;
+    return completion->statuses >= 0 && argument_error_class(call) == MPI_ERR_IN_STATUS;
 }

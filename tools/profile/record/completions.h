@@ -17,9 +17,6 @@ extern const struct completion completions_all[] __attribute__((visibility("hidd
 /* Which of them a function is; 0 of others, too. */
 int completions_find(const QMPIX_Function *function);
 
-/* An argument of a call. */
-#define ARGUMENT(call, place, type) (*(type const *)(call)->arguments[place])
-
 /* Of a call that failed: whether its statuses tell what it has completed. */
 bool completions_in_status(const QMPIX_Call *call, const struct completion *completion);
 

@@ -3,6 +3,7 @@
 #include "record/control.h"
 
 #include "collect/gather.h"
+#include "record/arguments.h"
 #include "record/comms.h"
 #include "record/early.h"
 #include "record/files.h"
@@ -19,28 +20,27 @@
 
 static void begin_free(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
-    const MPI_Comm *comm = *(MPI_Comm *const *)call->arguments[0];
-    if (!comm)
+    const MPI_Comm comm = argument_comm_at(call, 0);
+    if (comm == MPI_COMM_NULL)
         return;
-    tool_sessions_leave(&layer->sessions, *comm, call->function->number == MPI_COMM_DISCONNECT_T);
-    freed_handles_add(layer, word, false, comms_begin_free(layer, *comm), HANDLE_WORD(*comm));
+    tool_sessions_leave(&layer->sessions, comm, call->function->number == MPI_COMM_DISCONNECT_T);
+    freed_handles_add(layer, word, false, comms_begin_free(layer, comm), HANDLE_WORD(comm));
 }
 
 static void begin_close(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
-    const MPI_File *file = *(MPI_File *const *)call->arguments[0];
-    if (file)
-        freed_handles_add(layer, word, true, files_begin_close(layer, *file), HANDLE_WORD(*file));
+    const MPI_File file = argument_file_at(call, 0);
+    if (file != MPI_FILE_NULL)
+        freed_handles_add(layer, word, true, files_begin_close(layer, file), HANDLE_WORD(file));
 }
 
 static void opened(struct layer *layer, const QMPIX_Call *call, bool counted, uint64_t time)
 {
     enum { FILE_NAME = 1, FILE_HANDLE = 4 };
-    const char *name = *(const char *const *)call->arguments[FILE_NAME];
-    const MPI_File *file = *(MPI_File *const *)call->arguments[FILE_HANDLE];
-    files_open(layer, *file, name, counted);
+    const MPI_File file = argument_file_at(call, FILE_HANDLE);
+    files_open(layer, file, argument_address(call, FILE_NAME), counted);
     struct thread *thread = threads_self(layer->tool_id, layer->options.depth);
-    const uint64_t key = (uint64_t)(int64_t)files_find(&layer->files, *file);
+    const uint64_t key = (uint64_t)(int64_t)files_find(&layer->files, file);
     struct numbered_row *row =
         counted && thread && (int64_t)key >= 0 ? table_get(&thread->files, &key, 1) : NULL;
     if (row)
@@ -52,7 +52,7 @@ static void opened(struct layer *layer, const QMPIX_Call *call, bool counted, ui
 /* After the call, so that it counts as it began: outside what it opens, inside what it closes. */
 static void control(struct layer *layer, const QMPIX_Call *call)
 {
-    const int level = *(const int *)call->arguments[0];
+    const int level = *(const int *)call->arguments[0]; /* no constant of MPI */
     const QMPIX_Pcontrol_words *words = call->arguments[1];
     char name[PCONTROL_TEXT_MAX];
     if (atomic_load(&layer->closed))
@@ -114,12 +114,12 @@ static void finalize(struct layer *layer, const QMPIX_Call *call, const QMPIX_Wo
  * is reported with this one, it is left to a later session, to MPI_Finalize or to the exit. */
 static bool finalize_session(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
-    MPI_Session *const session = *(MPI_Session *const *)call->arguments[0];
+    const MPI_Session session = argument_session_at(call, 0);
     MPI_Comm comm;
     bool last = false;
-    if (!session || *session == MPI_SESSION_NULL)
+    if (session == MPI_SESSION_NULL)
         return false;
-    const bool gathers = tool_sessions_end(&layer->sessions, *session, &comm, &last);
+    const bool gathers = tool_sessions_end(&layer->sessions, session, &comm, &last);
     last = last && !has_world();
     if (gathers) {
         checkpoint_stop(layer);
@@ -144,17 +144,17 @@ static bool finalize_session(struct layer *layer, const QMPIX_Call *call, const 
 static void session_opened(struct layer *layer, const QMPIX_Call *call)
 {
     enum { SESSION = 2 };
-    MPI_Session *const session = *(MPI_Session *const *)call->arguments[SESSION];
-    if (!tool_sessions_begin(&layer->sessions, *session) || has_world())
+    const MPI_Session session = argument_session_at(call, SESSION);
+    if (!tool_sessions_begin(&layer->sessions, session) || has_world())
         return;
     atomic_store(&layer->reported, false); /* there is more to come after an earlier session */
-    begin_mpi(layer, *session);
+    begin_mpi(layer, session);
 }
 
 static void comm_created(struct layer *layer, const QMPIX_Call *call)
 {
     enum { COMM = 4 };
-    tool_sessions_add(&layer->sessions, **(MPI_Comm *const *)call->arguments[COMM]);
+    tool_sessions_add(&layer->sessions, argument_comm_at(call, COMM));
 }
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ bool control_before(struct layer *layer, const QMPIX_Call *call, const QMPIX_Wor
 void control_after(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word,
                    bool counted, uint64_t time)
 {
-    const bool succeeded = *(const int *)call->result == MPI_SUCCESS;
+    const bool succeeded = argument_result_is_success(call);
     switch (call->function->number) {
     case MPI_COMM_FREE_T:
     case MPI_COMM_DISCONNECT_T:
@@ -215,8 +215,7 @@ void control_after(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word
         comm_created(layer, call);
         break;
     case MPI_COMM_SET_NAME_T:
-        comms_rename(layer, *(const MPI_Comm *)call->arguments[0],
-                     *(const char *const *)call->arguments[1]);
+        comms_rename(layer, argument_comm(call, 0), argument_address(call, 1));
         break;
     case MPI_FILE_OPEN_T:
         opened(layer, call, counted, time);

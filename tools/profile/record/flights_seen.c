@@ -2,7 +2,6 @@
 /* See flights_seen.h. */
 #include "record/flights_seen.h"
 
-#include "record/handle_map.h"
 #include "record/ticks.h"
 #include "record/traits.h"
 
@@ -20,13 +19,18 @@ static bool see_begin(const struct flight *flight, uint64_t now, uint64_t *since
     return true;
 }
 
-/* The handle that is an argument of a call; 0: it has none. */
-static bool see_handle(const QMPIX_Call *call, int argument, size_t size, uint64_t *handle)
+/* The handle that is an argument of a call; 0: it has none. Its record may be in use no more: the
+ * description of the function is not read through it. */
+static bool see_handle(const QMPIX_Call *call, int argument, const QMPIX_Function *function,
+                       uint64_t *handle)
 {
     const void *place;
+    const QMPIX_Call of_function = {.function = function};
     *handle = 0;
-    return argument < 0 || (tool_safe_copy(&place, &call->arguments[argument], sizeof place) &&
-                            tool_safe_copy(handle, place, size));
+    return argument < 0 ||
+           (tool_safe_copy(&place, &call->arguments[argument], sizeof place) &&
+            tool_safe_copy(handle, place, function->parameters[argument].size) &&
+            QMPIX_Call_convert_elements(&of_function, argument, handle, 1, handle) == MPI_SUCCESS);
 }
 
 /* What the record of a call tells, which may be in use no more. */
@@ -34,14 +38,16 @@ static bool see_record(struct flight_seen *seen, const QMPIX_Call *record)
 {
     QMPIX_Call call;
     QMPIX_Function function;
+    const QMPIX_Function *known;
     if (!tool_safe_copy(&call, record, sizeof call) ||
         !tool_safe_copy(&function, call.function, sizeof function) ||
-        (unsigned)function.number >= MPI_LAST_FUNC)
+        (unsigned)function.number >= MPI_LAST_FUNC ||
+        QMPIX_Function_describe(function.number, &known) != MPI_SUCCESS)
         return false;
     const struct traits *traits = &traits_all[function.number];
     seen->number = (uint64_t)function.number;
-    return see_handle(&call, traits->comm, sizeof(MPI_Comm), &seen->comm) &&
-           see_handle(&call, traits->file, sizeof(MPI_File), &seen->file);
+    return see_handle(&call, traits->comm, known, &seen->comm) &&
+           see_handle(&call, traits->file, known, &seen->file);
 }
 
 static bool see(struct flight_seen *seen, const struct flight *flight, uint64_t now)

@@ -30,22 +30,24 @@ bool message_end(const QMPIX_Function *function, enum site_end *end)
 
 /* Predefined types alone are remembered: the handle of another one may become that of a third. In
  * this order, as below. */
-bool message_find_size(struct site *site, MPI_Datatype type, uint64_t *size)
+bool message_find_size(struct site *site, const QMPIX_Call *call, uint64_t *size)
 {
+    const MPI_Datatype type = argument_type(call, MESSAGE_TYPE);
+    const uint64_t word = argument_word(call, MESSAGE_TYPE);
     MPI_Count bytes = 0;
     int integers, addresses, types, combiner = MPI_UNDEFINED;
     if (PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0)
         return false;
     *size = (uint64_t)bytes;
-    if (site->derived == HANDLE_WORD(type) ||
+    if (site->derived == word ||
         PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS)
         return true;
     if (combiner == MPI_COMBINER_NAMED) {
         __atomic_store_n(&site->type, 0, __ATOMIC_RELEASE);
         __atomic_store_n(&site->type_size, *size, __ATOMIC_RELEASE);
-        __atomic_store_n(&site->type, HANDLE_WORD(type), __ATOMIC_RELEASE);
+        __atomic_store_n(&site->type, word, __ATOMIC_RELEASE);
     } else {
-        __atomic_store_n(&site->derived, HANDLE_WORD(type), __ATOMIC_RELEASE);
+        __atomic_store_n(&site->derived, word, __ATOMIC_RELEASE);
     }
     return true;
 }
@@ -55,8 +57,7 @@ struct matrix_row *message_find_cell(struct thread *thread, const QMPIX_Call *ca
                                      struct site *site, int peer)
 {
     int world = MPI_UNDEFINED;
-    if (QMPIX_Comm_world_rank(*(const MPI_Comm *)call->arguments[MESSAGE_COMM], peer, &world) !=
-            MPI_SUCCESS ||
+    if (QMPIX_Comm_world_rank(argument_comm(call, MESSAGE_COMM), peer, &world) != MPI_SUCCESS ||
         world < 0)
         return NULL;
     const uint64_t key = (uint64_t)world << 1 | 1;

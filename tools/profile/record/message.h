@@ -4,8 +4,7 @@
 #ifndef QMPI_TOOL_PROFILE_RECORD_MESSAGE_H
 #define QMPI_TOOL_PROFILE_RECORD_MESSAGE_H
 
-#include "record/handle_map.h"
-#include "record/status.h"
+#include "record/arguments.h"
 #include "record/threads.h"
 
 #include <qmpi/observer.h>
@@ -36,19 +35,17 @@ struct matrix_row *message_find_cell(struct thread *thread, const QMPIX_Call *ca
 
 /* The size of a datatype that is another one than that of the last call of the site. False: it is
  * none. */
-bool message_find_size(struct site *site, MPI_Datatype type, uint64_t *size);
+bool message_find_size(struct site *site, const QMPIX_Call *call, uint64_t *size);
 
 static inline bool message_find_sent(struct thread *thread, const QMPIX_Call *call,
                                      struct site *site, struct message *message)
 {
-    const void *const *arguments = call->arguments;
-    const int peer = *(const int *)arguments[MESSAGE_PEER];
-    const MPI_Datatype type = *(const MPI_Datatype *)arguments[MESSAGE_TYPE];
+    const int peer = argument_int(call, MESSAGE_PEER);
     uint64_t size = site->type_size;
-    if (__builtin_expect(site->type != HANDLE_WORD(type), 0) &&
-        !message_find_size(site, type, &size))
+    if (__builtin_expect(site->type != argument_word(call, MESSAGE_TYPE), 0) &&
+        !message_find_size(site, call, &size))
         return false;
-    message->bytes = (uint64_t) * (const int *)arguments[MESSAGE_COUNT] * size;
+    message->bytes = (uint64_t) * (const int *)call->arguments[MESSAGE_COUNT] * size;
     message->cell =
         site->cell && site->peer == peer ? site->cell : message_find_cell(thread, call, site, peer);
     return message->cell != NULL;
@@ -57,10 +54,13 @@ static inline bool message_find_sent(struct thread *thread, const QMPIX_Call *ca
 /* The status is there: see QMPIX_OBSERVE_STATUSES. */
 static inline bool message_find_received(const QMPIX_Call *call, struct message *message)
 {
-    const MPI_Status *status = *(MPI_Status *const *)call->arguments[MESSAGE_STATUS];
+    MPI_Count bytes;
     message->cell = NULL;
-    return *(const int *)call->arguments[MESSAGE_PEER] != MPI_PROC_NULL &&
-           status != MPI_STATUS_IGNORE && status_bytes(status, &message->bytes);
+    if (argument_int(call, MESSAGE_PEER) == MPI_PROC_NULL ||
+        QMPIX_Call_get_status_bytes(call, MESSAGE_STATUS, 0, &bytes) != MPI_SUCCESS)
+        return false;
+    message->bytes = (uint64_t)bytes;
+    return true;
 }
 
 /* Finds the message of a call, of a site whose communicator is known to be that of the call. False:
@@ -68,7 +68,7 @@ static inline bool message_find_received(const QMPIX_Call *call, struct message 
 static inline bool message_find(struct thread *thread, const QMPIX_Call *call, struct site *site,
                                 struct message *message)
 {
-    if (*(const int *)call->result != MPI_SUCCESS)
+    if (!argument_result_is_success(call))
         return false;
     return site->end == SITE_SENDS ? message_find_sent(thread, call, site, message)
                                    : message_find_received(call, message);

@@ -53,7 +53,7 @@ static void note_transfer(void *data, const QMPIX_Transfer *transfer)
 static void find_amount(const QMPIX_Call *call, const struct traits *traits, struct amount *amount)
 {
     if (traits->source >= 0)
-        amount->awaits = *(const int *)call->arguments[traits->source] != MPI_PROC_NULL;
+        amount->awaits = argument_int(call, traits->source) != MPI_PROC_NULL;
     else if (traits->has_transfers)
         QMPIX_Call_for_each_transfer(call, note_transfer, amount);
     if (traits->has_bytes) {
@@ -87,13 +87,13 @@ static struct numbered_row *find_comm(struct layer *layer, struct thread *thread
 /* In this order: what is left half done by a jump is looked up again. */
 __attribute__((noinline)) static struct numbered_row *
 find_other_comm(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
-                struct site *site, MPI_Comm comm)
+                struct site *site, int argument)
 {
     const uint64_t changes = handles_changes(&layer->comms.handles);
-    struct numbered_row *row = find_comm(layer, thread, call, comm);
+    struct numbered_row *row = find_comm(layer, thread, call, argument_comm(call, argument));
     if (row) {
         __atomic_store_n(&site->changes, 0, __ATOMIC_RELEASE);
-        __atomic_store_n(&site->comm, HANDLE_WORD(comm), __ATOMIC_RELEASE);
+        __atomic_store_n(&site->comm, argument_word(call, argument), __ATOMIC_RELEASE);
         __atomic_store_n(&site->row, row, __ATOMIC_RELEASE);
         __atomic_store_n(&site->cell, NULL, __ATOMIC_RELEASE);
         __atomic_store_n(&site->changes, changes, __ATOMIC_RELEASE);
@@ -105,10 +105,9 @@ find_other_comm(struct layer *layer, struct thread *thread, const QMPIX_Call *ca
 static inline struct numbered_row *comm_of(struct layer *layer, struct thread *thread,
                                            const QMPIX_Call *call, struct site *site, int argument)
 {
-    const MPI_Comm comm = *(const MPI_Comm *)call->arguments[argument];
-    return __builtin_expect(note_is_comm_of(layer, site, comm), 1)
+    return __builtin_expect(note_is_comm_of(layer, site, argument_word(call, argument)), 1)
                ? site->row
-               : find_other_comm(layer, thread, call, site, comm);
+               : find_other_comm(layer, thread, call, site, argument);
 }
 
 /* Of MPI_Start, whose communicator is the operation's. */
@@ -154,7 +153,7 @@ __attribute__((noinline)) static void note_places(struct layer *layer, struct th
 {
     const struct traits *traits = &traits_all[call->function->number];
     if (traits->file >= 0) {
-        const MPI_File file = *(const MPI_File *)call->arguments[traits->file];
+        const MPI_File file = argument_file(call, traits->file);
         struct numbered_row *row = find_number(&thread->files, files_find(&layer->files, file));
         note_place(row ? &row->stats : NULL, &noted);
     }
@@ -168,7 +167,7 @@ static uint64_t comm_handle(const QMPIX_Call *call, const struct traits *traits)
 {
     MPI_Comm comm = MPI_COMM_NULL;
     if (traits->comm >= 0)
-        comm = *(const MPI_Comm *)call->arguments[traits->comm];
+        comm = argument_comm(call, traits->comm);
     else if (traits->receives == RECEIVES_STARTS)
         QMPIX_Call_get_comm(call, &comm);
     return HANDLE_WORD(comm);

@@ -8,6 +8,7 @@
 #define QMPI_TOOL_PROFILE_RECORD_NOTE_H
 
 #include "layer.h"
+#include "record/arguments.h"
 #include "record/callsites.h"
 #include "record/regions.h"
 #include "record/ticks.h"
@@ -17,7 +18,7 @@
 
 static inline bool note_has_succeeded(const QMPIX_Call *call, const struct traits *traits)
 {
-    return !traits->has_error || !call->result || *(const int *)call->result == MPI_SUCCESS;
+    return !traits->has_error || !call->result || argument_result_is_success(call);
 }
 
 /* The key of a call that returns, or begins, now; see CALL_APART. */
@@ -27,12 +28,11 @@ static inline uint64_t note_key(const struct layer *layer, const QMPIX_Call *cal
            (regions_place(&layer->regions) & ~(uint64_t)CALL_OFF) | (is_inner ? CALL_APART : 0);
 }
 
-/* Whether site->row is the communicator's. */
+/* Whether site->row is the communicator's, of which `comm` is the word. */
 static inline bool note_is_comm_of(const struct layer *layer, const struct site *site,
-                                   MPI_Comm comm)
+                                   uint64_t comm)
 {
-    return site->comm == HANDLE_WORD(comm) &&
-           site->changes == handles_changes(&layer->comms.handles);
+    return site->comm == comm && site->changes == handles_changes(&layer->comms.handles);
 }
 
 static inline void note_site(struct site *site, uint64_t time)

@@ -2,6 +2,7 @@
 /* See peer_waits.h. */
 #include "record/peer_waits.h"
 
+#include "record/arguments.h"
 #include "record/receives.h"
 #include "record/ticks.h"
 #include "record/traits.h"
@@ -43,16 +44,16 @@ void peer_waits_add(struct thread *thread, int peer, uint64_t bytes)
 static bool find_peer(const QMPIX_Call *call, const struct traits *traits, int *peer)
 {
     const struct awaited *awaited = &traits->awaited;
-    const MPI_Comm comm = *(const MPI_Comm *)call->arguments[traits->comm];
-    int rank =
-        awaited->source >= 0 ? *(const int *)call->arguments[awaited->source] : MPI_PROC_NULL;
+    const MPI_Comm comm = argument_comm(call, traits->comm);
+    int rank = awaited->source >= 0 ? argument_int(call, awaited->source) : MPI_PROC_NULL;
     if (rank == MPI_PROC_NULL && awaited->destination >= 0)
-        rank = *(const int *)call->arguments[awaited->destination];
+        rank = argument_int(call, awaited->destination);
     if (rank == MPI_PROC_NULL)
         return false;
     if (rank == MPI_ANY_SOURCE && awaited->status >= 0) {
-        const MPI_Status *status = *(MPI_Status *const *)call->arguments[awaited->status];
-        rank = status == MPI_STATUS_IGNORE ? MPI_ANY_SOURCE : status->MPI_SOURCE;
+        MPI_Status status;
+        if (argument_status_at(call, awaited->status, 0, &status))
+            rank = status.MPI_SOURCE;
     }
     *peer = peer_waits_world(comm, rank);
     return true;

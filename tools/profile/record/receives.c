@@ -3,6 +3,7 @@
 #include "record/receives.h"
 
 #include "layer.h"
+#include "record/arguments.h"
 #include "record/receives_parts.h"
 #include "toolkit/toolkit.h"
 #include "util/util.h"
@@ -164,11 +165,11 @@ void receives_start(struct layer *layer, struct thread *thread, const QMPIX_Call
                     const struct receives_post *post_call)
 {
     const bool many = call->function->parameter_count == 2;
-    const int count = many ? *(const int *)call->arguments[0] : 1;
-    const MPI_Request *requests = *(MPI_Request *const *)call->arguments[many];
+    const int count = many ? argument_int(call, 0) : 1;
     struct tally *tally = NULL;
     for (int i = 0; i < count; i++) {
-        struct receive *receive = receives_find(&layer->receives, HANDLE_WORD(requests[i]));
+        struct receive *receive =
+            receives_find(&layer->receives, argument_element_word(call, many, i));
         if (!receive || !receive->persistent)
             continue;
         if (receive->is_send) {
@@ -185,15 +186,16 @@ void receives_start(struct layer *layer, struct thread *thread, const QMPIX_Call
     }
 }
 
-static const MPI_Request *request_of(const QMPIX_Call *call)
+/* Of the last argument. */
+static uint64_t request_of(const QMPIX_Call *call)
 {
-    return *(MPI_Request *const *)call->arguments[call->function->parameter_count - 1];
+    return argument_element_word(call, call->function->parameter_count - 1, 0);
 }
 
 void receives_post(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
                    const struct receives_post *post_call)
 {
-    const uint64_t handle = HANDLE_WORD(*request_of(call));
+    const uint64_t handle = request_of(call);
     struct receive *receive = receives_take(&layer->receives, handle);
     note_add(&thread->posted, 1);
     if (!receive)
@@ -209,17 +211,14 @@ static uint64_t whole_size(const QMPIX_Call *call)
 {
     enum { PARTITIONS = 1, COUNT = 2, TYPE = 3 };
     MPI_Count size = 0;
-    const int partitions = *(const int *)call->arguments[PARTITIONS];
-    const bool is_int = call->function->parameters[COUNT].kind == QMPIX_KIND_INT;
-    const MPI_Count count =
-        is_int ? *(const int *)call->arguments[COUNT] : *(const MPI_Count *)call->arguments[COUNT];
-    PMPI_Type_size_x(*(const MPI_Datatype *)call->arguments[TYPE], &size);
-    return (uint64_t)(partitions * count * size);
+    const int partitions = argument_int(call, PARTITIONS);
+    PMPI_Type_size_x(argument_type(call, TYPE), &size);
+    return (uint64_t)(partitions * argument_count(call, COUNT) * size);
 }
 
 void receives_add(struct layer *layer, const QMPIX_Call *call)
 {
-    const uint64_t handle = HANDLE_WORD(*request_of(call));
+    const uint64_t handle = request_of(call);
     struct receive *receive = receives_take(&layer->receives, handle);
     if (!receive)
         return;
@@ -232,9 +231,8 @@ void receives_add(struct layer *layer, const QMPIX_Call *call)
 
 void receives_forget(struct layer *layer, const QMPIX_Call *call)
 {
-    const MPI_Request *request = request_of(call);
-    struct receive *receive =
-        request ? receives_find(&layer->receives, HANDLE_WORD(*request)) : NULL;
+    const bool is_given = argument_address(call, call->function->parameter_count - 1) != NULL;
+    struct receive *receive = is_given ? receives_find(&layer->receives, request_of(call)) : NULL;
     if (receive)
         receives_drop(receive);
 }

@@ -3,11 +3,11 @@
 #include "record/receives_parts.h"
 
 #include "layer.h"
+#include "record/arguments.h"
 #include "record/callsites.h"
 #include "record/completions.h"
 #include "record/peer_waits.h"
 #include "record/receives.h"
-#include "record/status.h"
 #include "record/traits.h"
 
 #include <string.h>
@@ -17,23 +17,17 @@ static inline const struct completion *completion_of(const QMPIX_Call *call)
     return &completions_all[traits_all[call->function->number].completion];
 }
 
-static const MPI_Request *requests_of(const QMPIX_Call *call, const struct completion *completion)
-{
-    return ARGUMENT(call, completion->requests, MPI_Request *);
-}
-
 /* ---- Before ---------------------------------------------------------------------------------- */
 
 void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call *call)
 {
     const struct completion *completion = completion_of(call);
-    const int count = completion->count < 0 ? 1 : ARGUMENT(call, completion->count, int);
-    const MPI_Request *requests = requests_of(call, completion);
+    const int count = completion->count < 0 ? 1 : argument_int(call, completion->count);
+    const void *requests = argument_address(call, completion->requests);
     flight->receives = NULL;
     for (int i = 0; requests && i < count; i++) {
-        if (requests[i] == MPI_REQUEST_NULL)
-            continue;
-        struct receive *receive = receives_find(&layer->receives, HANDLE_WORD(requests[i]));
+        struct receive *receive =
+            receives_find(&layer->receives, argument_element_word(call, completion->requests, i));
         if (!receive || !receive->active)
             continue;
         __atomic_store_n(&receive->held, true, __ATOMIC_RELEASE);
@@ -45,14 +39,31 @@ void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call 
 
 /* ---- What came ------------------------------------------------------------------------------- */
 
-static uint64_t bytes_of(const struct receive *receive, const MPI_Status *status)
+/* A status: an element of an argument of a call. */
+struct told {
+    const QMPIX_Call *call;
+    int argument, element;
+};
+
+static bool is_cancelled(const struct told *told)
 {
-    uint64_t bytes = 0;
-    if (status_is_cancelled(status))
-        return 0;
+    MPI_Status status;
+    int cancelled = 0;
+    if (argument_status_at(told->call, told->argument, told->element, &status))
+        PMPI_Test_cancelled(&status, &cancelled);
+    return cancelled;
+}
+
+/* False: there is no status, because memory was out. */
+static bool find_bytes(const struct receive *receive, const struct told *told, uint64_t *bytes)
+{
+    MPI_Count came = 0;
+    const int result =
+        QMPIX_Call_get_status_bytes(told->call, told->argument, told->element, &came);
+    *bytes = (uint64_t)came;
     if (receive->is_whole)
-        return receive->size;
-    return status_bytes(status, &bytes) ? bytes : 0;
+        *bytes = is_cancelled(told) ? 0 : receive->size;
+    return result != MPI_ERR_ARG;
 }
 
 /* The call that posted it was noted with what was known then. */
@@ -134,62 +145,76 @@ static void leave(struct thread *thread, struct receive *send)
     receives_complete_now(send);
 }
 
-/* It has completed; `status` NULL: with an error, and nothing came. Its place is still held. */
+static void await(struct layer *layer, struct thread *thread, const struct receive *receive,
+                  const struct told *told, uint64_t bytes)
+{
+    MPI_Status status;
+    if (argument_status_at(told->call, told->argument, told->element, &status) &&
+        status.MPI_SOURCE != MPI_PROC_NULL)
+        peer_waits_add(thread, peer_waits_world(comm_of(layer, receive), status.MPI_SOURCE), bytes);
+}
+
+/* It has completed; `told` NULL: with an error, and nothing came. Its place is still held. */
 static void arrive(struct layer *layer, struct thread *thread, struct receive *receive,
-                   const MPI_Status *status)
+                   const struct told *told)
 {
     if (__builtin_expect(receive->is_send, 0)) {
         leave(thread, receive);
         return;
     }
-    const uint64_t bytes = status ? bytes_of(receive, status) : 0;
+    uint64_t bytes = 0;
+    if (told && !find_bytes(receive, told, &bytes))
+        return;
     if (bytes)
         note_bytes(layer, thread, receive, bytes);
-    if (__builtin_expect(thread->completed.is_wanted && status, 0) &&
-        status->MPI_SOURCE != MPI_PROC_NULL)
-        peer_waits_add(thread, peer_waits_world(comm_of(layer, receive), status->MPI_SOURCE),
-                       bytes);
+    if (__builtin_expect(thread->completed.is_wanted && told, 0))
+        await(layer, thread, receive, told, bytes);
     note_add(&thread->arrived, 1);
     receives_complete_now(receive);
 }
 
 /* ---- After ----------------------------------------------------------------------------------- */
 
+/* The error class of one of several operations, some of which have failed. */
+static int error_of(const QMPIX_Call *call, const struct completion *completion, int i)
+{
+    MPI_Status status = {.MPI_ERROR = MPI_ERR_UNKNOWN};
+    argument_status_at(call, completion->statuses, i, &status);
+    return status.MPI_ERROR;
+}
+
 /* What a call that may complete several requests said of those that it has completed. */
 static void complete_some(struct layer *layer, struct thread *thread, struct receive *held,
                           const QMPIX_Call *call, const struct completion *completion)
 {
-    const int count = *ARGUMENT(call, completion->outcount, int *);
-    const int *indices = ARGUMENT(call, completion->indices, int *);
-    const MPI_Status *statuses = ARGUMENT(call, completion->statuses, MPI_Status *);
+    const int count = argument_int_at(call, completion->outcount);
+    const int *indices = argument_address(call, completion->indices);
     struct receive *at = held;
-    const bool failed = *(const int *)call->result != MPI_SUCCESS;
-    if (statuses == MPI_STATUSES_IGNORE || count == MPI_UNDEFINED)
-        return;
-    /* Implementations list them in order: from the last one downwards this is one walk. */
+    const bool failed = !argument_result_is_success(call);
+    /* Implementations list them in order: from the last one downwards this is one walk. The number
+     * may be MPI_UNDEFINED, which is below 0. */
     for (int i = count - 1; i >= 0; i--) {
         if (!at || at->place < indices[i])
             at = held;
         while (at && at->place > indices[i])
             at = at->next_held;
+        const struct told told = {call, completion->statuses, i};
         if (at && at->place == indices[i] && at->active)
             arrive(layer, thread, at,
-                   failed && statuses[i].MPI_ERROR != MPI_SUCCESS ? NULL : &statuses[i]);
+                   failed && error_of(call, completion, i) != MPI_SUCCESS ? NULL : &told);
     }
 }
 
 static void complete_all(struct layer *layer, struct thread *thread, struct receive *held,
                          const QMPIX_Call *call, const struct completion *completion)
 {
-    const MPI_Status *statuses = ARGUMENT(call, completion->statuses, MPI_Status *);
-    const bool failed = *(const int *)call->result != MPI_SUCCESS;
-    if (statuses == MPI_STATUSES_IGNORE)
-        return;
+    const bool failed = !argument_result_is_success(call);
     for (; held; held = held->next_held) {
-        const MPI_Status *status = &statuses[held->place];
-        if (!failed || status->MPI_ERROR == MPI_SUCCESS)
-            arrive(layer, thread, held, status);
-        else if (status->MPI_ERROR != MPI_ERR_PENDING)
+        const struct told told = {call, completion->statuses, held->place};
+        const int error = failed ? error_of(call, completion, held->place) : MPI_SUCCESS;
+        if (error == MPI_SUCCESS)
+            arrive(layer, thread, held, &told);
+        else if (error != MPI_ERR_PENDING)
             arrive(layer, thread, held, NULL);
     }
 }
@@ -197,21 +222,20 @@ static void complete_all(struct layer *layer, struct thread *thread, struct rece
 static void complete_one(struct layer *layer, struct thread *thread, struct receive *held,
                          const QMPIX_Call *call, const struct completion *completion)
 {
-    const MPI_Status *status = ARGUMENT(call, completion->status, MPI_Status *);
-    const int index = completion->index < 0 ? 0 : *ARGUMENT(call, completion->index, int *);
+    const struct told told = {call, completion->status, 0};
+    const int index = completion->index < 0 ? 0 : argument_int_at(call, completion->index);
     while (held && held->place != index)
         held = held->next_held;
-    if (held && status != MPI_STATUS_IGNORE)
-        arrive(layer, thread, held, status);
+    if (held)
+        arrive(layer, thread, held, &told);
 }
 
 /* The operation's own error came back, and its request is gone. */
 static void fail(struct layer *layer, struct thread *thread, struct receive *held,
                  const QMPIX_Call *call, const struct completion *completion)
 {
-    const MPI_Request *requests = requests_of(call, completion);
     for (; held; held = held->next_held) {
-        if (requests[held->place] == MPI_REQUEST_NULL)
+        if (argument_request_at(call, completion->requests, held->place) == MPI_REQUEST_NULL)
             arrive(layer, thread, held, NULL);
     }
 }
@@ -224,10 +248,10 @@ void receives_complete(struct layer *layer, struct thread *thread, struct flight
     flight->receives = NULL;
     if (!held)
         return;
-    const bool succeeded = *(const int *)call->result == MPI_SUCCESS;
+    const bool succeeded = argument_result_is_success(call);
     if (!succeeded && !completions_in_status(call, completion))
         fail(layer, thread, held, call, completion);
-    else if (succeeded && completion->flag >= 0 && !*ARGUMENT(call, completion->flag, int *))
+    else if (succeeded && completion->flag >= 0 && !argument_int_at(call, completion->flag))
         ;
     else if (completion->outcount >= 0)
         complete_some(layer, thread, held, call, completion);

@@ -21,7 +21,7 @@
 static uint64_t wait_for_others(const QMPIX_Call *call, struct flight *flight, bool counted,
                                 int argument)
 {
-    const MPI_Comm comm = *(const MPI_Comm *)call->arguments[argument];
+    const MPI_Comm comm = argument_comm(call, argument);
     if (comm == MPI_COMM_NULL)
         return 0;
     const uint64_t begin = ticks_now();
@@ -74,7 +74,7 @@ static void end(struct layer *layer, struct thread_level *level, const QMPIX_Cal
         receives_complete(layer, thread, flight, call);
     if (thread && counted)
         note(layer, thread, call, word, flight, time);
-    if (thread && traits->receives == RECEIVES_MAKES && *(const int *)call->result == MPI_SUCCESS)
+    if (thread && traits->receives == RECEIVES_MAKES && argument_result_is_success(call))
         receives_add(layer, call);
     if (traits->is_controlled)
         control_after(layer, call, word, counted, time);
@@ -198,7 +198,7 @@ static inline bool ends_usually(const struct layer *layer, const struct thread *
     if (site->comm_argument < 0)
         return true;
     *row = site->row;
-    return note_is_comm_of(layer, site, *(const MPI_Comm *)call->arguments[site->comm_argument]);
+    return note_is_comm_of(layer, site, argument_word(call, site->comm_argument));
 }
 
 /* The end of a call that ends in another window than the last one. It is called last, so that

@@ -3,6 +3,7 @@
 #include "record/sends.h"
 
 #include "layer.h"
+#include "record/arguments.h"
 #include "record/message.h"
 #include "record/peer_waits.h"
 #include "record/receives_parts.h"
@@ -12,11 +13,8 @@
 static uint64_t size_of(const QMPIX_Call *call)
 {
     MPI_Count size = 0;
-    const bool is_int = call->function->parameters[MESSAGE_COUNT].kind == QMPIX_KIND_INT;
-    const MPI_Count count = is_int ? *(const int *)call->arguments[MESSAGE_COUNT]
-                                   : *(const MPI_Count *)call->arguments[MESSAGE_COUNT];
-    PMPI_Type_size_x(*(const MPI_Datatype *)call->arguments[MESSAGE_TYPE], &size);
-    return (uint64_t)(count * size);
+    PMPI_Type_size_x(argument_type(call, MESSAGE_TYPE), &size);
+    return (uint64_t)(argument_count(call, MESSAGE_COUNT) * size);
 }
 
 /* Of a call of MPI_Send_init or MPI_Ssend_init. */
@@ -28,9 +26,8 @@ static bool may_wait_when_started(const QMPIX_Call *call)
 void sends_post(struct layer *layer, const QMPIX_Call *call, uint64_t bytes)
 {
     enum { REQUEST = MESSAGE_COMM + 1 };
-    const int peer = *(const int *)call->arguments[MESSAGE_PEER];
-    const MPI_Comm comm = *(const MPI_Comm *)call->arguments[MESSAGE_COMM];
-    const uint64_t handle = HANDLE_WORD(**(MPI_Request *const *)call->arguments[REQUEST]);
+    const int peer = argument_int(call, MESSAGE_PEER);
+    const uint64_t handle = argument_element_word(call, REQUEST, 0);
     const bool persistent = traits_all[call->function->number].sends == SENDS_WHEN_STARTED;
     if (peer == MPI_PROC_NULL || (persistent && !may_wait_when_started(call)))
         return;
@@ -42,7 +39,7 @@ void sends_post(struct layer *layer, const QMPIX_Call *call, uint64_t bytes)
     send->persistent = persistent;
     send->active = !persistent;
     send->size = persistent ? size_of(call) : bytes;
-    send->peer = peer_waits_world(comm, peer);
+    send->peer = peer_waits_world(argument_comm(call, MESSAGE_COMM), peer);
     send->epoch = __atomic_load_n(&layer->receives.epoch, __ATOMIC_ACQUIRE);
     receives_publish(send, handle);
 }
