@@ -116,7 +116,9 @@ def names_header(public: list[tuple[str, str, str]], functions: list[Function], 
 
 
 def exports(public: list[tuple[str, str, str]]) -> list[str]:
-    names = [abi_name(name) for result, name, _ in public if is_renamed(result, name)]
+    """What such a tool may refer to. Functions that return no error class are the same in all builds."""
+    names = [abi_name(name) if is_renamed(result, name) else name for result, name, _ in public
+             if name not in NOT_READING]
     return sorted(names + [abi_name("PMPI_" + name) for name in CALLS])
 
 

@@ -37,8 +37,7 @@ static bool is_converted(const char *name)
     const char *const *known = qmpi_abi_exports;
     while (*known && strcmp(*known, name) != 0)
         known++;
-    /* The same in all builds. */
-    return *known || !strcmp(name, "QMPIX_stack") || !strcmp(name, "QMPIX_Function_name");
+    return *known || !strcmp(name, "QMPIX_stack"); /* a variable */
 }
 
 static struct features read_features(const struct qmpi_elf_image *image)
