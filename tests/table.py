@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sum import add_test, lines_of
 
+TITLES = {"sid-abi-mpich": "ABI on MPICH", "sid-abi-openmpi": "ABI on Open MPI"}
 REASON = re.compile(r"^ok\b.*# *skip *(.*)", re.MULTILINE | re.IGNORECASE)
 
 
@@ -40,6 +41,7 @@ def main(*folders):
             for reason in REASON.findall(test.get("stdout", "")):
                 reasons[reason][folder] += 1
     names = [Path(folder).name.removeprefix("build-") for folder in folders]
+    names = [TITLES.get(name, name) for name in names]
     print("| suite |", " | ".join(names), "|")
     print("|---" * (len(names) + 1) + "|")
     for suite in (*sorted(suites), "all"):

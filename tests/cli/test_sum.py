@@ -164,3 +164,18 @@ def test_where_a_part_in_a_root_fails_it_says_what_changed(tmp_path, capsys):
     status, _, last = check(tmp_path, "sid-mpich", "sid-openmpi", log=[*GOOD, test], ROOT_STATUS="0", TEST_STATUS="1")
     assert (status, last) == (1, "6 passed, 2 failed, 2 skipped")
     assert "root failed sid\n" in capsys.readouterr().out
+
+
+def test_one_build_for_the_standard_abi_counts_with_each_of_two_libraries(tmp_path, capsys):
+    assert check(tmp_path, "sid-abi", log=GOOD, ROOT_STATUS="0") == (0, [], "6 passed, 0 failed, 2 skipped")
+    assert "| suite | ABI on MPICH | ABI on Open MPI |\n|---|---|---|\n| part | 2 / 0 / 1 | 2 / 0 / 1 |\n" in (
+        capsys.readouterr().out)
+    assert not (tmp_path / "build-sid-abi-mpich" / "build.ninja").exists()
+
+
+def test_what_an_earlier_run_with_such_a_library_left_does_not_count(tmp_path):
+    logs = tmp_path / "build-sid-abi-mpich" / "meson-logs"
+    logs.mkdir(parents=True)
+    (logs / "testlog.json").write_text(json.dumps(tap("x", "ok 1 - one")) + "\n")
+    status, bad, _ = check(tmp_path, "sid-abi-mpich", log=None, listed=["qmpi:part / x"], ROOT_STATUS="0")
+    assert status == 1 and "did not run" in "".join(bad)
