@@ -347,7 +347,8 @@ QMPI_API int QMPIX_Call_get_peer(const QMPIX_Call *call, int *peer, int *world, 
  * requests need QMPIX_OBSERVE_REQUESTS. MPI_Wait and MPI_Waitall do not distinguish inactive
  * requests from completed ones, so inactive ones are included; MPI_REQUEST_NULL is left out. A call
  * that failed has completed the requests that it freed; a failed MPI_Waitall or similar call has
- * completed those whose status says so (see QMPIX_OBSERVE_STATUSES), if there are statuses.
+ * completed those whose status says so (see QMPIX_OBSERVE_STATUSES), if there are statuses and
+ * MPI_Testall has set its flag.
  *
  * All observers of a call get the same answer. It is read from the record each time that an
  * observer asks, which takes some 14 instructions for each request.

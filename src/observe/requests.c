@@ -135,8 +135,9 @@ static void list_completed(const QMPIX_Call *call, struct list *list)
     const bool succeeded = qmpi_meaning_succeeded(call);
     if (!has_results(call)) {
         list_freed(call, list);
-    } else if (succeeded && meaning->flag && !*QMPI_ARGUMENT(call, meaning->flag, int *)) {
-        return;
+    } else if (meaning->flag && !*QMPI_ARGUMENT(call, meaning->flag, int *)) {
+        if (!succeeded) /* MPICH 5's MPI_Testall: its requests stay until all are complete */
+            list_freed(call, list);
     } else if (meaning->index) {
         const int index = *QMPI_ARGUMENT(call, meaning->index, int *);
         if (index >= 0 && index < call->request_count)

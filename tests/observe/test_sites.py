@@ -40,12 +40,13 @@ def line_of(file, place):
 def test_frames_of_changing_size(how):
     main = "frames main" if how == "O0" else "frames < main"
     found = upper(walks(f"observe_sites_{how}", "frames"))
+    found = [re.sub("(libc )+", "libc ", callers) for callers in found]  # as many as its version of qsort has
     if ASAN:  # it calls the function of qsort itself, too
         found = [callers for callers in found if "interceptor" not in callers]
     assert found == [f"{callers} {main}" for callers in (
         "one", "two", "one", "recurse", "recurse recurse", "recurse recurse recurse",
         "recurse recurse", "allocate", "allocate allocate", "allocate allocate", "vary", "vary vary",
-        "align", "align align align", "large", *([] if ASAN else ["compare libc libc sort"]))]
+        "align", "align align align", "large", *([] if ASAN else ["compare libc sort"]))]
 
 
 @pytest.mark.parametrize("how", COMPILED)

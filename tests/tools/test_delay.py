@@ -83,6 +83,12 @@ def real(tmp_path_factory):
     return {how: by_step(result) for how, result in results.items()}
 
 
+@pytest.fixture(scope="module")
+def handled(real):
+    """error -> what a call returns once the program's own handler was told of it: the same, or success (MPICH 5)."""
+    return lambda error: 0 if "returned class 0" in real["own"]["send"] else error
+
+
 def by_step(result):
     steps = re.split(r"^(\w+)\n", result.stdout, flags=re.MULTILINE)
     return dict(zip(steps[1::2], steps[2::2]))
@@ -140,16 +146,16 @@ def test_requests_of_a_call_that_was_not_carried_out_are_pending(tmp_path, real)
     assert by_step(result)["waitall"] == real["own"]["waitall"]
 
 
-def test_a_request_whose_communicator_is_freed_fails_too(tmp_path):
+def test_a_request_whose_communicator_is_freed_fails_too(tmp_path, handled):
     result = faults(tmp_path, "own", "good", "freed", tools="delay,functions=MPI_Wait,error=15")
     assert result.returncode == 0
-    assert "returned class 15" in result.stdout
+    assert f"class 15\n  returned class {handled(15)}\n" in result.stdout
 
 
-def test_a_handler_may_call_mpi_and_is_left_alone(tmp_path):
+def test_a_handler_may_call_mpi_and_is_left_alone(tmp_path, handled):
     rule = "delay,functions=MPI_Send;MPI_Comm_size,error=MPI_ERR_TAG,report=yes"
     result = faults(tmp_path, "own", "good", "send", tools=rule)
-    assert result.stdout == "send\n  handler: communicator, class 4\n  returned class 4\n"
+    assert result.stdout == f"send\n  handler: communicator, class 4\n  returned class {handled(4)}\n"
     assert reports(result)[0][:3] == [1, 0, 1]
 
 
@@ -160,10 +166,10 @@ def test_a_handler_may_jump_out(tmp_path):
 
 
 @needs_sessions
-def test_a_session_has_its_own_handler(tmp_path):
+def test_a_session_has_its_own_handler(tmp_path, handled):
     result = faults(tmp_path, "return", "good", "session",
                     tools="delay,functions=MPI_Session_get_num_psets,error=MPI_ERR_OTHER")
-    assert result.stdout == f"session\n  handler: session, class {OTHER}\n  returned class {OTHER}\n"
+    assert result.stdout == f"session\n  handler: session, class {OTHER}\n  returned class {handled(OTHER)}\n"
 
 
 def test_before_init_and_after_finalize_the_code_is_returned():
@@ -182,13 +188,13 @@ def test_calls_that_only_begin_or_end_mpi_or_return_no_code_do_not_fail(tmp_path
 
 
 @pytest.mark.parametrize("binding", ["mpif_h", "f08"])
-def test_ierr_and_a_fortran_handler_get_it(binding):
+def test_ierr_and_a_fortran_handler_get_it(binding, handled):
     program = PROGRAMS / f"tools_faults_{binding}"
     if not program.exists():
         pytest.skip("no Fortran compiler")
     result = run(program, tools="delay,functions=MPI_Send,error=MPI_ERR_TAG")
     assert [line.strip() for line in result.stdout.splitlines()] == [
-        "returned class  4", "handler: world T, class  4", "returned class  4"]
+        "returned class  4", "handler: world T, class  4", f"returned class  {handled(4)}"]
 
 
 def test_a_cpp_handler_may_throw():

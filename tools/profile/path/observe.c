@@ -33,6 +33,24 @@ bool path_start(struct layer *layer)
 
 /* ---- The begin and end of MPI ---------------------------------------------------------------- */
 
+/* Whether a persistent request that is complete becomes inactive when its status is asked for, so
+ * that the program would get an empty one, as in MPICH 5.0.2. The program has no messages yet. */
+static bool asking_ends(void)
+{
+    MPI_Request request;
+    MPI_Status status = {.MPI_SOURCE = MPI_ANY_SOURCE};
+    int flag = 0;
+    if (PMPI_Recv_init(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, &request) != MPI_SUCCESS)
+        return true;
+    PMPI_Start(&request);
+    PMPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF);
+    while (!flag)
+        PMPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+    PMPI_Wait(&request, &status);
+    PMPI_Request_free(&request);
+    return status.MPI_SOURCE != 0;
+}
+
 static void begin_mpi(struct path *path, const QMPIX_Call *call)
 {
     int provided = MPI_THREAD_MULTIPLE;
@@ -40,6 +58,7 @@ static void begin_mpi(struct path *path, const QMPIX_Call *call)
         return;
     PMPI_Query_thread(&provided);
     path->is_threaded = path->streams.is_threaded = provided == MPI_THREAD_MULTIPLE;
+    path->streams.asking_ends = asking_ends();
     path_collective_follow(path, MPI_COMM_WORLD, MPI_GROUP_NULL);
 }
 

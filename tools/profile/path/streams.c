@@ -123,7 +123,7 @@ static bool has_taken(const struct path_streams *streams, struct path_request *r
     if ((receive->source != MPI_ANY_SOURCE && receive->source != source) ||
         (receive->tag != MPI_ANY_TAG && receive->tag != tag))
         return false;
-    if (!streams->is_threaded)
+    if (!streams->is_threaded && !(receive->is_persistent && streams->asking_ends))
         path_stream_resolve(receive);
     return receive->is_resolved && receive->matched_source == source && receive->matched_tag == tag;
 }

@@ -39,6 +39,7 @@ struct path_streams {
     struct path_requests *requests; /* that give up receives with is_freed */
     uint64_t posted;
     bool is_threaded; /* the order in which receives are posted is not known for certain */
+    bool asking_ends; /* a persistent request whose status is asked for */
 };
 
 /* A receive is posted. If the program frees its request, is_freed is to be set: it will still take
