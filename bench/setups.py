@@ -55,8 +55,8 @@ class Start:
     more: int = 0
     than: str = ""
     target: float = 0  # microseconds for each of those; 0: none
-    # At most so many in the first call, over the first of all; 0: no target. Of MPICH: other
-    # libraries bring other dependencies.
+    # At most so many in the first call, over the first of all; 0: no target. Of MPICH, and scaled to the
+    # functions and dependencies of the one at hand.
     instructions: int = 0
 
 

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""
+What the first MPI call has to look at, of the libraries that a program loads: the functions of MPI, and the
+names in each library up to one of MPI, by which libqmpi finds the MPI library. Targets are for that of Debian 12.
+"""
+import re
+import subprocess
+
+FUNCTIONS = 619
+BYTES = 109_000
+INSTRUCTIONS_PER_BYTE = 0.25  # of the names of further libraries
+
+
+def output_of(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def names_before_mpi(library: str) -> int:
+    """The bytes of the library's table of names up to the first `MPI`."""
+    found = re.search(r"\.dynstr +STRTAB +\S+ (\S+) (\S+)", output_of("readelf", "-SW", library))
+    begin, size = (int(number, 16) for number in found.groups())
+    with open(library, "rb") as file:
+        file.seek(begin)
+        names = file.read(size)
+    at = names.find(b"MPI")
+    return at if at >= 0 else size
+
+
+def functions_in(library: str) -> int:
+    return len(re.findall(r" PMPI_\w+", output_of("readelf", "--dyn-syms", "-W", library)))
+
+
+def scaled(wanted: int, program: str, mpi_library: str) -> int:
+    """The target of so many instructions, for the libraries of this program."""
+    libraries = re.findall(r"(/\S+) \(", output_of("ldd", program))
+    further = max(0, sum(map(names_before_mpi, libraries)) - BYTES)
+    return round(wanted * max(1, functions_in(mpi_library) / FUNCTIONS) + further * INSTRUCTIONS_PER_BYTE)
