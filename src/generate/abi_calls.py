@@ -150,7 +150,10 @@ def forwarding(public: list[tuple[str, str, str]]) -> str:
             continue
         arguments = ", ".join(argument for _, argument in split_parameters(given))
         text += (f"QMPI_API int {abi_name(name)}({given})\n{{\n"
-                 f"    return qmpi_abi_from_error({HIDDEN_NAMES.get(name, name)}({arguments}));\n}}\n\n")
+                 f"    const int result = {HIDDEN_NAMES.get(name, name)}({arguments});\n"
+                 "    if (__builtin_expect(result != MPI_SUCCESS, 0))\n"
+                 "        return qmpi_abi_from_error(result);\n"
+                 "    return MPI_SUCCESS;\n}\n\n")
     return text
 
 

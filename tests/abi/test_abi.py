@@ -78,6 +78,13 @@ def test_statuses_are_converted_in_both_directions(read):
     assert not [line for lines in read.values() for line in lines if "(count" in line]
 
 
+def test_the_length_of_a_message_is_read_from_its_status(read):
+    assert "cancelled=0} bytes=4" in read["MPI_Sendrecv"][0]
+    assert "cancelled=0} bytes=0" in read["MPI_Recv"][0]
+    assert "cancelled=1} bytes=0" in read["MPI_Wait"][0]
+    assert "bytes=" not in read["MPI_Recv"][1]  # it has no status
+
+
 def test_what_a_call_means_is_told_in_values_of_the_abi(read):
     assert "; peer 1 world 1 tag 5" in read["MPI_Sendrecv"][0]
     assert "; peer -3 world -32766" in read["MPI_Recv"][0]

@@ -31,12 +31,15 @@ static void add_status(FILE *out, const QMPIX_Call *call, int place)
 {
     MPI_Status status;
     int count = -1, cancelled = -1, again = -1;
+    MPI_Count bytes = -1;
     if (QMPIX_Call_get_elements(call, place, 0, 1, &status) != MPI_SUCCESS)
         return;
     PMPI_Get_count(&status, MPI_INT, &count);
     PMPI_Test_cancelled(&status, &cancelled);
     fprintf(out, " status={%d %d %d cancelled=%d}", status.MPI_SOURCE, status.MPI_TAG, count,
             cancelled);
+    if (QMPIX_Call_get_status_bytes(call, place, 0, &bytes) == MPI_SUCCESS)
+        fprintf(out, " bytes=%lld", (long long)bytes);
     /* And what a tool changes in its own copy. */
     PMPI_Status_set_elements(&status, MPI_INT, 77);
     PMPI_Get_count(&status, MPI_INT, &again);
