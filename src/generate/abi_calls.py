@@ -25,7 +25,8 @@ Type_contiguous Type_commit Type_free
 Win_get_group Win_get_name File_get_group
 Get_count Get_elements Get_elements_x Test_cancelled Status_set_cancelled Status_set_elements
 Status_set_elements_x
-Send Ssend Isend Recv Irecv Sendrecv Probe Iprobe Wait Test Request_free Request_get_status Cancel
+Send Ssend Isend Recv Irecv Sendrecv Probe Iprobe Wait Test Recv_init Send_init Start Request_free Request_get_status
+Cancel
 Barrier Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv Reduce Allreduce
 Reduce_scatter_block Scan Exscan Reduce_local Neighbor_allgather Neighbor_alltoall
 Ibarrier Ibcast Igather Iallgather Ialltoall Ireduce Iallreduce Iscan Iexscan Ineighbor_allgather
@@ -43,7 +44,7 @@ BY_HAND = {
 }
 
 # Whose pointers to a handle or a status are read as well as written.
-READ_TOO = r"MPI_(\w+_free|Wait|Test|Cancel|Type_commit|Status_set_\w+)$"
+READ_TOO = r"MPI_(\w+_free|Wait|Test|Start|Cancel|Type_commit|Status_set_\w+)$"
 # The lengths of arrays of ranks that are read.
 RANKS = {"MPI_Group_translate_ranks": "n"}
 
