@@ -2,8 +2,8 @@
 """Every call of a program is seen once, in order, and every figure that is told of it is exact."""
 import pytest
 
-from observe_support import check_program, check_unordered, completed, observe_program, read
-from support import needs_sessions
+from observe_support import OBSERVE_PROGRAMS, check_program, check_unordered, completed, observe_program, read
+from support import needs_sessions, run_mpi
 
 
 def test_point_to_point(tmp_path):
@@ -31,6 +31,8 @@ def test_a_message_is_known_that_was_given_the_handle_of_the_one_before(tmp_path
 
 
 def test_nobody_but_the_call_itself_finds_fault_with_null_handles(tmp_path):
+    if run_mpi(OBSERVE_PROGRAMS / "observe_refused", tmp_path, ranks=1, preload=()).returncode:
+        pytest.skip("the MPI library alone ends the program when it is given null handles")
     check_program("observe_refused", tmp_path, ranks=1)
 
 

@@ -30,6 +30,12 @@ class Place:
     names: list     # of functions, by number
     timeout: float = 60
 
+    def __post_init__(self):
+        """Whose library it is, and where programs find it."""
+        os.environ["QMPI_TEST_MPI"] = self.mpi
+        import mpi_in_use
+        self.implementation, self.library = mpi_in_use.IMPLEMENTATION, mpi_in_use.ENVIRONMENT
+
 
 @dataclass
 class Outcome:
@@ -38,6 +44,7 @@ class Outcome:
     events: dict = field(default_factory=dict)
     calls: int = 0
     output: str = ""
+    skipped: str = ""  # why it was not run
 
 
 def environment(plan, place, folder, bare):
@@ -47,7 +54,7 @@ def environment(plan, place, folder, bare):
              "STORM_LIBRARIES": str(storm), "STORM_HELP": str(storm / "storm_help.so"),
              "TMPDIR": str(folder / "tmp"), "UCX_HANDLE_ERRORS": "none",
              "HWLOC_COMPONENTS": "no_os,stop", "UCX_TLS": "self,posix,cma",
-             "UCX_POSIX_SEG_SIZE": "2048"}
+             "UCX_POSIX_SEG_SIZE": "2048", **place.library}
     preload = []
     if not bare:
         suffix = "" if place.mpi == "mpich" else f"-{place.mpi}"
@@ -59,12 +66,12 @@ def environment(plan, place, folder, bare):
                 preload.insert(0 if entry.preloaded == "front" else len(preload), library)
         environment |= {"QMPI_TOOLS": plan.tools(tools=storm, run=folder),
                  "QMPI_TOOL_PATH": str(place.build / "tools"),
-                 "LD_LIBRARY_PATH": str(place.build / "src")}
+                 "LD_LIBRARY_PATH": ":".join([str(place.build / "src"), *place.library.values()])}
     if plan.program == "storm_behind":
         # The loader binds what a constructor calls to the MPI library, which comes first there.
         environment["STORM_QUIET"] = "1"
     preload += [text.format(tools=storm) for text in plan.preload]
-    if place.mpi == "openmpi":
+    if place.implementation == "openmpi":
         environment |= open_mpi.LAUNCHER
         if plan.ranks == 1:  # without a daemon; a launcher dies of these
             environment |= open_mpi.SINGLETON
@@ -77,7 +84,7 @@ def command(plan, place):
     program = [str(place.home / "tests/storm" / plan.program)]
     if plan.ranks == 1:
         return program
-    return [f"mpiexec.{place.mpi}", "-n", str(plan.ranks), *program]
+    return [f"mpiexec.{place.implementation}", "-n", str(plan.ranks), *program]
 
 
 def execute(words, env, folder, timeout):
@@ -131,6 +138,10 @@ def differences(plan, place, folder, status, output, bare):
 
 
 def run(plan, place, verbose=False, bare=False, leave=False):
+    storm = place.home / "tests/storm"
+    if (plan.fortran and not (storm / plan.program).exists()) or (
+            any(entry.kind == "pmpi fortran" for entry in plan.layers) and not (storm / "storm_fortran.so").exists()):
+        return Outcome(plan, [], skipped="there is no compiler, or no binding, for Fortran")
     folder = Path(tempfile.mkdtemp(prefix="storm-"))
     (folder / "tmp").mkdir()
     (folder / "script").write_text(plan.script(EVENTS))

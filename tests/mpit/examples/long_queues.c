@@ -45,7 +45,7 @@ int MPI_Init(int *argc, char ***argv)
         namelen = 18;
         err = PMPI_T_pvar_get_info(i, name, &namelen, &verbosity, &var_class, &datatype, &enumtype,
                                    NULL, NULL, &bind, &readonly, &continuous, &atomic);
-#ifdef OPEN_MPI
+#if defined(OPEN_MPI) || defined(MPI_ABI_VERSION)
         /* Of a variable that has gone there is no information, and the standard's loop ends. */
         if (err != MPI_SUCCESS)
             name[0] = '\0';

@@ -57,6 +57,11 @@ const char *expect_hex(const void *object, size_t size)
     return says("%s", text);
 }
 
+const char *expect_request(const char *seen, const char *fields, MPI_Request request)
+{
+    return request == MPI_REQUEST_NULL ? fields : says("%s %s=%s", fields, seen, REQUEST(request));
+}
+
 static void write_line(const char *function, const char *fields)
 {
     char line[LONGEST + 64];

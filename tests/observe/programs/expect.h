@@ -44,6 +44,8 @@ __attribute__((format(printf, 1, 2)))
 #endif
 const char *
 says(const char *format, ...);
+/* `fields`, and what is to be seen of a request, if it is not null. */
+const char *expect_request(const char *seen, const char *fields, MPI_Request request);
 /* The bytes of a handle. */
 const char *expect_hex(const void *object, size_t size);
 #define COMM(value) expect_hex(&(MPI_Comm){value}, sizeof(MPI_Comm))
@@ -79,15 +81,15 @@ const char *expect_hex(const void *object, size_t size);
 #define WHERE_MPI(...) __VA_ARGS__
 #define WHERE_MPIX(...) __VA_ARGS__
 
-/* A call that gives a request, and the wait for it. */
+/* A call that gives a request, which may be null, and the wait for it. */
 #define DO_AND_WAIT(X, ARGUMENTS, request, fields)                                                 \
     do {                                                                                           \
         request = MPI_REQUEST_NULL;                                                                \
         (void)request;                                                                             \
-        WHERE_EXISTS(X, DO(X, ARGUMENTS, says("%s started=%s", fields, REQUEST(request)));         \
+        WHERE_EXISTS(X, DO(X, ARGUMENTS, expect_request("started", fields, request));              \
                      const MPI_Request old_request = request;                                      \
                      DO(Wait, (&(request), MPI_STATUS_IGNORE),                                     \
-                        says("completed=%s", REQUEST(old_request))));                              \
+                        expect_request("completed", "", old_request)));                            \
     } while (0)
 
 /* MPI_Init, and the others' beginning and end. */
