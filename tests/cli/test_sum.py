@@ -53,7 +53,7 @@ def check(folder, *parts, log=(), listed=None, **env):
     """What it ends with, and its last lines."""
     (folder / "tests").mkdir()
     shutil.copy(SOURCE / "check", folder)
-    for name in ("sum.py", "table.py", "targets.py"):
+    for name in ("sum.py", "table.py", "targets.py", "cases.py"):
         shutil.copy(SOURCE / "tests" / name, folder / "tests")
     (folder / "tests" / "roots").mkdir()
     (folder / "tests" / "roots" / "root").write_text(ROOT)
@@ -179,3 +179,18 @@ def test_what_an_earlier_run_with_such_a_library_left_does_not_count(tmp_path):
     (logs / "testlog.json").write_text(json.dumps(tap("x", "ok 1 - one")) + "\n")
     status, bad, _ = check(tmp_path, "sid-abi-mpich", log=None, listed=["qmpi:part / x"], ROOT_STATUS="0")
     assert status == 1 and "did not run" in "".join(bad)
+
+
+def test_all_of_it_has_a_part_in_a_root(tmp_path, capsys):
+    assert check(tmp_path, log=GOOD, ROOT_STATUS="0") == (0, [], "10 passed, 0 failed, 4 skipped")
+    assert "root passed sid\n" in capsys.readouterr().out
+
+
+def test_where_no_root_can_be_made_its_cases_are_skipped_and_it_says_why(tmp_path, capsys):
+    assert check(tmp_path, log=GOOD) == (0, [], "8 passed, 0 failed, 6 skipped")
+    assert "\nskipped: sid-mpich-quick: qmpi: no root of Debian sid: because\n" in capsys.readouterr().out
+
+
+def test_whoever_asks_for_a_part_in_a_root_does_not_get_it_skipped(tmp_path):
+    status, bad, last = check(tmp_path, "sid-mpich-quick", log=GOOD)
+    assert (status, bad, last) == (1, ["not passed: build-sid-mpich-quick cannot be built"], "2 passed, 1 failed")
