@@ -14,6 +14,7 @@ from statistics import median
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "stack"))
 
 import measure
+import mpi_commands
 import open_mpi
 from setups import Build, clean_environment
 
@@ -29,7 +30,7 @@ def launch(build: Build, ranks: int, environment: dict[str, str]) -> tuple[list[
     into the ranks alone."""
     passed = {**environment, **(open_mpi.LAUNCHER if build.implementation() == "openmpi" else {})}
     library = passed.pop("LD_PRELOAD", "")
-    found = shutil.which("mpiexec." + build.implementation()) or shutil.which("mpiexec")
+    found = mpi_commands.mpi_command("mpiexec", build.implementation(), build.folder) or shutil.which("mpiexec")
     if not found:
         raise measure.Failed("mpiexec not found: cannot start ranks")
     preload = (["-x", f"LD_PRELOAD={library}"] if build.implementation() == "openmpi" else

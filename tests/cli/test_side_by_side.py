@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Builds for several MPIs in one prefix: `qmpi run` takes the one of the program's MPI."""
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from cli_support import MPI_NAME, OTHER_MPI, SONAMES, compiler
+from mpi_commands import OTHER_BUILD, mpi_command
 from support import (ASAN, BUILD, LIBQMPI, OPEN_MPI, OPEN_MPI_SETTINGS, PROGRAMS, QMPI, clean_environment,
                      run_command)
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="the other build would have to be sanitized too")
 
 SUFFIXES = {"mpich": "", "openmpi": "-openmpi"}
-OTHER_BUILD = os.environ.get("QMPI_OTHER_BUILD")  # a build folder for the other MPI; ./check names it
 
 PRINT = """
 #include <stdio.h>
@@ -164,9 +163,9 @@ def test_a_program_that_says_gets_its_build_under_any_launcher(prefix, tmp_path)
 
 @pytest.mark.parametrize("mpi", SUFFIXES)
 def test_a_real_launcher_shows_its_mpi(prefix, mpi):
-    launcher = shutil.which(f"mpiexec.{mpi}")
+    launcher = mpi_command("mpiexec", mpi, BUILD)
     if not launcher:
-        pytest.skip(f"there is no mpiexec.{mpi}")
+        pytest.skip(f"there is no launcher of {mpi}")
     result = run_command([launcher, "-n", "1", prefix / "bin" / QMPI.name, "run", "-t", "", "--", "sh",
                           "-c", "echo $LD_PRELOAD"], {**clean_environment(), **OPEN_MPI_SETTINGS})
     assert Path(result.stdout.strip()).name.startswith(f"libqmpi{SUFFIXES[mpi]}.so")

@@ -16,6 +16,7 @@ from pathlib import Path
 import open_mpi
 import pytest
 from job import Job, Rank
+from mpi_commands import mpi_command
 from mpi_in_use import ABI, ENVIRONMENT, IMPLEMENTATION, LINKED, OPEN_MPI
 from processors import processors
 
@@ -31,7 +32,7 @@ BUNDLED_TOOLS = BUILD / "tools"
 PROGRAMS = BUILD / "tests" / "stack" / "programs"
 TOOLS = BUILD / "tests" / "stack" / "tools"
 ASAN = os.environ.get("QMPI_TEST_ASAN", "")
-MPIEXEC = shutil.which("mpiexec." + IMPLEMENTATION) or "mpiexec"
+MPIEXEC = mpi_command("mpiexec", IMPLEMENTATION, BUILD) or "mpiexec"
 
 
 def abi_compiler() -> str:
@@ -45,7 +46,7 @@ def abi_compiler() -> str:
 
 
 RUN_RANK = PROGRAMS / "run_rank"
-MPICC = abi_compiler() if ABI else shutil.which("mpicc." + MPI_NAME) or "mpicc"
+MPICC = abi_compiler() if ABI else mpi_command("mpicc", MPI_NAME, BUILD) or "mpicc"
 
 
 def read_macros() -> dict[str, str]:

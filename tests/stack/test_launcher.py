@@ -2,6 +2,8 @@
 """A job that another MPI's launcher started is a heap of programs of one rank: that is said."""
 import pytest
 
+from mpi_commands import mpi_command
+
 from support import IMPLEMENTATION, OPEN_MPI, run_mpi
 
 SIZE, RANK = ("PMI_SIZE", "PMI_RANK") if OPEN_MPI else ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
@@ -26,3 +28,11 @@ def test_it_is_not_said_of_one_process_nor_by_every_process(env):
 def test_it_is_not_said_where_they_are_together():
     result = run_mpi("calls", "init", "finalize", tools="alpha", env={SIZE: 2})
     assert result.returncode == 0 and "launcher" not in result.stderr
+
+
+def test_jobs_are_started_by_the_launcher_that_the_build_has_found(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/mpi.json").write_text('{"kind": "mpich", "mpicc": "/mpi/bin/mpicc", "mpiexec": "/mpi/bin/mpiexec"}')
+    assert mpi_command("mpiexec", "mpich", tmp_path) == "/mpi/bin/mpiexec"
+    assert mpi_command("mpicc", "mpich", tmp_path) == "/mpi/bin/mpicc"
+    assert mpi_command("mpiexec", "openmpi", tmp_path) != "/mpi/bin/mpiexec"

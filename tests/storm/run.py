@@ -16,6 +16,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "stack"))
 import judge
 import ledger
 import open_mpi
+from mpi_commands import mpi_command
 from steps import EVENTS
 
 UNWANTED = re.compile(r"(QMPI_|LD_|PMI|OMPI_|PRTE_|STORM_|ASAN_|UBSAN_)")
@@ -84,7 +85,7 @@ def command(plan, place):
     program = [str(place.home / "tests/storm" / plan.program)]
     if plan.ranks == 1:
         return program
-    return [f"mpiexec.{place.implementation}", "-n", str(plan.ranks), *program]
+    return [mpi_command("mpiexec", place.implementation, place.home) or "mpiexec", "-n", str(plan.ranks), *program]
 
 
 def execute(words, env, folder, timeout):
