@@ -89,10 +89,12 @@ static qmpi_function *const helper_targets[HELPERS] = {
 static const struct {
     const char *before, *after;
 } binding_names[] = {
-    {"mpi_", "_f08_"},                    /* MPICH */
-    {"pmpir_", "_f08_"}, {"ompi_", "_f"}, /* Open MPI, whose other bindings call these */
-    {"mpi_", "_f08ts_"},                  /* since Open MPI 6, for choice buffers */
-    {"mpi_", "_"},                        /* MPICH, without mpi_f08 */
+    {"mpi_", "_f08_"}, /* MPICH */
+    {"pmpir_", "_f08_"},
+    {"ompi_", "_f"},           /* Open MPI, whose other bindings call these */
+    {"mpi_", "_f08ts_"},       /* since Open MPI 6, for choice buffers */
+    {"ompi_", "_wrapper_f08"}, /* in Open MPI 6 some of mpi_f08 */
+    {"mpi_", "_"},             /* MPICH, without mpi_f08 */
 };
 
 static bool is_binding_procedure(const char *symbol, const char *function)

@@ -85,15 +85,15 @@ static __attribute__((noinline)) void *unwind(search *find, const void *from, bo
     return NULL;
 }
 
-void *qmpi_caller_by_unwinding(const char *frame, bool above)
+void *qmpi_caller_by_unwinding(void)
 {
     bool all;
     void *caller = unwind(find_layers, NULL, &all);
     if (!caller && all) /* what seemed to be a call above had been left */
         caller = unwind(find_amid, NULL, &all);
-    if (caller && above && caller == qmpi_frame_return_address(frame))
-        qmpi_jumped_frame = NULL; /* the jump did not leave the call */
-    else if (!caller && all)
+    /* qmpi_jumped_frame stays: if this call is made where the one was that was left, it restores
+     * the frame of that one, which is the same, when it returns. */
+    if (!caller && all)
         qmpi_entry_frame = NULL;
     return caller;
 }

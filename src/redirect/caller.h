@@ -12,10 +12,10 @@
 #include <stddef.h>
 
 /*
- * Finds the calling address by unwinding: after a longjmp, or if the position of the stored `frame`
- * shows that it is no longer in use (`above` is false).
+ * Finds the calling address by unwinding: after a longjmp, or if the position of the stored frame
+ * shows that it is no longer in use.
  */
-void *qmpi_caller_by_unwinding(const char *frame, bool above);
+void *qmpi_caller_by_unwinding(void);
 
 /* Returns the frame of the entry into the QMPI layers if it is certainly in use; NULL: not so. */
 static inline const char *qmpi_caller_frame(void)
@@ -36,7 +36,7 @@ static inline void *qmpi_caller_of_layers(void)
     if (!frame)
         return NULL;
     return above && frame != qmpi_jumped_frame ? qmpi_frame_return_address(frame)
-                                               : qmpi_caller_by_unwinding(frame, above);
+                                               : qmpi_caller_by_unwinding();
 }
 
 /*

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
 """mpit: lists, samples and sets what the MPI library and the layers of the stack offer."""
 import csv
+import functools
 import json
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from support import (BUILD, BUNDLED_TOOLS, LIBRARY_CVAR, LIBRARY_CVAR_GLOB, OPEN_MPI, PROGRAMS,
-                     needs_sessions, run_mpi)
+from support import (BUILD, BUNDLED_TOOLS, LIBRARY_CVAR, LIBRARY_CVAR_GLOB, MPICC, OPEN_MPI, PROGRAMS,
+                     SOURCE, needs_sessions, run_mpi)
 
 EXAMPLES = BUILD / "tests" / "mpit" / "examples"
 MONITOR = EXAMPLES / "example_monitor"
@@ -258,13 +261,25 @@ def test_a_pattern_that_nothing_matches_is_said(tmp_path):
         "mpit (layer 1): pvars=: no performance variable is named 'nothing*'"]
 
 
+@functools.cache
+def can_allocate(pvar):
+    """Whether the MPI library alone gives a handle for the variable: Open MPI 6.0.0rc2 gives none for those
+    of communicators."""
+    with tempfile.TemporaryDirectory(prefix="qmpi-test-") as folder:
+        program = Path(folder) / "pvar_of_world"
+        subprocess.run([MPICC, "-o", program, SOURCE / "tests/mpit/pvar_of_world.c"], check=True)
+        return run_mpi(program, pvar, ranks=1, preload=()).returncode == 0
+
+
 @pytest.mark.skipif(not OPEN_MPI, reason="all variables of this MPI can be read")
 @pytest.mark.parametrize("at", ["never", "finalize"])
-def test_open_mpis_own_variables_are_sampled_by_their_whole_names(tmp_path, at):
-    names = ["mpool_hugepage_bytes_allocated", "pml_ob1_unexpected_msgq_length"]
-    run(f"mpit,at={at},csv=s.csv,pvars={';'.join(names)}", cwd=tmp_path)
-    assert {row["variable"] for row in sampled(tmp_path / "s.csv")} == set(names)
-    result = run(f"mpit,at={at},csv=s.csv,pvars=pml_ob1_*", cwd=tmp_path)
+@pytest.mark.parametrize("pvar", ["mpool_hugepage_bytes_allocated", "pml_ob1_unexpected_msgq_length"])
+def test_open_mpis_own_variables_are_sampled_by_their_whole_names(tmp_path, at, pvar):
+    if not can_allocate(pvar):
+        pytest.skip(f"the MPI library alone gives no handle for {pvar}")
+    run(f"mpit,at={at},csv=s.csv,pvars={pvar};no_such_variable", cwd=tmp_path)
+    assert {row["variable"] for row in sampled(tmp_path / "s.csv")} == {pvar}
+    result = run(f"mpit,at={at},csv=s.csv,pvars={pvar[:-1]}*", cwd=tmp_path)
     assert sampled(tmp_path / "s.csv") == []
     assert ("  hint: `qmpi vars -t TOOLS` lists them; give the full names of the MPI "
             "library's own variables") in result.messages
