@@ -217,7 +217,10 @@ QMPI_API int QMPIX_Call_get_entry_time(const QMPIX_Call *call, uint64_t *time);
  */
 QMPI_API int QMPIX_Call_get_begin_address(const QMPIX_Call *call, const uint64_t **begin);
 
-/* Returns the index of the parameter `name` in `arguments`. MPI_ERR_ARG also: no such parameter. */
+/*
+ * Returns the index of the parameter `name` in `arguments`. Names are those of the MPI standard,
+ * whatever the mpi.h of the library calls a parameter. MPI_ERR_ARG also: no such parameter.
+ */
 QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, int *index);
 
 /*

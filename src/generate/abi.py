@@ -53,7 +53,7 @@ def names(given: Input) -> str:
 
 def source_of(given: Input) -> Source:
     return Source(mpi="abi", numbers=given.numbers, functions=given.functions, declared=set(), objects=[],
-                  mpich=[], mpich_number="")
+                  callbacks=[], mpich=[], mpich_number="")
 
 
 def exports(given: Input) -> str:

@@ -25,22 +25,22 @@ CONSTANTS = {
     "RANK": Constants(
         r"MPI_(ANY_SOURCE|PROC_NULL|ROOT|UNDEFINED)$",
         "dest source rank root target_rank rank_source rank_dest newrank local_leader remote_leader "
-        "ranks ranks1 ranks2 sources nodes destinations targets neighbors"),
+        "ranks ranks1 ranks2 sources destinations neighbors"),
     "TAG": Constants(r"MPI_(ANY_TAG|UNDEFINED)$", "tag sendtag recvtag"),
-    "ERROR": Constants(r"MPI_(SUCCESS|ERR_(?!LASTCODE)\w+|T_ERR_\w+)$", "errorcode errorclass array_of_errcodes"),
+    "ERROR": Constants(r"MPI_(SUCCESS|ERR_(?!LASTCODE)\w+|T_ERR_\w+)$", "errorcode errorclass array_of_errcodes err"),
     "THREAD": Constants(r"MPI_THREAD_\w+$", "required provided"),
     "COMPARISON": Constants(r"MPI_(IDENT|CONGRUENT|SIMILAR|UNEQUAL)$", "result"),
     "TOPOLOGY": Constants(r"MPI_(CART|GRAPH|DIST_GRAPH|UNDEFINED)$", "status"),
     "FILE_MODE": Constants(
         r"MPI_MODE_(APPEND|CREATE|DELETE_ON_CLOSE|EXCL|RDONLY|RDWR|SEQUENTIAL|UNIQUE_OPEN|WRONLY)$",
         "amode", bits=True),
-    "ASSERT": Constants(r"MPI_MODE_(NOCHECK|NOPRECEDE|NOPUT|NOSTORE|NOSUCCEED)$", "assert mpi_assert", bits=True),
+    "ASSERT": Constants(r"MPI_MODE_(NOCHECK|NOPRECEDE|NOPUT|NOSTORE|NOSUCCEED)$", "assert", bits=True),
     "LOCK": Constants(r"MPI_LOCK_\w+$", "lock_type"),
     "WHENCE": Constants(r"MPI_SEEK_\w+$", "whence"),
     "COMBINER": Constants(r"MPI_COMBINER_\w+$", "combiner"),
     "ORDER": Constants(r"MPI_ORDER_\w+$", "order"),
-    "DISTRIBUTION": Constants(r"MPI_DISTRIBUTE_(NONE|BLOCK|CYCLIC)$", "array_of_distribs distrib_array"),
-    "DISTRIBUTION_ARGUMENT": Constants(r"MPI_DISTRIBUTE_DFLT_DARG$", "array_of_dargs darg_array"),
+    "DISTRIBUTION": Constants(r"MPI_DISTRIBUTE_(NONE|BLOCK|CYCLIC)$", "array_of_distribs"),
+    "DISTRIBUTION_ARGUMENT": Constants(r"MPI_DISTRIBUTE_DFLT_DARG$", "array_of_dargs"),
     "SPLIT": Constants(r"MPI_(COMM_TYPE_\w+|UNDEFINED)$", "split_type"),
     "TYPE_CLASS": Constants(r"MPI_TYPECLASS_\w+$", "typeclass"),
     "KEYVAL": Constants(

@@ -20,6 +20,7 @@ class Source:
     functions: list[Function]  # those that this MPI declares and exports
     declared: set[str]  # names that this mpi.h declares itself
     objects: list[str]  # data of the MPI library: in Open MPI its predefined handles
+    callbacks: list[str]  # functions behind Open MPI's predefined callbacks
     mpich: list[str]  # the numbers of this mpi.h's own QMPI, in their order
     mpich_number: str  # the type of such a number as a parameter
 
@@ -176,6 +177,21 @@ def handles(source: Source) -> str:
     for name in source.objects:
         text += f"#pragma weak {name}\n"
     return text + "#endif\n"
+
+
+def link_names(source: Source) -> str:
+    """A library that tools are linked with instead of the MPI library."""
+    text = (
+        f"/* {LICENCE} */\n/* {GENERATED}\n"
+        " * What tools need of the MPI library itself: its predefined handles and callbacks. Which file defines\n"
+        " * these differs between versions of Open MPI: tools that are linked with this library, which has the\n"
+        " * soname of the MPI library, need that one alone. No process loads this library. */\n"
+    )
+    for name in source.objects:
+        text += f'extern __attribute__((visibility("default"))) char {name};\nchar {name};\n'
+    for name in source.callbacks:
+        text += f'__attribute__((visibility("default"))) void {name}(void);\nvoid {name}(void)\n{{\n}}\n'
+    return text + "typedef int qmpi_no_empty_unit;\n"
 
 
 HASHED = 4096  # as QMPI_NAMES_HASHED in functions.h

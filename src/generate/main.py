@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Writes everything that follows from the MPI library's mpi.h and its exported functions.
 
-    main.py --numbers FILE --header PREPROCESSED --library LIBRARY --mpi NAME WHAT=FILE...
+    main.py --numbers FILE --header PREPROCESSED --standard PREPROCESSED --library LIBRARY --mpi NAME WHAT=FILE...
 
 WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that clash with mpi.h
       wrappers <qmpi/MPI/wrappers.h>: QMPIX_FOR_EACH_FUNCTION
@@ -16,6 +16,7 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       creators  the functions that create communicators, followed
       shapes   the kinds of calls that the descriptions tell apart
       handles  weak references to the MPI library's predefined handles
+      link_names  a library that tools are linked with: the same handles, under the MPI library's soname
       mpich_N  MPICH's variant of QMPI: what leads into its layers and on from them, in four parts
       mpich_ends  the table of these
       mpich_numbers  how many functions it numbers
@@ -50,6 +51,7 @@ EMITTERS = {
     "creators": emit_comms.creators,
     "shapes": emit_observe.shapes,
     "handles": emit_c.handles,
+    "link_names": emit_c.link_names,
     "static_base": emit_c.static_base,
     "mpich_ends": emit_mpich.ends,
     "mpich_numbers": emit_mpich.numbers,
@@ -68,12 +70,14 @@ def parse(options: argparse.Namespace) -> emit_c.Source:
     numbers = mpi_header.read_numbers(options.numbers)
     tree = mpi_header.parse(options.header)
     exports = mpi_header.read_exports(options.library) if options.library else None
+    standard = mpi_header.read_parameter_names(mpi_header.parse(options.standard)) if options.standard else None
     return emit_c.Source(
         mpi=options.mpi,
         numbers=list(numbers),
-        functions=mpi_header.read_functions(tree, numbers, exports),
+        functions=mpi_header.read_functions(tree, numbers, exports, standard),
         declared=mpi_header.read_names(tree),
         objects=mpi_header.read_objects(tree),
+        callbacks=mpi_header.read_callbacks(tree),
         mpich=mpi_header.read_enumerators(tree, "QMPI_Functions_enum")[:-1],  # MPI_LAST_FUNC_T
         mpich_number=mpi_header.read_parameter_type(tree, "QMPI_Register_function", 1),
     )
@@ -83,7 +87,8 @@ def read_source(options: argparse.Namespace) -> emit_c.Source:
     """What mpi.h and the library declare. The tests' runs use what the first run has parsed: it is
     saved beside the preprocessed header, and is valid as long as it is newer than what it is made of."""
     saved = Path(options.header + ".parsed")
-    inputs = [options.numbers, options.header, options.library or options.header, *Path(__file__).parent.glob("*.py")]
+    inputs = [options.numbers, options.header, options.library or options.header, options.standard or options.header,
+              *Path(__file__).parent.glob("*.py")]
     if saved.exists() and saved.stat().st_mtime > max(Path(path).stat().st_mtime for path in inputs):
         return pickle.loads(saved.read_bytes())
     source = parse(options)
@@ -98,6 +103,8 @@ def main() -> None:
     parser.add_argument("outputs", nargs="+", metavar="WHAT=FILE")
     parser.add_argument("--numbers", required=True, help="the committed list of functions")
     parser.add_argument("--header", required=True, help="mpi.h, preprocessed")
+    parser.add_argument("--standard", help="mpi.h of the standard ABI, preprocessed, for the names of parameters; "
+                                           "none: they have those of mpi.h")
     parser.add_argument("--library", help="the MPI library; none: it has all functions that mpi.h declares")
     parser.add_argument("--mpi", required=True, help="short name of this MPI: mpich, openmpi, abi")
     options = parser.parse_args()

@@ -82,14 +82,18 @@ def rename(node, name):
     node.declname = name
 
 
-def read_parameters(decl: c_ast.FuncDecl) -> tuple[list[Parameter], bool]:
+def read_parameters(decl: c_ast.FuncDecl, standard: list[str] | None = None) -> tuple[list[Parameter], bool]:
+    """`standard`: the names to give them, if it has as many."""
     writer = c_generator.CGenerator()
     parameters, variadic = [], False
-    for position, node in enumerate(decl.args.params if decl.args else []):
+    given = decl.args.params if decl.args else []
+    for position, node in enumerate(given):
         if isinstance(node, c_ast.EllipsisParam):
             variadic = True
             continue
         name = getattr(node, "name", None) or f"argument{position + 1}"
+        if standard and len(standard) == len(given):
+            name = standard[position] or name  # f(void) has a parameter without a name
         named = c_ast.Decl(name, node.quals, [], [], [], copy.deepcopy(node.type), None, None)
         rename(named.type, name)
         plain = c_ast.Typename(None, node.quals, None, copy.deepcopy(node.type))
@@ -101,19 +105,35 @@ def read_parameters(decl: c_ast.FuncDecl) -> tuple[list[Parameter], bool]:
     return parameters, variadic
 
 
-def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str] | None) -> list[Function]:
-    """Every MPI function that is declared and exported (None: declared), in the order of its number."""
+def declared_functions(tree: c_ast.FileAST):
+    """Each function that mpi.h declares."""
+    for node in tree.ext:
+        if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl):
+            yield node
+
+
+def read_parameter_names(tree: c_ast.FileAST) -> dict[str, list[str]]:
+    """The names of the parameters of each function, from the mpi.h of the standard ABI: those of the MPI
+    standard. Libraries have a few of their own, not all the same ones (`indx`, `mpi_assert`, `type`)."""
+    return {node.name: [getattr(parameter, "name", None) or "" for parameter in node.type.args.params]
+            for node in declared_functions(tree) if node.type.args and PUBLIC.match(node.name)}
+
+
+def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str] | None,
+                   standard: dict[str, list[str]] | None = None) -> list[Function]:
+    """Every MPI function that is declared and exported (None: declared), in the order of its number;
+    with the standard's names of parameters, as read_parameter_names() reads them."""
     number_of = {name: number for number, name in enumerate(numbers)}
     writer = c_generator.CGenerator()
     found = {}
-    for node in tree.ext:
-        if not isinstance(node, c_ast.Decl) or not isinstance(node.type, c_ast.FuncDecl):
-            continue
+    for node in declared_functions(tree):
         name = node.name
         if not PUBLIC.match(name) or name in found or (exports is not None and name not in exports):
             continue
         number = number_of.setdefault(name, len(number_of))
-        parameters, variadic = read_parameters(node.type)
+        # An extension that became a function of the standard later: MPIX_Bcast_init.
+        names = (standard or {}).get(name.replace("MPIX_", "MPI_", 1))
+        parameters, variadic = read_parameters(node.type, names)
         result = writer.visit(node.type.type).replace(name, "").strip()
         found[name] = Function(name, number, result, parameters, variadic)
     return sorted(found.values(), key=lambda function: function.number)
@@ -151,6 +171,11 @@ def read_objects(tree: c_ast.FileAST) -> list[str]:
             if node.name and node.name.startswith("ompi_"):
                 found[node.name] = None
     return list(found)
+
+
+def read_callbacks(tree: c_ast.FileAST) -> list[str]:
+    """The functions behind Open MPI's predefined callbacks, such as MPI_COMM_DUP_FN."""
+    return list(dict.fromkeys(node.name for node in declared_functions(tree) if node.name.startswith("OMPI_C_")))
 
 
 def read_enumerators(tree: c_ast.FileAST, tag: str) -> list[str]:

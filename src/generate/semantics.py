@@ -2,14 +2,14 @@
 """What a call means: which parameters are its buffers, its peers, its communicator.
 
 A function's shape follows from its name; the parameters that play a role in that shape follow from
-their names, which are the MPI standard's, but for a few in Open MPI's mpi.h.
+their names, which are the MPI standard's.
 """
 import re
 from dataclasses import dataclass, field
 
 from mpi_header import Function
 
-BUFFER = ("buf|ibuf", "count", "datatype|type")
+BUFFER = ("buf", "count", "datatype")
 SENT = ("sendbuf", "sendcount|sendcounts", "sendtype|sendtypes")
 RECEIVED = ("recvbuf", "recvcount|recvcounts", "recvtype|recvtypes")
 REDUCED = {"send": ("sendbuf", "count", "datatype"), "receive": ("recvbuf", "count", "datatype")}
@@ -20,7 +20,7 @@ ONE = ("origin_addr", "", "datatype")
 # Shape: the parameters of its buffers (address, count, datatype) and of its peers.
 SHAPES = {
     "SEND": {"send": BUFFER, "destination": "dest", "send_tag": "tag"},
-    "RECEIVE": {"receive": BUFFER, "source": "source|dest", "receive_tag": "tag"},
+    "RECEIVE": {"receive": BUFFER, "source": "source", "receive_tag": "tag"},
     "MATCHED_RECEIVE": {"receive": BUFFER},
     "MATCHED_PROBE": {"source": "source", "receive_tag": "tag"},
     "SENDRECV": {
@@ -97,7 +97,7 @@ COMMON = {
 }
 # And in MPI_Startall, and where requests are completed.
 OF_REQUESTS = {
-    "requests": "count|incount", "flag": "flag", "index": "indx|index", "outcount": "outcount",
+    "requests": "count|incount", "flag": "flag", "index": "index", "outcount": "outcount",
     "indices": "array_of_indices", "statuses": "array_of_statuses",
 }
 

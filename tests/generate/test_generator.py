@@ -171,6 +171,23 @@ def test_a_single_unnamed_parameter_among_named_ones_is_counted_by_its_place(sma
     assert names == ["comm", "argument2"]
 
 
+def test_parameters_have_the_names_of_the_standard(tmp_path):
+    """Also those of an extension that the standard has taken over, but not those of a function with other ones."""
+    texts = {"mpi": "int MPI_Send(void *ibuf, int);\nint MPI_Finalize(void);\nint MPI_Recv(int a);\n"
+                    "int MPIX_Scan_init(int old);\nint MPI_Pcontrol(int l, ...);\n",
+             "standard": "int MPI_Send(void *buf, int count);\nint MPI_Finalize(void);\nint MPI_Recv(int b, int c);\n"
+                         "int MPI_Scan_init(int new);\nint MPI_Pcontrol(int level, ...);\n"}
+    trees = {}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        trees[name] = mpi_header.parse(str(tmp_path / name))
+    names = mpi_header.read_parameter_names(trees["standard"])
+    found = {function.name: [each.text for each in function.parameters]
+             for function in mpi_header.read_functions(trees["mpi"], [], None, names)}
+    assert found == {"MPI_Send": ["void *buf", "int count"], "MPI_Finalize": [], "MPI_Recv": ["int a"],
+                     "MPIX_Scan_init": ["int new"], "MPI_Pcontrol": ["int level"]}
+
+
 def test_void_is_no_parameter(small):
     assert small.functions()["MPI_Finalize"].parameters == []
     assert "int enter_MPI_Finalize(void)" in small.enter()

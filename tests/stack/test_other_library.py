@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 import mpi_in_use
-from support import (ABI, ASAN, LIBQMPI, MPI_NAME, MPI_SONAME, MPICC, QMPI, SOURCE, clean_environment, launch,
-                     run_command)
+from mpi_commands import mpi_command
+from support import (ABI, ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, MPI_NAME, MPI_SONAME, MPICC, QMPI, SOURCE,
+                     clean_environment, launch, run_command)
 
 LIBRARY = mpi_in_use.library if ABI else mpi_in_use.LINKED
 
@@ -123,6 +124,18 @@ def test_functions_of_what_has_no_mpi_are_refused(folder):
         assert "is neither an MPI library nor a program that uses a shared one" in result.stderr
 
 
+def needed_by(library):
+    text = subprocess.run(["readelf", "-dW", library], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"\(NEEDED\).*\[(.+)\]", text)
+
+
+def test_bundled_tools_need_no_library_of_an_mpi_but_the_one_whose_name_all_versions_have():
+    """In Open MPI 6, another library than libmpi.so.40 has the predefined handles."""
+    for tool in BUNDLED_TOOLS.glob("*.so"):
+        ours = {name for name in needed_by(tool) if re.match(r"lib(mpi|open.|pmi|hwloc|event)", name)}
+        assert ours <= ({MPI_SONAME} if MPI_NAME == "openmpi" else set()), tool
+
+
 # ---- Another kind --------------------------------------------------------------------------------
 
 
@@ -139,7 +152,7 @@ def find_abi():
 
 ABI_LIBRARIES, ABI_HEADER = find_abi()
 KINDS = {"mpich": "MPICH", "openmpi": "Open MPI", "abi": "the standard ABI of MPI"}
-COMMANDS = {kind: shutil.which(f"mpicc.{kind}") for kind in ("mpich", "openmpi")}
+COMMANDS = {kind: mpi_command("mpicc", kind, BUILD) for kind in ("mpich", "openmpi")}
 PROGRAMS = [*(f"shared {kind}" for kind, command in COMMANDS.items() if command), "static mpich",
             *(f"abi {library.name}" for library in ABI_LIBRARIES)]
 

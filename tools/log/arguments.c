@@ -243,8 +243,7 @@ static bool has_value(const struct argument *argument)
     const struct shape *shape = argument->value.shape;
     const QMPIX_Call *call = argument->value.call;
     const char *name = argument->parameter->name;
-    if (shape->flag < 0 || shape->flag == argument->place || !strcmp(name, "indx") ||
-        !strcmp(name, "index"))
+    if (shape->flag < 0 || shape->flag == argument->place || !strcmp(name, "index"))
         return true;
     const int *flag = *(const int *const *)call->arguments[shape->flag];
     return !flag || *flag;

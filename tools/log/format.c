@@ -17,23 +17,23 @@ static const struct {
     const char *names; /* each between blanks */
 } meanings[] = {
     {HOW_RANK, " dest source rank root target_rank rank_source rank_dest newrank local_leader "
-               "remote_leader ranks ranks1 ranks2 sources nodes destinations targets neighbors "},
+               "remote_leader ranks ranks1 ranks2 sources destinations neighbors "},
     {HOW_TAG, " tag sendtag recvtag "},
     {HOW_FLAG, " flag reorder commute high periods remain_dims is_supported weighted readonly "
                "continuous atomic is_set "},
-    {HOW_UNDEFINED, " color indx index outcount "},
-    {HOW_ERROR, " errorcode errorclass array_of_errcodes error "},
+    {HOW_UNDEFINED, " color index outcount "},
+    {HOW_ERROR, " errorcode errorclass array_of_errcodes err "},
     {HOW_THREAD, " required provided "},
     {HOW_COMPARISON, " result "},
     {HOW_TOPOLOGY, " status "},
     {HOW_FILE_MODE, " amode "},
-    {HOW_ASSERT, " assert mpi_assert "},
+    {HOW_ASSERT, " assert "},
     {HOW_LOCK, " lock_type "},
     {HOW_WHENCE, " whence "},
     {HOW_COMBINER, " combiner "},
     {HOW_ORDER, " order "},
-    {HOW_DISTRIBUTION, " array_of_distribs distrib_array "},
-    {HOW_DISTRIBUTION_ARGUMENT, " array_of_dargs darg_array "},
+    {HOW_DISTRIBUTION, " array_of_distribs "},
+    {HOW_DISTRIBUTION_ARGUMENT, " array_of_dargs "},
     {HOW_SPLIT, " split_type "},
     {HOW_TYPE_CLASS, " typeclass "},
     {HOW_KEYVAL, " keyval comm_keyval type_keyval win_keyval "},
@@ -126,14 +126,13 @@ static const struct rule rules[] = {
     {"MPI_Cart_@(get|coords)", "@(dims|periods|coords)", DIRECTION_OUT, LENGTH_DIMENSIONS,
      "maxdims"},
     {"MPI_Cart_@(rank|sub)", "@(coords|remain_dims)", DIRECTION_IN, LENGTH_DIMENSIONS, NULL},
-    {"MPI_Graph_@(create|map)", "@(indx|index)", DIRECTION_IN, LENGTH_OF, "nnodes"},
-    {"MPI_Graph_@(create|map)", "edges", DIRECTION_IN, LENGTH_LAST, "indx|index"},
-    {"MPI_Graph_get", "@(indx|index)", DIRECTION_OUT, LENGTH_NODES, "maxindex"},
+    {"MPI_Graph_@(create|map)", "index", DIRECTION_IN, LENGTH_OF, "nnodes"},
+    {"MPI_Graph_@(create|map)", "edges", DIRECTION_IN, LENGTH_LAST, "index"},
+    {"MPI_Graph_get", "index", DIRECTION_OUT, LENGTH_NODES, "maxindex"},
     {"MPI_Graph_get", "edges", DIRECTION_OUT, LENGTH_EDGES, "maxedges"},
     {"MPI_Graph_neighbors", "neighbors", DIRECTION_OUT, LENGTH_NEIGHBORS, "maxneighbors"},
-    {"MPI_Dist_graph_create", "@(sources|nodes|degrees)", DIRECTION_IN, LENGTH_OF, "n"},
-    {"MPI_Dist_graph_create", "@(destinations|targets|weights)", DIRECTION_IN, LENGTH_SUM,
-     "degrees"},
+    {"MPI_Dist_graph_create", "@(sources|degrees)", DIRECTION_IN, LENGTH_OF, "n"},
+    {"MPI_Dist_graph_create", "@(destinations|weights)", DIRECTION_IN, LENGTH_SUM, "degrees"},
     {"MPI_Dist_graph_create_adjacent", "source*", DIRECTION_IN, LENGTH_OF, "indegree"},
     {"MPI_Dist_graph_create_adjacent", "dest*", DIRECTION_IN, LENGTH_OF, "outdegree"},
     {"MPI_Dist_graph_neighbors", "source*", DIRECTION_OUT, LENGTH_INDEGREE, "maxindegree"},
@@ -141,8 +140,7 @@ static const struct rule rules[] = {
     /* Groups and datatypes. */
     {"MPI_Group_*", "@(ranks|ranks1|ranges)", DIRECTION_IN, LENGTH_OF, "n"},
     {"MPI_Group_*", "ranks2", DIRECTION_OUT, LENGTH_OF, "n"},
-    {"MPI_Type_create_@(darray|subarray)*", "@(array_of_*|*_array)", DIRECTION_IN, LENGTH_OF,
-     "ndims"},
+    {"MPI_Type_create_@(darray|subarray)*", "array_of_*", DIRECTION_IN, LENGTH_OF, "ndims"},
     {"MPI_Type_get_contents*", "array_of_integers", DIRECTION_OUT, LENGTH_INTEGERS, "max_integers"},
     {"MPI_Type_get_contents*", "array_of_addresses", DIRECTION_OUT, LENGTH_ADDRESSES,
      "max_addresses"},
@@ -218,7 +216,7 @@ static void describe(struct shape *shape, const QMPIX_Function *function)
     const int count = function->parameter_count;
     shape->count = count < SHAPE_PARAMETERS ? count : SHAPE_PARAMETERS;
     shape->comm = find_kind(function, QMPIX_KIND_COMM);
-    shape->datatype = find(function, "recvtype|datatype|type|mtype");
+    shape->datatype = find(function, "recvtype|datatype");
     if (shape->datatype >= 0 && function->parameters[shape->datatype].indirection)
         shape->datatype = -1;
     shape->request = find(function, "request|array_of_requests");

@@ -277,9 +277,9 @@ static bool is_weights(const char *name)
 /* Where data is sent from or comes to. NULL is MPI_BOTTOM there. */
 static bool is_message(const char *name)
 {
-    static const char *const names[] = {"buf",     "ibuf",        "buffer",      "sendbuf",
-                                        "recvbuf", "origin_addr", "result_addr", "inbuf",
-                                        "outbuf",  "inoutbuf",    "compare_addr"};
+    static const char *const names[] = {"buf",         "buffer",      "sendbuf", "recvbuf",
+                                        "origin_addr", "result_addr", "inbuf",   "outbuf",
+                                        "inoutbuf",    "compare_addr"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!strcmp(names[i], name))
             return true;

@@ -188,7 +188,7 @@ static void describe(struct path_role *role, const QMPIX_Function *function,
         .status = find_kind(function, QMPIX_KIND_STATUS, 1),
         .created = find_kind(function, QMPIX_KIND_COMM, 1),
         .window = find_kind(function, QMPIX_KIND_WIN, named->event == PATH_FENCE ? 0 : 1),
-        .assertion = find_either(function, "assert", "mpi_assert"), /* Open MPI 5 */
+        .assertion = find_argument(function, "assert"),
     };
 }
 
