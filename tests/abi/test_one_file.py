@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import mpi_in_use
+from mpi_commands import mpi_command
 from support import (ASAN, BUILD, BUNDLED_TOOLS, MPI_NAME, OPEN_MPI_SETTINGS, QMPI, SOURCE, clean_environment)
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="the other builds would have to be sanitized too")
@@ -68,9 +68,9 @@ class Side:
         kind, _, implementation = name.partition(" with ")
         implementation = implementation or kind
         self.libqmpi = build_of(kind) / "src" / LIBQMPIS[kind]
-        self.launcher = shutil.which(f"mpiexec.{implementation}")
+        self.launcher = mpi_command("mpiexec", implementation, build_of(kind))
         if not self.launcher:
-            pytest.skip(f"there is no mpiexec.{implementation}")
+            pytest.skip(f"there is no launcher of {implementation}")
         self.program = folder / f"exchange-{name.replace(' ', '-')}"
         self.settings = OPEN_MPI_SETTINGS if implementation == "openmpi" else {}
         if kind == "abi":
@@ -82,7 +82,7 @@ class Side:
             compiler = ["cc", f"-I{SOURCE}/include/qmpi/mpi-abi"]
             link = [library]
         else:
-            compiler, link = [f"mpicc.{kind}"], []
+            compiler, link = [mpi_command("mpicc", kind, build_of(kind))], []
         subprocess.run([*compiler, "-w", "-o", self.program, EXCHANGE, *link], check=True)
 
     def run(self, tools):
