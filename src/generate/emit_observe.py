@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Observers: one wrapper for each function, and what each function and its parameters are."""
 import re
+from collections.abc import Iterable
 
 from emit_c import ENTER_FRAME, GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
 from abi_values import meaning_of as meaning_of_number
@@ -181,11 +182,29 @@ class Pool:
         return [f'    "{text}\\0"' for text in self.places]
 
 
+def find_list(entries: tuple[str, ...], packed: list[str]) -> int:
+    """The place of a list in another one; -1: it is not in it."""
+    count = len(entries)
+    return next((place for place in range(len(packed) - count + 1)
+                 if tuple(packed[place:place + count]) == entries), -1)
+
+
+def pack(lists: Iterable[tuple[str, ...]]) -> tuple[list[str], dict[tuple[str, ...], int]]:
+    """One list that contains all of them, and their places in it. The longest ones come first: others are parts
+    of them."""
+    packed, places = [], {}
+    for entries in sorted(set(lists), key=lambda entries: (-len(entries), entries)):
+        places[entries] = find_list(entries, packed)
+        if places[entries] < 0:
+            places[entries] = len(packed)
+            packed += entries
+    return packed, places
+
+
 def description(source: Source) -> str:
     """Without pointers, so that a process that observes nothing pays no relocations for it."""
     pool = Pool()
-    lists: dict[tuple, int] = {}
-    packed, functions, meanings = [], [], []
+    entries_of = {}
     for function in source.functions:
         entries = []
         for parameter in parameters_of(function):
@@ -195,14 +214,15 @@ def description(source: Source) -> str:
                 f"QMPIX_KIND_{kind}, {indirection}, {is_array}, {is_const}, "
                 f"QMPI_ABI_{meaning_of_number(function, parameter)}, {size}}},"
             )
-        key = tuple(entries)
-        if key not in lists:
-            lists[key] = len(packed)
-            packed += entries
+        entries_of[function.name] = tuple(entries)
+    packed, places = pack(entries_of.values())
+    functions, meanings = [], []
+    for function in source.functions:
+        entries = entries_of[function.name]
         result = KINDS.get(function.result, "OTHER")
         functions.append(
             f"    [{function.constant}] = {{QMPIX_GROUP_{group_of(function.name)}, "
-            f"QMPIX_KIND_{result}, {lists[key]}, {len(entries)}}},"
+            f"QMPIX_KIND_{result}, {places[entries]}, {len(entries)}}},"
         )
         meaning = meaning_of(function)
         roles = "".join(f", .{role} = {place + 1}" for role, place in meaning.roles.items())
