@@ -97,15 +97,20 @@ bool qmpi_tool_dlsym_gave_dlclose(const void *function)
            (uintptr_t)function < atomic_load(&asked_end);
 }
 
+/* Whether the libraries that libqmpi needs have been initialised. */
+static bool is_constructed;
+
+__attribute__((constructor)) static void note_construction(void)
+{
+    is_constructed = true;
+}
+
 /* Not for RTLD_NEXT: that finds ours, unless the caller is behind us, and may be what ours calls.
- * The sanitizers ask for other names that begin with d before their own functions work. */
+ * Not before: a sanitizer's library asks for it before instrumented code may run. */
 EARLY static bool means_dlclose(void *handle, const char *name)
 {
-    static const char expected[] = "dlclose";
-    size_t i = 0;
-    while (i < sizeof expected && name[i] == expected[i])
-        i++;
-    return i == sizeof expected && handle != RTLD_NEXT && qmpi_exported_dlclose;
+    return is_constructed && handle != RTLD_NEXT && qmpi_exported_dlclose &&
+           !strcmp(name, "dlclose");
 }
 
 static void *answer_dlclose(void *handle, const char *name, const void *caller)
