@@ -68,7 +68,7 @@ def in_instructions(result: dict) -> list[dict]:
         ("observer with empty callbacks, over a layer that passes on", over_pass(rows), 40),
         ("each further observer of a run", within_run(rows[setups.OBSERVER]), 18),
         ("the same, without `before`", within_run(rows[setups.AFTER_ONLY]), 11),
-        ("profile, over `empty`", rows[setups.PROFILE]["each_further"][unit], 240 + TWO_READINGS),
+        ("profile, over `empty`", rows[setups.PROFILE]["each_further"][unit], 235 + TWO_READINGS),
         ("profile,depth=4, over `empty`", rows[setups.PROFILE_DEPTH]["each_further"][unit], 555 + TWO_READINGS),
         *over_wrappers(rows),
         ("calling address", result["calling_address"][unit], 45),
