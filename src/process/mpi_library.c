@@ -133,8 +133,32 @@ static void note_mismatch(const char *other)
 }
 
 /* MPICH 5's library with the standard ABI has MPI_File_close, but not PMPI_File_close. */
+static qmpi_function *unpaired[QMPI_FUNCTION_COUNT];
+
+void qmpi_base_save_unpaired(const struct qmpi_elf_loaded *object)
+{
+    static bool saved;
+    qmpi_function *found[QMPI_FUNCTION_COUNT];
+    if (saved)
+        return;
+    saved = true;
+    find_functions(object, found);
+    for (int number = 0; number < qmpi_name_count; number++) {
+        if (qmpi_names[number].exists && !found[number])
+            unpaired[number] =
+                (qmpi_function *)(uintptr_t)qmpi_elf_loaded_find(object, qmpi_names[number].name);
+    }
+}
+
+qmpi_function *qmpi_base_unpaired(int number)
+{
+    return unpaired[number];
+}
+
 static qmpi_function *find_without_pmpi(int number)
 {
+    if (unpaired[number])
+        return unpaired[number];
     return (qmpi_function *)(uintptr_t)qmpi_elf_loaded_find(&library, qmpi_names[number].name);
 }
 

@@ -6,6 +6,7 @@
 #ifndef QMPI_PROCESS_MPI_LIBRARY_H
 #define QMPI_PROCESS_MPI_LIBRARY_H
 
+#include "elf/elf.h"
 #include "functions/functions.h"
 #include "process/mpi_kind.h"
 
@@ -22,6 +23,14 @@ extern qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
  * message if there is no MPI library.
  */
 void qmpi_base_find(void);
+
+/*
+ * Some libraries have an MPI_X without a PMPI_X. qmpi_base_save_unpaired remembers these functions
+ * of an MPI library, before its MPI_X are defined as the entries; again: does nothing.
+ * qmpi_base_unpaired returns one of them; NULL: there is none, or none was saved.
+ */
+void qmpi_base_save_unpaired(const struct qmpi_elf_loaded *object);
+qmpi_function *qmpi_base_unpaired(int number);
 
 /*
  * Returns the address of a symbol of the MPI library that is not an MPI function; NULL: not

@@ -16,6 +16,17 @@ void qmpi_base_find(void)
     memcpy(qmpi_bases, qmpi_static_bases, sizeof qmpi_bases); /* again and again the same */
 }
 
+void qmpi_base_save_unpaired(const struct qmpi_elf_loaded *object)
+{
+    (void)object; /* a static program has no shared MPI library */
+}
+
+qmpi_function *qmpi_base_unpaired(int number)
+{
+    (void)number;
+    return NULL;
+}
+
 void *qmpi_base_symbol(const char *name)
 {
     (void)name; /* a static program's references are bound already */

@@ -45,6 +45,8 @@ static void *internal_target(void *data, const char *name, enum qmpi_binding bin
     void *found = qmpi_elf_loaded_find_hashed(
         internal->library,
         (struct qmpi_elf_name){qmpi_names[number].name - 1, qmpi_names[number].pmpi_hash});
+    if (!found)
+        found = (void *)(uintptr_t)qmpi_base_unpaired(number);
     return found ? found : qmpi_elf_loaded_find(internal->library, name);
 }
 
@@ -125,8 +127,10 @@ static void redirect(struct qmpi_elf_held *held, const struct finding *finding)
     char *problem = NULL;
     if (qmpi_is_mpi_library(object)) {
         problem = redirect_internal(object);
-        if (!problem && finding->unsafe)
+        if (!problem && finding->unsafe) {
+            qmpi_base_save_unpaired(object);
             problem = qmpi_elf_redefine(object, entry_of);
+        }
     } else if (qmpi_is_binding(object)) {
         if (!qmpi_binding_is_known(object))
             qmpi_binding_redirect(held);
