@@ -256,32 +256,44 @@ static const struct special {
 /* [number]: which of them; 0: none. */
 static unsigned char special_of[MPI_LAST_FUNC];
 
+/* Functions of their own, so that the others save no registers. */
+__attribute__((noinline)) static void before_special(const QMPIX_Call *call)
+{
+    struct layer *layer = layer_of(call);
+    const int number = (int)call->function->number;
+    const struct special *special = &specials[special_of[number] - 1];
+    if (is_on(layer))
+        counters_note(layer->tool_id, number);
+    if (special->before)
+        special->before(layer, call);
+}
+
+__attribute__((noinline)) static void after_special(const QMPIX_Call *call)
+{
+    const struct special *special = &specials[special_of[call->function->number] - 1];
+    if (special->after)
+        special->after(layer_of(call), call);
+}
+
 /* A function of the MPI library that is not in the list has a number that is not counted. */
 static void before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const unsigned number = (unsigned)call->function->number;
-    struct layer *layer = layer_of(call);
     (void)word;
     if (number >= MPI_LAST_FUNC)
         return;
-    const unsigned special = special_of[number];
-    if (__builtin_expect(!special, 1)) {
-        counters_note(layer->tool_id, (int)number);
-        return;
-    }
-    if (is_on(layer))
-        counters_note(layer->tool_id, (int)number);
-    if (specials[special - 1].before)
-        specials[special - 1].before(layer, call);
+    if (__builtin_expect(special_of[number], 0))
+        before_special(call);
+    else
+        counters_note(layer_of(call)->tool_id, (int)number);
 }
 
 static void after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const unsigned number = (unsigned)call->function->number;
-    const unsigned special = number < MPI_LAST_FUNC ? special_of[number] : 0;
     (void)word;
-    if (special && specials[special - 1].after)
-        specials[special - 1].after(layer_of(call), call);
+    if (number < MPI_LAST_FUNC && special_of[number])
+        after_special(call);
 }
 
 /* ---- Joining the stack ----------------------------------------------------------------------- */

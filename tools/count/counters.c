@@ -12,7 +12,7 @@ void counters_start(void)
     thread_level_start(sizeof(struct counters_thread), NULL);
 }
 
-struct counters_table *counters_add_table(int tool_id)
+static struct counters_table *add_table(int tool_id)
 {
     static int said;
     struct counters_thread *thread = (struct counters_thread *)thread_level_current;
@@ -31,6 +31,13 @@ struct counters_table *counters_add_table(int tool_id)
         qmpi_printf("count: out of memory: the calls of a thread are not counted");
     }
     return table;
+}
+
+void counters_note_first(int tool_id, int number)
+{
+    struct counters_table *table = add_table(tool_id);
+    if (table)
+        tool_add(&table->calls[number], 1);
 }
 
 void counters_sum(int tool_id, unsigned long long calls[MPI_LAST_FUNC])

@@ -26,20 +26,18 @@ struct counters_thread {
 /* To be called in `init`. */
 void counters_start(void);
 
-/* Makes this thread's table for a layer; NULL where memory is out. */
-struct counters_table *counters_add_table(int tool_id);
+/* The same as counters_note, for the first call of a thread in a layer: makes its table. */
+void counters_note_first(int tool_id, int number);
 
 /* Counts one call of function `number` in a layer. */
 static inline void counters_note(int tool_id, int number)
 {
     const struct counters_thread *thread = (const struct counters_thread *)thread_level_current;
     struct counters_table *table = thread ? thread->tables[tool_id] : NULL;
-    if (__builtin_expect(!table, 0)) {
-        table = counters_add_table(tool_id);
-        if (!table)
-            return;
-    }
-    tool_add(&table->calls[number], 1); /* only this thread does; others may read at any time */
+    if (__builtin_expect(table != NULL, 1))
+        tool_add(&table->calls[number], 1); /* only this thread does; others may read at any time */
+    else
+        counters_note_first(tool_id, number);
 }
 
 /* The calls of function `number` in a layer so far, summed over all threads. Any thread, at any
