@@ -3,6 +3,20 @@
 #include "error_object.h"
 
 #include <stddef.h>
+#include <string.h>
+
+#if !defined(OPEN_MPI) && !defined(MPICH_VERSION)
+bool error_object_as_open_mpi;
+
+/* May be asked before MPI_Init. */
+void error_object_ask(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    if (PMPI_Get_library_version(version, &length) == MPI_SUCCESS)
+        error_object_as_open_mpi = !strncmp(version, "Open MPI", strlen("Open MPI"));
+}
+#endif
 
 /* The communicator for errors of calls without one: MPI_COMM_SELF since MPI 4.0, MPI_COMM_WORLD
  * before; libraries differ from the standard that they name, so this one is asked. */
@@ -98,7 +112,6 @@ bool error_object_is_fatal(const struct error_object *error_object)
     return is_predefined(errhandler) && errhandler != MPI_ERRORS_RETURN;
 }
 
-#ifdef OPEN_MPI
 /* MPI_FILE_NULL's handler, which Open MPI's MPI_File_call_errhandler refuses to call. One that was
  * made in Fortran is not known, nor called. */
 static void call_handler_of_null(int code)
@@ -117,17 +130,13 @@ static void call_handler_of_null(int code)
     if (function)
         function(&file, &code);
 }
-#endif
 
 static void call_file_handler(MPI_File file, int code)
 {
-#ifdef OPEN_MPI
-    if (file == MPI_FILE_NULL) {
+    if (error_object_as_open_mpi && file == MPI_FILE_NULL)
         call_handler_of_null(code);
-        return;
-    }
-#endif
-    PMPI_File_call_errhandler(file, code);
+    else
+        PMPI_File_call_errhandler(file, code);
 }
 
 int error_object_invoke(const struct error_object *error_object, int code)

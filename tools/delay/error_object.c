@@ -12,17 +12,11 @@
 
 /* ---- What a call is given -------------------------------------------------------------------- */
 
-/* Whether MPI_File_call_errhandler refuses MPI_FILE_NULL, so that its handler's function is to be
- * known: error_handler.c calls it. */
-#ifdef OPEN_MPI
-enum { NOTES_HANDLERS = true };
-#else
-enum { NOTES_HANDLERS = false };
-#endif
-
+/* Open MPI's MPI_File_call_errhandler refuses MPI_FILE_NULL, so that its handler's function is to
+ * be known: error_handler.c calls it. */
 static bool makes_handler(const QMPIX_Function *function)
 {
-    return NOTES_HANDLERS && function->number == MPI_FILE_CREATE_ERRHANDLER_T;
+    return error_object_as_open_mpi && function->number == MPI_FILE_CREATE_ERRHANDLER_T;
 }
 
 /* Calls that have a handle, or could have, and raise their errors elsewhere. */
@@ -35,24 +29,20 @@ static bool is_special(enum QMPI_Functions_enum number, struct error_object *err
     case MPI_REGISTER_DATAREP_C_T:
         *error_object = (struct error_object){.kind = ERROR_OBJECT_FILE, .file = MPI_FILE_NULL};
         return true;
-#ifdef MPICH_VERSION
-    case MPI_MRECV_T: /* it does not ask the message for its communicator */
+    case MPI_MRECV_T: /* MPICH does not ask the message for its communicator */
     case MPI_MRECV_C_T:
     case MPI_IMRECV_T:
     case MPI_IMRECV_C_T:
         *error_object = (struct error_object){.kind = ERROR_OBJECT_PROCESS};
-        return true;
-#endif
-#ifdef OPEN_MPI
-    case MPI_START_T: /* only what completes requests asks them */
+        return !error_object_as_open_mpi;
+    case MPI_START_T: /* in Open MPI, only what completes requests asks them */
     case MPI_STARTALL_T:
     case MPI_CANCEL_T:
     case MPI_REQUEST_FREE_T:
     case MPI_REQUEST_GET_STATUS_T:
     case MPI_GREQUEST_COMPLETE_T:
         *error_object = (struct error_object){.kind = ERROR_OBJECT_PROCESS};
-        return true;
-#endif
+        return error_object_as_open_mpi;
     case MPI_SESSION_INIT_T: /* may be called before there is anything with a handler */
         *error_object = (struct error_object){.kind = ERROR_OBJECT_NONE};
         return true;
@@ -122,18 +112,12 @@ static int object_of(const QMPIX_Function *function)
 
 /* One request or message, by value or pointer. Arrays of them have no one origin; MPICH does not
  * ask them at all, Open MPI the first that failed: see fault.c. */
-#ifdef OPEN_MPI
-enum { TAKES_ARRAYS = true };
-#else
-enum { TAKES_ARRAYS = false };
-#endif
-
 static int noted_of(const QMPIX_Function *function)
 {
     for (int i = 0; i < function->parameter_count; i++) {
         const QMPIX_Parameter *parameter = &function->parameters[i];
         if ((parameter->kind == QMPIX_KIND_REQUEST || parameter->kind == QMPIX_KIND_MESSAGE) &&
-            parameter->indirection <= 1 && (TAKES_ARRAYS || !parameter->is_array))
+            parameter->indirection <= 1 && (error_object_as_open_mpi || !parameter->is_array))
             return i;
     }
     return -1;
@@ -259,7 +243,7 @@ bool error_object_is_noted(const QMPIX_Function *function)
 {
     struct error_object error_object;
     if (is_special(function->number, &error_object))
-        return NOTES_HANDLERS && error_object.kind == ERROR_OBJECT_FILE;
+        return error_object_as_open_mpi && error_object.kind == ERROR_OBJECT_FILE;
     return object_of(function) < 0 && noted_of(function) >= 0;
 }
 

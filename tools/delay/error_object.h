@@ -33,6 +33,22 @@ struct error_object {
     };
 };
 
+/* Whether the MPI library raises errors where Open MPI does, not where MPICH does. In a build for
+ * the standard ABI, error_object_ask finds it out; to be called before anything else here. */
+#if defined(OPEN_MPI) || defined(MPICH_VERSION)
+#ifdef OPEN_MPI
+enum { error_object_as_open_mpi = true };
+#else
+enum { error_object_as_open_mpi = false };
+#endif
+static inline void error_object_ask(void)
+{
+}
+#else
+extern bool error_object_as_open_mpi;
+void error_object_ask(void);
+#endif
+
 /* Of a call that has not been carried out yet: see QMPIX_Call. */
 struct error_object error_object_of(const QMPIX_Call *call);
 

@@ -149,17 +149,11 @@ QMPIX_FOR_EACH_FUNCTION(WRAP)
  * rest: the others are pending, or with carry-out=yes complete. MPICH raises that error where it
  * raises those of calls without a handle; Open MPI the request's own, where that was made.
  */
-#ifdef OPEN_MPI
-enum { RAISES_OF_REQUEST = true };
-#else
-enum { RAISES_OF_REQUEST = false };
-#endif
-
 /* Where the errors of requests are raised, asked before they are complete and gone. */
 static struct error_object *error_objects_of(const struct fault *fault, int count,
                                              const MPI_Request requests[])
 {
-    if (!RAISES_OF_REQUEST || !fault->rule || count <= 0 || !requests)
+    if (!error_object_as_open_mpi || !fault->rule || count <= 0 || !requests)
         return NULL;
     struct error_object *objects = malloc((size_t)count * sizeof *objects);
     for (int i = 0; objects && i < count; i++)
@@ -192,7 +186,8 @@ static int blame(const struct fault *fault, int at, int count, MPI_Status status
         statuses[i].MPI_ERROR = fault->rule->carry_out ? MPI_SUCCESS : MPI_ERR_PENDING;
     if (statuses != MPI_STATUSES_IGNORE)
         statuses[at].MPI_ERROR = fault->rule->error;
-    const int result = report(fault, RAISES_OF_REQUEST ? fault->rule->error : MPI_ERR_IN_STATUS);
+    const int result =
+        report(fault, error_object_as_open_mpi ? fault->rule->error : MPI_ERR_IN_STATUS);
     return result == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
 }
 
@@ -316,6 +311,7 @@ static const struct {
 void fault_register(const struct rule *rule)
 {
     fault_is_used = true;
+    error_object_ask();
     for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
         const enum QMPI_Functions_enum number = failing[i].number;
         if (rule->does[number] & RULE_FAILS)
