@@ -73,7 +73,8 @@ def environment(plan, place, folder, bare):
         environment["STORM_QUIET"] = "1"
     preload += [text.format(tools=storm) for text in plan.preload]
     if place.implementation == "openmpi":
-        environment |= open_mpi.LAUNCHER
+        # Open MPI 6.0.0rc2 crashes if two threads make windows and it looks whether UCX could carry them.
+        environment |= open_mpi.LAUNCHER | {"OMPI_MCA_osc": "^ucx"}
         if plan.ranks == 1:  # without a daemon; a launcher dies of these
             environment |= open_mpi.SINGLETON
     if preload:
