@@ -38,8 +38,9 @@ def build_of(name):
 
 
 def abi_library(implementation):
-    """Of MPICH or of Open MPI, the library that has the standard ABI."""
-    for path in sorted(mpi_in_use.LINKED.parent.glob("libmpi_abi*.so*")):
+    """Of MPICH or of Open MPI, the library that has the standard ABI. The folder in which the linker finds the
+    library of this build may have that of one of them alone: those of both are where this library itself is."""
+    for path in sorted(mpi_in_use.LINKED.resolve().parent.glob("libmpi_abi*.so*")):
         if mpi_in_use.implementation_of(path) == implementation:
             return path.resolve()
     pytest.skip(f"there is no libmpi_abi of {implementation}")
