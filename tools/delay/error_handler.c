@@ -20,16 +20,26 @@ void error_object_ask(void)
 
 /* The communicator for errors of calls without one: MPI_COMM_SELF since MPI 4.0, MPI_COMM_WORLD
  * before; libraries differ from the standard that they name, so this one is asked. */
-static int takes_world = MPI_VERSION < 4;
+static bool takes_world = MPI_VERSION < 4;
 
 /* Whether a function gives MPI_SUCCESS once the program's own handler has returned, as those of
  * MPICH 5 do; others give the error. */
 static bool handled_is_success;
 
+/* The handlers are told apart, as the handle that they are given may be wrong: Open MPI 6.0.0rc2
+ * gives an inner one in its library of the standard ABI. */
 static void note_world(MPI_Comm *comm, int *code, ...)
 {
+    (void)comm;
     (void)code;
-    takes_world = *comm == MPI_COMM_WORLD;
+    takes_world = true;
+}
+
+static void note_self(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    takes_world = false;
 }
 
 static bool is_predefined(MPI_Errhandler errhandler)
@@ -45,22 +55,23 @@ void error_object_learn(void)
 {
     static int learnt;
     const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
-    MPI_Errhandler theirs[2], mine;
+    MPI_Errhandler theirs[2], mine[2];
     int size, i;
     if (__atomic_exchange_n(&learnt, 1, __ATOMIC_RELAXED) ||
-        PMPI_Comm_create_errhandler(note_world, &mine) != MPI_SUCCESS)
+        PMPI_Comm_create_errhandler(note_world, &mine[0]) != MPI_SUCCESS ||
+        PMPI_Comm_create_errhandler(note_self, &mine[1]) != MPI_SUCCESS)
         return;
     for (i = 0; i < 2; i++) {
         PMPI_Comm_get_errhandler(comms[i], &theirs[i]);
-        PMPI_Comm_set_errhandler(comms[i], mine);
+        PMPI_Comm_set_errhandler(comms[i], mine[i]);
     }
     handled_is_success = PMPI_Type_size(MPI_DATATYPE_NULL, &size) == MPI_SUCCESS;
     for (i = 0; i < 2; i++) {
         PMPI_Comm_set_errhandler(comms[i], theirs[i]);
+        PMPI_Errhandler_free(&mine[i]);
         if (!is_predefined(theirs[i]))
             PMPI_Errhandler_free(&theirs[i]);
     }
-    PMPI_Errhandler_free(&mine);
 }
 
 /* The communicator that stands for the process, and whether there is one: the predefined ones come
