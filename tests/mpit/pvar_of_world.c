@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the MPI library gives a handle for the performance variable argv[1] of MPI_COMM_WORLD. */
+/*
+ * Whether the MPI library gives a handle for the performance variable argv[1] of MPI_COMM_WORLD,
+ * whatever is in memory around it: Open MPI 6.0.0rc2 takes what follows the handle of a
+ * communicator, or its copy on the stack, for the communicator itself, and refuses some.
+ */
 #include <mpi.h>
 #include <string.h>
 
 int main(int argc, char **argv)
 {
     int provided, count, result = 1;
+    MPI_Comm world[64 * argc]; /* next to the frames of what is called */
+    memset(world, -1, sizeof world);
+    world[0] = MPI_COMM_WORLD;
     MPI_T_pvar_session session;
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Init(&argc, &argv);
@@ -15,12 +22,11 @@ int main(int argc, char **argv)
         char name[256] = "";
         int length = sizeof name, verbosity, class, bind, readonly, continuous, atomic, elements;
         MPI_Datatype datatype;
-        MPI_Comm world = MPI_COMM_WORLD;
         MPI_T_pvar_handle handle;
         if (MPI_T_pvar_get_info(i, name, &length, &verbosity, &class, &datatype, 0, 0, 0, &bind,
                                 &readonly, &continuous, &atomic) == MPI_SUCCESS &&
             !strcmp(name, argv[1]))
-            result = MPI_T_pvar_handle_alloc(session, i, bind == MPI_T_BIND_NO_OBJECT ? 0 : &world,
+            result = MPI_T_pvar_handle_alloc(session, i, bind == MPI_T_BIND_NO_OBJECT ? 0 : world,
                                              &handle, &elements) != MPI_SUCCESS;
     }
     MPI_Finalize();
