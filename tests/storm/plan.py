@@ -17,12 +17,13 @@ class Plan:
         self.status = 0          # what the process must end with
         self.finalizes = False
         self.preload = []        # further libraries of LD_PRELOAD, behind libqmpi
-        self.program = "storm_" + self.random.choice(["c"] * 8 + ["mpi", "mpi", "f08", "f08", "linked", "behind"])
+        self.program = "storm_c"
+        self.choose_program(["c"] * 8 + ["mpi", "mpi", "f08", "f08", "linked", "behind"])
         names = list(themes)
         self.theme = self.random.choices(names, [THEMES[name].weight for name in names])[0]
         chosen = THEMES[self.theme]
         self.layers = stack.random_stack(self.random, mpi, chosen.layers(self.random), self.linked,
-                                         chosen.without(self.random))
+                                         [*chosen.without(self.random), *self.absent])
         chosen.fill(self)
 
     # ---- what themes and steps use
@@ -30,6 +31,17 @@ class Plan:
     @property
     def fortran(self):
         return self.program in ("storm_mpi", "storm_f08")
+
+    @property
+    def absent(self):
+        """What the standard ABI has not: PMPI tools and programs in Fortran."""
+        return ["fortran", "mpi", "f08"] if self.mpi == "abi" else []
+
+    def choose_program(self, names):
+        """One of them, or the one that there is already."""
+        name = self.random.choice(names)
+        if name not in self.absent:
+            self.program = f"storm_{name}"
 
     def of_the_language(self, action):
         """The step as it is called in the program's language, or in C at times."""

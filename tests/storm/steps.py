@@ -107,7 +107,7 @@ def race(plan):
     """Layers are switched while other threads call MPI and load libraries."""
     some_threads(plan)
     if plan.random.random() < 0.5:  # switching a layer changes where Fortran calls lead, too
-        plan.program = plan.random.choice(["storm_mpi", "storm_f08"])
+        plan.choose_program(["mpi", "f08"])
     plan.begin()
     layers = switchable(plan)
     chosen = sum(1 << layer for layer in layers if plan.random.random() < 0.7)
@@ -214,7 +214,7 @@ def crowd(plan):
     """Many objects are loaded, before libqmpi looks: preloaded, or opened by the program."""
     count = plan.random.choice([100, 505, 520, 640, 640])
     if plan.random.random() < 0.6:
-        plan.program = plan.random.choice(["storm_f08", "storm_f08", "storm_mpi"])
+        plan.choose_program(["f08", "f08", "mpi"])
     if plan.random.random() < 0.7:
         plan.preload += [f"{{tools}}/crowd/{number}.so" for number in range(count)]
     else:
