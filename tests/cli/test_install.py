@@ -68,7 +68,7 @@ def test_a_program_runs_under_the_installed_library(prefix):
 @pytest.mark.skipif(bool(ASAN), reason="a tool built outside knows nothing of the sanitizer")
 def test_a_tool_is_built_with_pkg_config_and_runs(prefix, tmp_path):
     (tmp_path / "outside.c").write_text(TOOL)
-    folder = next(prefix.rglob(f"{PACKAGE}.pc")).parent
+    folder = next(prefix.rglob(f"pkgconfig/{PACKAGE}.pc")).parent
     env = environment(PKG_CONFIG_PATH=folder)
     flags = subprocess.run(
         ["pkg-config", "--cflags", "--libs", PACKAGE], env=env, check=True,

@@ -35,7 +35,7 @@ def meson(folder, *arguments, **variables):
 
 def build(folder, prefix, *options):
     """The commands that the command prints, with warnings as errors."""
-    pkg_config = next(prefix.rglob(f"{PACKAGE}.pc")).parent
+    pkg_config = next(prefix.rglob(f"pkgconfig/{PACKAGE}.pc")).parent
     meson(folder, "setup", "build", f"--pkg-config-path={pkg_config}", "-Dwerror=true", *options)
     meson(folder, "compile", "-C", "build")
 
@@ -70,7 +70,7 @@ def test_it_builds_and_passes_its_test_outside_our_tree(kind, prefix, tmp_path):
     command = [prefix / "bin" / PACKAGE, "new", *KINDS[kind], "mine"]
     written = run_command(command, clean_environment(), cwd=tmp_path)
     setup = next(line for line in written.stdout.splitlines() if "meson setup" in line)
-    assert f"--pkg-config-path={next(prefix.rglob(PACKAGE + '.pc')).parent}" in setup
+    assert f"--pkg-config-path={next(prefix.rglob('pkgconfig/' + PACKAGE + '.pc')).parent}" in setup
     meson(tmp_path / "mine", *setup.split()[1:], "-Dwerror=true")
     meson(tmp_path / "mine", "test", "-C", "build")
     run = written.stdout.splitlines()[-1]
