@@ -6,11 +6,12 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from support import ASAN, BUILD, BUNDLED_TOOLS, QMPI, TOOLS, clean_environment, run_command, run_mpi
+from support import ASAN, BUILD, BUNDLED_TOOLS, MPICC, QMPI, TOOLS, clean_environment, run_command, run_mpi
 
 REDIRECT_PROGRAMS = BUILD / "tests" / "redirect" / "programs"
 REDIRECT_TOOLS = BUILD / "tests" / "redirect" / "tools"
@@ -53,6 +54,19 @@ def reach(name, *args, env=None, **kwargs):
     """run_mpi for a program of this folder, or a path, with these tests' tools."""
     path = name if "/" in str(name) else redirect_program(name)
     return run_mpi(path, *args, env=redirect_environment(env), **kwargs)
+
+
+@cache
+def of_the_static_library():
+    """What the static MPI library calls by an MPI_X in an exchange: bound when the program is linked, these calls
+    cannot be told from the program's. ROMIO asks for the communicator's hints, in MPICH 4.2 not by PMPI."""
+    options = subprocess.run([MPICC, "-show"], check=True, text=True, capture_output=True).stdout.split()
+    path = next((path for option in options if option.startswith("-L")
+                 if (path := Path(option[2:], "libmpich.a")).exists()), None)
+    path = path or subprocess.run([MPICC, "-print-file-name=libmpich.a"], check=True, text=True,
+                                  capture_output=True).stdout.strip()
+    called = subprocess.run(["nm", "-u", path], check=True, text=True, capture_output=True).stdout.split()
+    return {name: 1 for name in ("MPI_Comm_get_info",) if name in called}
 
 
 def qmpi(*arguments, env=None, **more):

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from redirect_support import (EXCHANGE, GOT, counted, in_each_rank, needs, outside_asan, reach,
-                           redirect_program, tallied)
+from redirect_support import (EXCHANGE, GOT, counted, in_each_rank, needs, of_the_static_library,
+                           outside_asan, reach, redirect_program, tallied)
 from support import ASAN, FORTRAN_LIBRARIES, LIBQMPI, MPI_LIBRARY, OPEN_MPI
 
 # A tool brings libqmpi.so along into a program that holds libqmpi.a, where it does nothing.
@@ -59,7 +59,10 @@ def exchange(binding, folder, tools, **more):
 
 
 def exchanged(binding):
-    """Open MPI's C++ bindings ask for more, in code that is the program's."""
+    """Open MPI's C++ bindings ask for more, in code that is the program's; so may a library that is its part."""
+    if binding == "static":
+        redirect_program(BINDINGS[binding][0])
+        return {**EXCHANGE, **of_the_static_library()}
     more = {"MPI_Cartdim_get": 2, "MPI_Comm_test_inter": 1, "MPI_Initialized": 5,
             "MPI_Topo_test": 2}
     return {**EXCHANGE, **(more if OPEN_MPI and binding == "C++" else {})}
@@ -166,7 +169,7 @@ def test_a_static_program_by_mpif_h_is_seen_but_for_conversions_of_files(tmp_pat
     for name in ("1.json", "3.json"):
         calls = {function: numbers for function, numbers in counted(tmp_path / name).items()
                  if function not in CONVERSIONS}
-        assert calls == in_each_rank(EXCHANGE)
+        assert calls == in_each_rank({**EXCHANGE, **of_the_static_library()})
 
 
 PYTHON = """

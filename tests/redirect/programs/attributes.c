@@ -11,16 +11,23 @@ intptr_t get_at_address_in_c(MPI_Fint comm, int keyval);
 int get_integer_at_address_in_c(MPI_Fint comm, int keyval);
 int keyval_in_c(void);
 
+/* Of PMPI: in some versions of MPICH it is a function, which would be counted, and a macro in
+ * others. */
+static MPI_Comm comm_in_c(MPI_Fint comm)
+{
+    return PMPI_Comm_f2c(comm);
+}
+
 void set_in_c(MPI_Fint comm, int keyval, intptr_t value)
 {
-    MPI_Comm_set_attr(MPI_Comm_f2c(comm), keyval, (void *)value);
+    MPI_Comm_set_attr(comm_in_c(comm), keyval, (void *)value);
 }
 
 static void *get(MPI_Fint comm, int keyval)
 {
     void *value;
     int flag;
-    MPI_Comm_get_attr(MPI_Comm_f2c(comm), keyval, &value, &flag);
+    MPI_Comm_get_attr(comm_in_c(comm), keyval, &value, &flag);
     if (!flag)
         abort();
     return value;
