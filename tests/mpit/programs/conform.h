@@ -7,6 +7,8 @@
 #ifndef CONFORM_H
 #define CONFORM_H
 
+#include "library_names.h"
+
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -54,22 +56,15 @@ void conform_fail(const char *file, int line, const char *what, long long got, l
  * Asks about one of all indices. Open MPI closes components in MPI_Init and takes their variables
  * away, while their indices stay: false for such a one. All else must succeed.
  */
-#ifdef OPEN_MPI
 #define EXISTS(call)                                                                               \
     __extension__({                                                                                \
         const int result_ = (call);                                                                \
-        const bool gone_ = result_ == MPI_T_ERR_INVALID_INDEX || result_ == MPI_T_ERR_INVALID;     \
+        const bool gone_ =                                                                         \
+            is_open_mpi() && (result_ == MPI_T_ERR_INVALID_INDEX || result_ == MPI_T_ERR_INVALID); \
         if (!gone_)                                                                                \
             IS(result_, MPI_SUCCESS);                                                              \
         !gone_;                                                                                    \
     })
-#else
-#define EXISTS(call)                                                                               \
-    __extension__({                                                                                \
-        SUCCEEDS(call);                                                                            \
-        true;                                                                                      \
-    })
-#endif
 
 /* The whole name of what the publisher calls NAME; valid until the fourth call after. */
 const char *conform_name(const char *name);

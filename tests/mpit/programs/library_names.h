@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Control variables that the MPI library has: an int that may be written, and one whose name the
- * layer `publisher` wants too. */
+/* Whose the MPI library is, which the standard ABI does not tell; and control variables that it
+ * has: an int that may be written, and one whose name the layer `publisher` wants too. */
 #ifndef LIBRARY_NAMES_H
 #define LIBRARY_NAMES_H
 
 #include <mpi.h>
+#include <string.h>
 
-#ifdef OPEN_MPI
-#define LIBRARY_CVAR "coll_tuned_allreduce_algorithm_segmentsize"
-#define TAKEN_NAME "coll_tuned_bcast_algorithm_segmentsize"
+static inline int is_open_mpi(void)
+{
+#if defined(OPEN_MPI)
+    return 1;
+#elif defined(MPICH_VERSION)
+    return 0;
 #else
-#define LIBRARY_CVAR "MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE"
-#define TAKEN_NAME "MPIR_CVAR_ENABLE_HCOLL"
+    static int answer = -1;
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    if (answer < 0)
+        answer = PMPI_Get_library_version(version, &length) == MPI_SUCCESS &&
+                 strstr(version, "Open MPI") != NULL;
+    return answer;
 #endif
+}
+
+#define LIBRARY_CVAR                                                                               \
+    (is_open_mpi() ? "coll_tuned_allreduce_algorithm_segmentsize"                                  \
+                   : "MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE")
+#define TAKEN_NAME                                                                                 \
+    (is_open_mpi() ? "coll_tuned_bcast_algorithm_segmentsize" : "MPIR_CVAR_ENABLE_HCOLL")
 
 #endif

@@ -4,6 +4,8 @@
  * before MPI_Init, between, and after MPI_Finalize. With `write`, what comes of writing each back
  * is told too. Those that were there at first keep their indices; those that come later are `new`.
  */
+#include "library_names.h"
+
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,13 +65,8 @@ static void print_value(MPI_Datatype datatype, int count)
  * of the job's and the process's names differ from run to run. */
 static int is_unreadable(const char *name)
 {
-#ifdef OPEN_MPI
-    return strstr(name, "ucx") || strstr(name, "psm2") || strstr(name, "_uri") ||
-           strstr(name, "osc_rdma");
-#else
-    (void)name;
-    return 0;
-#endif
+    return is_open_mpi() && (strstr(name, "ucx") || strstr(name, "psm2") || strstr(name, "_uri") ||
+                             strstr(name, "osc_rdma"));
 }
 
 static void read_cvar(int index, MPI_Datatype datatype, int write)
@@ -210,13 +207,13 @@ int main(int argc, char **argv)
     list("before MPI_Init", write, 0);
     MPI_Init(&argc, &argv);
     list("after MPI_Init", write, 1);
-#ifdef OPEN_MPI /* 4.1.4 does not survive it by itself; nor that MPI is finalized before MPI_T */
-    MPI_T_finalize();
-    MPI_Finalize();
-#else
+    if (is_open_mpi()) { /* 4.1.4 does not survive it by itself; nor that MPI ends before MPI_T */
+        MPI_T_finalize();
+        MPI_Finalize();
+        return 0;
+    }
     MPI_Finalize();
     list("after MPI_Finalize", 0, 0);
     MPI_T_finalize();
-#endif
     return 0;
 }
