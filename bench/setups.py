@@ -256,7 +256,7 @@ def start_ups(build: Build) -> list[Start]:
 
 def checked_start_ups(build: Build) -> list[Start]:
     """Those with a target in instructions, after the one that they are compared with."""
-    if build.mpi() != "mpich":
+    if build.implementation() != "mpich":
         return []
     starts = start_ups(build)
     return [starts[0], *(start for start in starts if start.instructions)]
