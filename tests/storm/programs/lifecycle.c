@@ -48,7 +48,7 @@ static void setup(struct storm_thread *thread, const long *a)
         MPI_Comm *comm = &storm_threads[i].comm;
         OK(Comm_dup, (MPI_COMM_WORLD, comm));
         OK(Comm_set_errhandler, (*comm, MPI_ERRORS_RETURN));
-#ifdef MPICH_VERSION
+#ifdef MPI_Comm_c2f /* a macro, as in MPICH 4.0 and 5.0; in 4.2 a function */
         storm_threads[i].fortran_comm = MPI_Comm_c2f(*comm);
 #else
         storm_threads[i].fortran_comm = PMPI_Comm_c2f(*comm);

@@ -6,7 +6,7 @@
  */
 #include "pmpi.h"
 
-#if defined(MPICH_VERSION)
+#ifdef MPI_Comm_f2c /* macros, as in MPICH 4.0 and 5.0 */
 #define COMM(f) MPI_Comm_f2c(f)
 #define TYPE(f) MPI_Type_f2c(f)
 #define OP(f) MPI_Op_f2c(f)
