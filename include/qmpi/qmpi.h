@@ -218,6 +218,13 @@ QMPI_API int QMPIX_Tool_get_given_option(int tool_id, int index, const char **ke
  */
 QMPI_API int QMPIX_Tool_fail(int tool_id, const char *message);
 
+/*
+ * Returns whether the run is to continue if something that the options of a layer ask for is not
+ * possible: 1 if QMPI_ON_ERROR=skip, or on-error where a configuration file lists the layer, says so;
+ * else 0. This is for tools that learn of an error after `init`.
+ */
+QMPI_API int QMPIX_Tool_get_skip_errors(int tool_id, int *skip);
+
 /* ---- The layers of the stack ----------------------------------------------------------------- */
 
 /* Returns the number of layers: their tool_ids are 1 … count. It is 0 before the first MPI call. */
@@ -241,6 +248,13 @@ QMPI_API int QMPIX_Tool_get_info(int tool_id, const QMPIX_Tool_info **info);
  * the whole run.
  */
 QMPI_API int QMPIX_Tool_get_binding(int tool_id, const char **text);
+
+/*
+ * Returns what lists a layer, for people to read: "QMPI_TOOLS, entry 2", "-t, entry 1", "FILE, line
+ * 7" with the section or the named stack of the line, or "LD_PRELOAD". The string exists for the
+ * whole run.
+ */
+QMPI_API int QMPIX_Tool_get_source(int tool_id, const char **text);
 
 /* Tells whether a layer intercepts `fn`: sets `flag` to 1 or 0. */
 QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag);

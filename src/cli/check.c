@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 
 #include "cli/doctor/doctor.h"
+#include "config/config.h"
 #include "elf/elf.h"
 #include "functions/functions.h"
 #include "generate/build.h"
@@ -34,7 +35,7 @@ struct wish {
 static const struct argp_option options[] = {
     {"tools", 't', "STACK", 0, "stack to check (default: QMPI_TOOLS)", 0},
     {"config", 'c', "FILE", 0,
-     "configuration file with a stack and settings (default: QMPI_CONFIG)", 0},
+     "configuration file with layers and settings; may be repeated (default: QMPI_CONFIG)", 0},
     {"tool-path", CLI_KEY_TOOL_PATH, "DIRS", 0,
      "directories to search for tools first (default: QMPI_TOOL_PATH)", 0},
     {"function", KEY_FUNCTION, "NAME", 0,
@@ -200,15 +201,17 @@ static void print_binding(const char *binding)
 
 static void print_layer(int tool_id)
 {
-    const char *name = "", *binding = "";
+    const char *name = "", *binding = "", *source = "";
     const QMPIX_Tool_info *info = NULL;
     QMPIX_Tool_get_binding(tool_id, &binding);
     QMPIX_Tool_get_name(tool_id, &name);
     QMPIX_Tool_get_info(tool_id, &info);
+    QMPIX_Tool_get_source(tool_id, &source);
     cli_print("layer %d: %s%s%s\n", tool_id, name, info && info->version ? " " : "",
               info && info->version ? info->version : "");
     if (info && info->description)
         cli_print("  does        %s\n", info->description);
+    cli_print("  listed in   %s\n", source);
     cli_print("  library     %s\n", library_of(tool_id));
     print_binding(binding);
     print_preloaded(tool_id);
@@ -255,6 +258,18 @@ static void print_chain(int number, int layers)
                "no layer intercepts this function: a call costs one jump more than without qmpi");
 }
 
+static void print_disabled(void)
+{
+    struct qmpi_tool_stack stack;
+    qmpi_stack_read(&stack);
+    for (int i = 0; i < stack.disabled.count; i++) {
+        char *source = qmpi_entry_source(&stack.disabled.entries[i]);
+        cli_print("left out by QMPI_DISABLE: %s (%s)\n", stack.disabled.entries[i].text, source);
+        free(source);
+    }
+    qmpi_stack_free(&stack);
+}
+
 static _Noreturn void check_here(const struct wish *wish)
 {
     int version, subversion, count;
@@ -274,6 +289,8 @@ static _Noreturn void check_here(const struct wish *wish)
         print_layer(tool_id);
     if (!wish->count)
         print_all_shared(count);
+    if (!wish->count)
+        print_disabled();
     free(numbers);
     fflush(stdout);
     _exit(0); /* exit handlers of tools would report, although nothing was run */
@@ -334,7 +351,6 @@ int cli_check(int argc, char **argv)
     cli_parse(&argp, argc, argv, 0, NULL, &wish);
     if (wish.in_process)
         check_here(&wish);
-    cli_note_stack();
     const int status = check_elsewhere(&wish);
     free(wish.functions);
     return status;

@@ -26,7 +26,7 @@ void cli_misuse(const struct argp_state *state, const char *format, ...)
 void cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Shortens the version of an MPI library to its first line, without tabs. In stack_options.c, like
- * all functions up to cli_note_stack. */
+ * all functions up to cli_stack_is_given. */
 void cli_tidy(char *version);
 
 /* Sets an environment variable; terminates the command on failure. */
@@ -41,10 +41,6 @@ error_t cli_parse_stack(int key, char *argument);
 
 /* Whether an option, a variable or a file gives a stack, even an empty one. */
 bool cli_stack_is_given(void);
-
-/* Called after all options have been read. Prints a message if -c was given, but the environment
- * takes precedence. */
-void cli_note_stack(void);
 
 /* Returns the file that execvp would execute; NULL: none. The caller frees it. */
 char *cli_program_find(const char *name);

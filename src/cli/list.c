@@ -154,12 +154,18 @@ static bool is_same(const char *one, const char *other)
            first.st_ino == second.st_ino;
 }
 
+static void print_stack(void *data, const char *name, const char *path, int line)
+{
+    (void)data;
+    cli_print("%-20s stack, %s, line %d\n", name, path, line);
+}
+
 int cli_list(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
     cli_parse(&argp, argc, argv, 0, NULL, NULL);
-    const char *list = qmpi_setting("QMPI_TOOL_PATH");
-    while (list && *list) {
+    char *path = qmpi_tool_path();
+    for (const char *list = path; *list;) {
         const size_t length = strcspn(list, ":");
         char *folder = qmpi_copy_part(list, length);
         if (length)
@@ -167,10 +173,12 @@ int cli_list(int argc, char **argv)
         free(folder);
         list += length + (list[length] == ':');
     }
+    free(path);
     print_folder(cli_tools_folder());
     char *abi_folder = qmpi_abi_folder(cli_tools_folder());
     if (abi_folder && access(abi_folder, F_OK) == 0 && !is_same(abi_folder, cli_tools_folder()))
         print_folder(abi_folder);
     free(abi_folder);
+    qmpi_stack_each_name(print_stack, NULL);
     return 0;
 }

@@ -124,7 +124,7 @@ static void consider(struct preload *preload, const struct qmpi_entry *entry)
 {
     const char *wish = entry->reserved[QMPI_RESERVED_PRELOAD];
     char *problem = NULL;
-    char *found = qmpi_find_library(entry->name, preload->tools_folder, "", &problem);
+    char *found = qmpi_find_library(entry, preload->tools_folder, "", &problem);
     char *path = found ? realpath(found, NULL) : NULL;
     if (path && !is_decided(preload, path) && !(wish && !strcmp(wish, "no"))) {
         char *reason = cli_preload_reason(path);
@@ -185,23 +185,22 @@ static char *other_libraries(void)
 
 void cli_set_preload(const struct cli_build *build)
 {
-    struct qmpi_tool_list tools;
-    const char *source;
+    struct qmpi_tool_stack stack;
     if (!check_preloadable(build->library, "install qmpi under another path"))
         return;
-    qmpi_stack_read(&tools, &source);
+    qmpi_stack_read(&stack);
     char *others = other_libraries();
-    struct preload preload = {.list = qmpi_copy(build->library),
-                              .others = others,
-                              .tools_folder = build->tools_folder,
-                              .converts = strcmp(build->mpi, "abi") != 0,
-                              .decided =
-                                  qmpi_allocate((size_t)tools.count, sizeof *preload.decided)};
-    for (int i = 0; i < tools.count; i++) {
-        if (!tools.entries[i].problem)
-            consider(&preload, &tools.entries[i]);
+    struct preload preload = {
+        .list = qmpi_copy(build->library),
+        .others = others,
+        .tools_folder = build->tools_folder,
+        .converts = strcmp(build->mpi, "abi") != 0,
+        .decided = qmpi_allocate((size_t)stack.layers.count, sizeof *preload.decided)};
+    for (int i = 0; i < stack.layers.count; i++) {
+        if (!stack.layers.entries[i].problem)
+            consider(&preload, &stack.layers.entries[i]);
     }
-    qmpi_tool_list_free(&tools);
+    qmpi_stack_free(&stack);
     if (*others)
         append(&preload.list, others);
     cli_set_variable("LD_PRELOAD", preload.list);

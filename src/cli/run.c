@@ -16,12 +16,12 @@ enum { KEY_ON_ERROR = CLI_KEY_FREE, KEY_DEBUG, KEY_MPI };
 
 static const struct argp_option options[] = {
     {"tools", 't', "STACK", 0,
-     "stack of tools, from the application to the MPI library: NAME[,KEY=VALUE...][:NAME...] (sets "
-     "QMPI_TOOLS)",
+     "stack of tools, from the application to the MPI library: NAME[,KEY=VALUE...][:NAME...] ; may "
+     "be "
+     "repeated (sets QMPI_TOOLS)",
      0},
     {"config", 'c', "FILE", 0,
-     "configuration file for a stack and settings that are not set otherwise (sets QMPI_CONFIG)",
-     0},
+     "configuration file with layers and settings; may be repeated (sets QMPI_CONFIG)", 0},
     {"tool-path", CLI_KEY_TOOL_PATH, "DIRS", 0,
      "directories to search for tools first (sets QMPI_TOOL_PATH)", 0},
     {"on-error", KEY_ON_ERROR, "stop|skip", 0,
@@ -107,7 +107,6 @@ int cli_run(int argc, char **argv)
     struct wish wish = {.program = NULL};
     cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &wish);
     char **const program = wish.program;
-    cli_note_stack();
     note_no_tools(program[0]);
     struct cli_build build = cli_choose_build(wish.mpi, program[0]);
     cli_set_preload(&build);

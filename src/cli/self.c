@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 
+#include "cli/site_folder.h"
+#include "config/config.h"
 #include "generate/build.h"
 #include "util/util.h"
 
@@ -28,6 +30,13 @@ const char *cli_library_path(void)
         exit(2);
     }
     return path;
+}
+
+/* For config/files.h. */
+char *qmpi_site_folder(void)
+{
+    const char *library = cli_library_path();
+    return qmpi_format("%.*s/" QMPI_SITE_FOLDER, (int)(strrchr(library, '/') - library), library);
 }
 
 const char *cli_tools_folder(void)

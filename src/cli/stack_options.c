@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool stack_given, config_given;
-
 void cli_tidy(char *version)
 {
     version[strcspn(version, "\n")] = '\0';
@@ -29,14 +27,39 @@ void cli_set_variable(const char *name, const char *value)
     }
 }
 
+static void append(const char *variable, char separator, const char *text, bool first)
+{
+    const char *before = first ? NULL : getenv(variable);
+    char *both =
+        before && *before ? qmpi_format("%s%c%s", before, separator, text) : qmpi_copy(text);
+    cli_set_variable(variable, both);
+    free(both);
+}
+
+/* Several -t are one list. Messages name the option (see config/stack.c). */
 static void use_stack(const char *stack)
 {
-    cli_set_variable("QMPI_TOOLS", stack);
-    stack_given = true;
+    static bool given;
+    append("QMPI_TOOLS", ':', stack, !given);
+    cli_set_variable("QMPI_TOOLS_OPTION", getenv("QMPI_TOOLS"));
+    given = true;
+}
+
+/* QMPI_CONFIG is a list, in which colons separate the files. */
+static char *escape(const char *path)
+{
+    char *escaped = qmpi_allocate(2 * strlen(path) + 1, 1), *to = escaped;
+    for (; *path; path++) {
+        if (*path == ':' || *path == '\\')
+            *to++ = '\\';
+        *to++ = *path;
+    }
+    return escaped;
 }
 
 static void use_config(const char *file)
 {
+    static bool given;
     /* Not realpath: paths in the file are relative to where it is named, links or not. */
     char *folder = *file == '/' ? NULL : getcwd(NULL, 0);
     char *path = folder ? qmpi_format("%s/%s", folder, file) : qmpi_copy(file);
@@ -46,10 +69,12 @@ static void use_config(const char *file)
                     strerror(errno));
         exit(2);
     }
-    cli_set_variable("QMPI_CONFIG", path);
+    char *escaped = escape(path);
+    append("QMPI_CONFIG", ':', escaped, !given);
+    free(escaped);
     free(path);
     free(folder);
-    config_given = true;
+    given = true;
 }
 
 error_t cli_parse_stack(int key, char *argument)
@@ -71,22 +96,9 @@ error_t cli_parse_stack(int key, char *argument)
 
 bool cli_stack_is_given(void)
 {
-    struct qmpi_tool_list tools;
-    const char *source;
-    qmpi_stack_read(&tools, &source);
-    qmpi_tool_list_free(&tools);
-    return getenv(source) || qmpi_config_path();
-}
-
-void cli_note_stack(void)
-{
-    struct qmpi_tool_list tools;
-    const char *source;
-    qmpi_stack_read(&tools, &source);
-    if (config_given && !stack_given && qmpi_config_get()->tools.count &&
-        source != qmpi_config_path())
-        qmpi_printf("%s is set: its tools are used instead of those in %s\n"
-                    "hint: unset %s",
-                    source, qmpi_config_path(), source);
-    qmpi_tool_list_free(&tools);
+    struct qmpi_tool_stack stack;
+    qmpi_stack_read(&stack);
+    const bool given = stack.variable || stack.layers.count || qmpi_getenv("QMPI_CONFIG");
+    qmpi_stack_free(&stack);
+    return given;
 }

@@ -20,11 +20,18 @@
 #include <unistd.h>
 
 /* A list without a topic: traces would look like messages. */
-enum { VARIABLES = 7 };
+enum { VARIABLES = 9 };
 static void set_variables(const char **variables, const char *stack)
 {
-    const char *const all[VARIABLES] = {
-        "QMPI_ON_ERROR", "skip", "QMPI_DEBUG", ",", stack ? "QMPI_TOOLS" : NULL, stack, NULL};
+    const char *const all[VARIABLES] = {"QMPI_ON_ERROR",
+                                        "skip",
+                                        "QMPI_DEBUG",
+                                        ",",
+                                        "QMPI_TRIAL",
+                                        stack ? "alone" : "all",
+                                        stack ? "QMPI_TOOLS" : NULL,
+                                        stack,
+                                        NULL};
     memcpy(variables, all, sizeof all);
 }
 
@@ -81,7 +88,7 @@ static void write_entry(FILE *to, const struct qmpi_entry *entry)
         escape(to, entry->options[i].value);
     }
     for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
-        if (entry->reserved[i]) {
+        if (entry->reserved[i] && i != QMPI_RESERVED_REQUIRED) { /* which is for the site alone */
             fprintf(to, ",%s=", qmpi_reserved_option_name((enum qmpi_reserved_option)i));
             escape(to, entry->reserved[i]);
         }
@@ -167,8 +174,7 @@ static char *name_entry(const struct qmpi_entry *entry)
     return name;
 }
 
-static bool blame_single(const struct qmpi_tool_list *tools, const char *source,
-                         void (*say)(const char *finding))
+static bool blame_single(const struct qmpi_tool_list *tools, void (*say)(const char *finding))
 {
     int *ended = try_each(tools, false);
     bool found = false;
@@ -179,7 +185,7 @@ static bool blame_single(const struct qmpi_tool_list *tools, const char *source,
         char *finding =
             qmpi_message("%s, %s: it %s\n"
                          "hint: remove it from the stack, and report the fault to its developers",
-                         source, name, end);
+                         tools->entries[i].source, name, end);
         say(finding);
         free(finding);
         free(end);
@@ -211,11 +217,11 @@ static char *name_partners(const struct qmpi_tool_list *tools)
 
 void trial_blame(int ended, void (*say)(const char *finding))
 {
-    struct qmpi_tool_list tools;
-    const char *source;
-    qmpi_stack_read(&tools, &source);
-    if (!blame_single(&tools, source, say)) {
-        char *end = how_it_ended(ended), *names = name_partners(&tools);
+    struct qmpi_tool_stack stack;
+    qmpi_stack_read(&stack);
+    const char *source = stack.source;
+    if (!blame_single(&stack.layers, say)) {
+        char *end = how_it_ended(ended), *names = name_partners(&stack.layers);
         char *finding =
             names
                 ? qmpi_message(
@@ -232,5 +238,5 @@ void trial_blame(int ended, void (*say)(const char *finding))
         free(names);
         free(end);
     }
-    qmpi_tool_list_free(&tools);
+    qmpi_stack_free(&stack);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of tools and the settings, from the environment and the configuration file. */
+/* The stack and the settings, from the environment and the configuration files. */
 #ifndef QMPI_CONFIG_CONFIG_H
 #define QMPI_CONFIG_CONFIG_H
 
-#include "config/file.h"
-#include "config/tool_list.h"
+#include "config/files.h"
+#include "config/settings.h"
+#include "config/stack.h"
 
 #endif

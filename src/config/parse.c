@@ -1,59 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* See parse.h. Line by line: the margin tells settings and tools from options. */
+/* See parse.h. Line by line: the margin tells sections, settings and tools from options. */
 #include "config/parse.h"
 
 #include "config/keywords.h"
+#include "config/section_header.h"
 #include "util/util.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOOL_PATH, ON_ERROR, DEBUG, INTERNAL, CLOCK };
-
-const struct qmpi_config_name qmpi_config_names[QMPI_CONFIG_SETTINGS] = {
-    [TOOL_PATH] = {"tool-path", "QMPI_TOOL_PATH"},
-    [ON_ERROR] = {"on-error", "QMPI_ON_ERROR"},
-    [DEBUG] = {"debug", "QMPI_DEBUG"},
-    [INTERNAL] = {"internal", "QMPI_INTERNAL"},
-    [CLOCK] = {"clock", "QMPI_CLOCK"},
-};
-
-/* What the values of a setting are; NULL: any text. */
-static const char *const value_choices[QMPI_CONFIG_SETTINGS][3] = {
-    [ON_ERROR] = {"stop", "skip"},
-    [INTERNAL] = {"0", "1"},
-    [CLOCK] = {"tsc", "monotonic"},
-};
-
 struct reader {
     struct qmpi_config *config;
     const char *folder;
     int line;                            /* the present one, from 1 */
     char *text;                          /* that line, without blanks around it */
+    int section;                         /* that it is in; NO_SECTION: in one that is invalid */
     struct qmpi_entry *tool;             /* the last line at the margin was this tool; NULL: none */
     int lines_set[QMPI_CONFIG_SETTINGS]; /* where each setting is; 0: not yet */
-    size_t tool_room, problem_room;
 };
 
-/* Makes room for one more element in an array of `count`. */
-static void *grow(void *array, size_t *room, int count, size_t size)
-{
-    if ((size_t)count < *room)
-        return array;
-    *room = *room ? 2 * *room : 8;
-    char *larger = qmpi_allocate(*room, size);
-    if (count)
-        memcpy(larger, array, (size_t)count * size);
-    free(array);
-    return larger;
-}
+enum { NO_SECTION = -1 };
+
+static const char *const first_sections[QMPI_SECTION_STACKS] = {
+    [QMPI_SECTION_MIDDLE] = "",
+    [QMPI_SECTION_TOP] = "above",
+    [QMPI_SECTION_BOTTOM] = "below",
+};
 
 /* ---- What is wrong --------------------------------------------------------------------------- */
 
 /* Takes ownership of `problem`. A file with thousands of invalid lines is not a configuration file,
  * so a few messages suffice. */
-static void add_problem(struct reader *reader, char *problem)
+static void add_problem(struct reader *reader, char *problem, const char *without)
 {
     enum { PRINTED_MAX = 20 };
     struct qmpi_config *config = reader->config;
@@ -61,10 +40,9 @@ static void add_problem(struct reader *reader, char *problem)
         free(problem);
         return;
     }
-    config->problems = grow(config->problems, &reader->problem_room, config->problem_count,
-                            sizeof *config->problems);
+    config->problems = qmpi_grow(config->problems, config->problem_count, sizeof *config->problems);
     config->problems[config->problem_count++] =
-        (struct qmpi_config_problem){reader->line, qmpi_copy(reader->text), problem};
+        (struct qmpi_config_problem){reader->line, qmpi_copy(reader->text), problem, without};
 }
 
 /* The first wrong line of a tool is the tool's problem. */
@@ -115,63 +93,37 @@ static char *resolve_list(const struct reader *reader, const char *list)
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-static char *list_settings(void)
+/* Returns NULL, or what is wrong. */
+static char *set_for_section(struct reader *reader, int setting, const char *value)
 {
-    char *list = qmpi_copy("");
-    for (int i = 0; i < QMPI_CONFIG_SETTINGS; i++) {
-        char *longer = qmpi_format("%s%s%s", list, i ? ", " : "", qmpi_config_names[i].key);
-        free(list);
-        list = longer;
-    }
-    return list;
+    struct qmpi_config_section *section = &reader->config->sections[reader->section];
+    const char *key = qmpi_config_names[setting].key;
+    if (setting != QMPI_SETTING_ON_ERROR)
+        return qmpi_message("'%s' cannot be set for a section\n"
+                            "hint: move this line above the first section",
+                            key);
+    if (section->on_error)
+        return qmpi_message("'%s' is set twice for this section\nhint: keep one of them", key);
+    section->on_error = qmpi_copy(value);
+    return NULL;
 }
 
-static int find_setting(const char *key)
+/* Returns NULL, or what is wrong. */
+static char *set(struct reader *reader, const char *key, const char *value)
 {
-    int setting = QMPI_CONFIG_SETTINGS - 1;
-    while (setting >= 0 && strcmp(qmpi_config_names[setting].key, key) != 0)
-        setting--;
-    return setting;
-}
-
-static bool is_choice(int setting, const char *value)
-{
-    const char *const *choice = value_choices[setting];
-    while (*choice && strcmp(*choice, value) != 0)
-        choice++;
-    return *choice || choice == value_choices[setting];
-}
-
-/* NULL, or what is wrong; takes `value` over. */
-static char *set(struct reader *reader, const char *key, char *value)
-{
-    const int setting = find_setting(key);
     char *problem = NULL;
-    if (setting < 0) {
-        char *shown = qmpi_shorten(key), *known = list_settings();
-        problem = qmpi_message("unknown setting '%s'; the settings are %s\n"
-                               "hint: correct the name; write a tool on a line of its own, with "
-                               "its options indented below it",
-                               shown, known);
-        free(shown);
-        free(known);
-    } else if (reader->lines_set[setting]) {
-        problem = qmpi_message("'%s' is set twice, first in line %d\nhint: keep one of them", key,
-                               reader->lines_set[setting]);
-    } else if (!is_choice(setting, value)) {
-        const char *const *choices = value_choices[setting];
-        char *shown = qmpi_shorten(value);
-        problem = qmpi_message("invalid value for '%s': '%s'\n"
-                               "hint: set it to %s or %s",
-                               key, shown, choices[0], choices[1]);
-        free(shown);
-    } else {
-        reader->lines_set[setting] = reader->line;
-        reader->config->settings[setting] =
-            setting == TOOL_PATH ? resolve_list(reader, value) : qmpi_copy(value);
-    }
-    free(value);
-    return problem;
+    const int setting = qmpi_setting_check(key, value, &problem);
+    if (setting < 0)
+        return problem;
+    if (reader->section != QMPI_SECTION_MIDDLE)
+        return set_for_section(reader, setting, value);
+    if (reader->lines_set[setting])
+        return qmpi_message("'%s' is set twice, first in line %d\nhint: keep one of them", key,
+                            reader->lines_set[setting]);
+    reader->lines_set[setting] = reader->line;
+    reader->config->settings[setting] =
+        setting == QMPI_SETTING_TOOL_PATH ? resolve_list(reader, value) : qmpi_copy(value);
+    return NULL;
 }
 
 /* A path may hold an equals sign, a setting's name no slash. */
@@ -187,21 +139,21 @@ static void read_setting(struct reader *reader)
     reader->tool = NULL;
     if (qmpi_config_read_pair(reader->text, &key, &value, &problem)) {
         problem = set(reader, key, value);
+        free(value);
         free(key);
     }
     if (problem)
-        add_problem(reader, problem);
+        add_problem(reader, problem, "this line");
 }
 
 static void read_tool(struct reader *reader)
 {
-    struct qmpi_tool_list *tools = &reader->config->tools;
     const char *end;
     char *problem = NULL;
-    tools->entries = grow(tools->entries, &reader->tool_room, tools->count, sizeof *tools->entries);
-    struct qmpi_entry *tool = reader->tool = &tools->entries[tools->count++];
-    *tool = (struct qmpi_entry){
-        .position = tools->count, .line = reader->line, .text = qmpi_copy(reader->text)};
+    struct qmpi_entry *tool = reader->tool = qmpi_tool_list_add(&reader->config->tools);
+    tool->line = reader->line;
+    tool->section = reader->section;
+    tool->text = qmpi_copy(reader->text);
     char *name = qmpi_config_read_word(reader->text, '\0', &end, &problem);
     if (name && !*name)
         problem = qmpi_copy("the tool has no name\n"
@@ -228,7 +180,46 @@ static void read_option(struct reader *reader)
     if (problem && reader->tool)
         spoil_tool(reader, reader->tool, problem);
     else if (problem)
-        add_problem(reader, problem);
+        add_problem(reader, problem, "this line");
+}
+
+static void add_section(struct qmpi_config *config, char *name, int line)
+{
+    config->sections = qmpi_grow(config->sections, config->section_count, sizeof *config->sections);
+    config->sections[config->section_count++] = (struct qmpi_config_section){name, line, NULL};
+}
+
+static int find_section(const struct qmpi_config *config, const char *name, bool stack)
+{
+    int section = stack ? config->section_count - 1 : QMPI_SECTION_STACKS - 1;
+    const int first = stack ? QMPI_SECTION_STACKS : 0;
+    while (section >= first && strcmp(config->sections[section].name, name) != 0)
+        section--;
+    return section >= first ? section : NO_SECTION;
+}
+
+/* The sections [above] and [below] may each start several times; each stack starts once. */
+static void read_section(struct reader *reader)
+{
+    struct qmpi_config *config = reader->config;
+    bool stack;
+    char *name, *problem = qmpi_section_header_read(reader->text, &name, &stack);
+    reader->tool = NULL;
+    reader->section = name ? find_section(config, name, stack) : NO_SECTION;
+    if (name && !stack) {
+        config->sections[reader->section].line = reader->line;
+    } else if (name && reader->section != NO_SECTION) {
+        problem = qmpi_message("the stack '%s' is already in line %d\n"
+                               "hint: choose another name, or list all its tools there",
+                               name, config->sections[reader->section].line);
+        reader->section = NO_SECTION;
+    } else if (name) {
+        reader->section = config->section_count;
+        add_section(config, qmpi_copy(name), reader->line);
+    }
+    if (problem)
+        add_problem(reader, problem, "this section");
+    free(name);
 }
 
 static void read_line(struct reader *reader, const char *line)
@@ -240,7 +231,11 @@ static void read_line(struct reader *reader, const char *line)
     while (qmpi_config_is_blank(text[length - 1]))
         length--;
     reader->text = qmpi_copy_part(text, length);
-    if (text != line)
+    if (text == line && *text == '[')
+        read_section(reader);
+    else if (reader->section == NO_SECTION)
+        ; /* said where it starts */
+    else if (text != line)
         read_option(reader);
     else if (is_setting(text))
         read_setting(reader);
@@ -255,9 +250,11 @@ void qmpi_config_parse(const char *text, size_t size, const char *folder,
     static const char mark[] = "\xef\xbb\xbf"; /* some editors begin a file with it */
     struct reader reader = {.config = config, .folder = folder};
     *config = (struct qmpi_config){.problem_count = 0};
+    for (int i = 0; i < QMPI_SECTION_STACKS; i++)
+        add_section(config, qmpi_copy(first_sections[i]), 0);
     if (memchr(text, '\0', size)) {
         reader.text = "";
-        add_problem(&reader, qmpi_copy("not a text file\nhint: name a configuration file"));
+        add_problem(&reader, qmpi_copy("not a text file\nhint: name a configuration file"), "it");
         return;
     }
     if (size >= 3 && !memcmp(text, mark, 3)) {
@@ -281,6 +278,11 @@ void qmpi_config_free(struct qmpi_config *config)
     qmpi_tool_list_free(&config->tools);
     for (int i = 0; i < QMPI_CONFIG_SETTINGS; i++)
         free(config->settings[i]);
+    for (int i = 0; i < config->section_count; i++) {
+        free(config->sections[i].name);
+        free(config->sections[i].on_error);
+    }
+    free(config->sections);
     for (int i = 0; i < config->problem_count; i++) {
         free(config->problems[i].text);
         free(config->problems[i].problem);

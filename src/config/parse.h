@@ -1,35 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The grammar of a configuration file: one tool per line in stack order, its options as `key =
- * value` on indented lines below it, settings as `key = value` without indentation, and comments
- * from `#` on. This code uses no files, environment variables or MPI. qmpi.conf(5) describes the
- * grammar.
+ * value` on indented lines below it, settings as `key = value` without indentation, sections that
+ * start with a line `[above]`, `[below]` or `[stack NAME]`, and comments from `#` on. This code
+ * uses no files, environment variables or MPI. qmpi.conf(5) describes the grammar.
  */
 #ifndef QMPI_CONFIG_PARSE_H
 #define QMPI_CONFIG_PARSE_H
 
+#include "config/setting_names.h"
 #include "config/tool_list.h"
 
 #include <stddef.h>
-
-enum { QMPI_CONFIG_SETTINGS = 5 };
-
-/* The name of a setting in a file, and the corresponding environment variable. */
-struct qmpi_config_name {
-    const char *key;
-    const char *variable;
-};
-extern const struct qmpi_config_name qmpi_config_names[QMPI_CONFIG_SETTINGS];
 
 /* An invalid line that does not belong to a tool. */
 struct qmpi_config_problem {
     int line; /* 0: the text as a whole */
     char *text;
-    char *problem; /* the message, with a hint */
+    char *problem;       /* the message, with a hint */
+    const char *without; /* what is left out, in words */
+};
+
+/* The sections that every file has, if only empty ones. The named stacks follow. */
+enum {
+    QMPI_SECTION_MIDDLE, /* the tools outside a section */
+    QMPI_SECTION_TOP,
+    QMPI_SECTION_BOTTOM,
+    QMPI_SECTION_STACKS
+};
+
+struct qmpi_config_section {
+    char *name;     /* "above" and so on, or the name of the stack */
+    int line;       /* where it starts; 0: the file does not contain it */
+    char *on_error; /* stop or skip, for its tools; NULL: not set */
 };
 
 struct qmpi_config {
-    struct qmpi_tool_list tools;          /* invalid lines of tools are recorded in their entries */
+    struct qmpi_tool_list tools;          /* invalid lines of tools are recorded in their entries;
+                                             `section` is an index of `sections` */
+    struct qmpi_config_section *sections; /* at least QMPI_SECTION_STACKS of them */
+    int section_count;
     char *settings[QMPI_CONFIG_SETTINGS]; /* by qmpi_config_names; NULL: not set */
     struct qmpi_config_problem *problems;
     int problem_count;

@@ -14,6 +14,7 @@ static const struct {
     const char *choices[CHOICES]; /* none: any text */
 } options[QMPI_RESERVED_OPTIONS] = {
     [QMPI_RESERVED_PRELOAD] = {"@preload", {"yes", "no"}},
+    [QMPI_RESERVED_REQUIRED] = {"@required", {"yes", "no"}},
 };
 
 const char *qmpi_reserved_option_name(enum qmpi_reserved_option option)
@@ -43,6 +44,12 @@ static const char *name(int number, int index)
 {
     (void)number;
     return index < QMPI_RESERVED_OPTIONS ? options[index].name : NULL;
+}
+
+static const char *name_at(const void *data, int index)
+{
+    (void)data;
+    return name(0, index);
 }
 
 static const char *choice(int number, int index)
@@ -77,9 +84,11 @@ int qmpi_reserved_option_find(const char *key, const char *value, char **problem
     }
     shown = qmpi_shorten(key);
     known = list(name, 0);
+    const char *similar = qmpi_suggest(key, name_at, NULL);
     *problem = qmpi_message("unknown option '%s'\n"
-                            "hint: use one of qmpi's own options, which start with @: %s",
-                            shown, known);
+                            "hint: %s%s%suse one of qmpi's own options, which start with @: %s",
+                            shown, similar ? "did you mean '" : "", similar ? similar : "",
+                            similar ? "'? Else " : "", known);
     free(shown);
     free(known);
     return -1;

@@ -10,8 +10,10 @@
 #include <stdbool.h>
 
 enum qmpi_reserved_option {
-    QMPI_RESERVED_PRELOAD, /* whether `qmpi run` preloads the tool: yes or no; not given: if
-                              required */
+    QMPI_RESERVED_PRELOAD,  /* whether `qmpi run` preloads the tool: yes or no; not given: if
+                               required */
+    QMPI_RESERVED_REQUIRED, /* whether QMPI_DISABLE does not leave the layer out: yes or no; only in
+                               files of the site */
     QMPI_RESERVED_OPTIONS
 };
 

@@ -49,6 +49,57 @@ static char *check_escapes(const char *text)
     return NULL;
 }
 
+/* ---- Lists ----------------------------------------------------------------------------------- */
+
+struct qmpi_entry *qmpi_tool_list_add(struct qmpi_tool_list *list)
+{
+    list->entries = qmpi_grow(list->entries, list->count, sizeof *list->entries);
+    struct qmpi_entry *entry = &list->entries[list->count++];
+    *entry = (struct qmpi_entry){.position = list->count};
+    return entry;
+}
+
+char *qmpi_entry_source(const struct qmpi_entry *entry)
+{
+    if (!entry->position)
+        return qmpi_copy("LD_PRELOAD");
+    return qmpi_format("%s, %s %d%s%s%s%s%s", entry->source, entry->line ? "line" : "entry",
+                       entry->line ? entry->line : entry->position, entry->part ? ", [" : "",
+                       entry->part ? entry->part : "", entry->part ? "]" : "",
+                       entry->stack ? ", stack " : "", entry->stack ? entry->stack : "");
+}
+
+static char *copy(const char *text)
+{
+    return text ? qmpi_copy(text) : NULL;
+}
+
+struct qmpi_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
+                                           const struct qmpi_entry *entry)
+{
+    struct qmpi_entry *same = qmpi_tool_list_add(list);
+    *same = *entry;
+    same->text = copy(entry->text);
+    same->name = copy(entry->name);
+    same->problem = copy(entry->problem);
+    same->options = NULL;
+    for (int i = 0; i < entry->option_count; i++) {
+        same->options = qmpi_grow(same->options, i, sizeof *same->options);
+        same->options[i] = (struct qmpi_option){qmpi_copy(entry->options[i].key),
+                                                qmpi_copy(entry->options[i].value)};
+    }
+    for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++)
+        same->reserved[i] = copy(entry->reserved[i]);
+    return same;
+}
+
+void qmpi_tool_list_move(struct qmpi_tool_list *to, struct qmpi_tool_list *from, int index)
+{
+    struct qmpi_entry *entry = &from->entries[index];
+    *qmpi_tool_list_add(to) = *entry;
+    memmove(entry, entry + 1, (size_t)(--from->count - index) * sizeof *entry);
+}
+
 /* ---- Options --------------------------------------------------------------------------------- */
 
 static bool has_option(const struct qmpi_entry *entry, const char *key)
@@ -57,19 +108,6 @@ static bool has_option(const struct qmpi_entry *entry, const char *key)
     while (i < entry->option_count && strcmp(entry->options[i].key, key) != 0)
         i++;
     return i < entry->option_count;
-}
-
-/* Room for one more: twice as much wherever the count is a power of two. */
-static void grow(struct qmpi_entry *entry)
-{
-    const size_t count = (size_t)entry->option_count;
-    if (count & (count - 1))
-        return;
-    struct qmpi_option *more = qmpi_allocate(count ? 2 * count : 1, sizeof *more);
-    if (count)
-        memcpy(more, entry->options, count * sizeof *more);
-    free(entry->options);
-    entry->options = more;
 }
 
 static char *given_twice(const char *key)
@@ -94,7 +132,7 @@ char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value)
     } else if (has_option(entry, key)) {
         problem = given_twice(key);
     } else {
-        grow(entry);
+        entry->options = qmpi_grow(entry->options, entry->option_count, sizeof *entry->options);
         entry->options[entry->option_count++] = (struct qmpi_option){key, value};
         return NULL;
     }
@@ -150,16 +188,11 @@ void qmpi_tool_list_parse(const char *text, struct qmpi_tool_list *list)
     *list = (struct qmpi_tool_list){NULL, 0};
     if (!text)
         return;
-    size_t room = 1;
-    for (const char *c = text; *c; c++)
-        room += *c == ':';
-    list->entries = qmpi_allocate(room, sizeof *list->entries);
     size_t left = strlen(text);
     for (;;) {
         const size_t length = length_to(text, left, ':');
         if (length) {
-            struct qmpi_entry *entry = &list->entries[list->count++];
-            entry->position = list->count;
+            struct qmpi_entry *entry = qmpi_tool_list_add(list);
             entry->text = qmpi_copy_part(text, length);
             parse_entry(entry);
         }

@@ -14,15 +14,35 @@ struct qmpi_option {
     char *value;
 };
 
+/* Who has listed an entry. */
+enum qmpi_scope {
+    QMPI_SCOPE_VARIABLE, /* QMPI_TOOLS, or an option that sets it */
+    QMPI_SCOPE_USER,     /* the user's configuration file */
+    QMPI_SCOPE_LISTED,   /* a file that QMPI_CONFIG names */
+    QMPI_SCOPE_SITE      /* a configuration file of the site */
+};
+
+/* What happens to the run if an entry cannot be used. */
+enum qmpi_on_error { QMPI_ON_ERROR_AS_SET, QMPI_ON_ERROR_STOP, QMPI_ON_ERROR_SKIP };
+
 struct qmpi_entry {
     int position; /* 1 for the first entry; empty entries are not counted */
     int line;     /* line of the configuration file; 0: from a variable */
+    int section;  /* of the configuration file: see parse.h */
     char *text;   /* as written */
     char *name;   /* name or path; NULL if `problem` */
     struct qmpi_option *options;
     int option_count;
     char *reserved[QMPI_RESERVED_OPTIONS]; /* the options for qmpi; NULL: not given */
     char *problem; /* message with a hint if the entry is invalid; else NULL */
+
+    /* What follows is set in a stack only (see stack.h). The strings exist for the whole run. */
+    const char *source;    /* the variable, option or file that lists it */
+    const char *tool_path; /* the directories to search first; NULL: none */
+    const char *stack;     /* the innermost named stack that it is from; NULL: none */
+    const char *part;      /* its section, if that is [above] or [below]; NULL: another one */
+    enum qmpi_scope scope;
+    enum qmpi_on_error on_error;
 };
 
 struct qmpi_tool_list {
@@ -35,6 +55,19 @@ struct qmpi_tool_list {
  * Returns NULL, or a message with a hint, which the caller frees.
  */
 char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value);
+
+/* Returns what lists an entry of a stack: see QMPIX_Tool_get_source. The caller frees it. */
+char *qmpi_entry_source(const struct qmpi_entry *entry);
+
+/* Adds an entry, which is empty but for its position. */
+struct qmpi_entry *qmpi_tool_list_add(struct qmpi_tool_list *list);
+
+/* Adds a copy of an entry. */
+struct qmpi_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
+                                           const struct qmpi_entry *entry);
+
+/* Takes the entry at `index` out of `from` and adds it to `to`. */
+void qmpi_tool_list_move(struct qmpi_tool_list *to, struct qmpi_tool_list *from, int index);
 
 /* Splits and parses `text` (NULL: the empty list). Invalid entries contain their message. */
 void qmpi_tool_list_parse(const char *text, struct qmpi_tool_list *list);

@@ -6,6 +6,7 @@
 #include "config/config.h"
 #include "elf/elf.h"
 #include "generate/build.h"
+#include "loader/similar.h"
 #include "util/util.h"
 
 #include <dlfcn.h>
@@ -122,9 +123,8 @@ static char *try_beside(const char *folder, size_t length, const char *name, boo
     return path;
 }
 
-static char *try_tool_path(const char *name, bool as_written, struct places *places)
+static char *try_list(const char *list, const char *name, bool as_written, struct places *places)
 {
-    const char *list = qmpi_setting("QMPI_TOOL_PATH");
     while (list && *list) {
         const size_t length = strcspn(list, ":");
         char *path = length ? try_in_folder(list, length, name, as_written, places) : NULL;
@@ -137,8 +137,20 @@ static char *try_tool_path(const char *name, bool as_written, struct places *pla
     return NULL;
 }
 
-/* A path without a slash is treated as a name: suggests the file in the current directory. */
-static char *hint_for_name(const char *name)
+static char *try_tool_path(const char *first, const char *name, bool as_written,
+                           struct places *places)
+{
+    char *path = try_list(first, name, as_written, places);
+    char *list = path ? NULL : qmpi_tool_path();
+    if (list)
+        path = try_list(list, name, as_written, places);
+    free(list);
+    return path;
+}
+
+/* A path without a slash is treated as a name: suggests the file in the current directory, or the
+ * tool with a similar name. */
+static char *hint_for_name(const char *name, const char *installed)
 {
     static const char *const patterns[] = {"./%s", "./%s.so", "./lib%s.so"};
     for (int i = strstr(name, ".so") ? 0 : 1; i < 3; i++) {
@@ -152,13 +164,21 @@ static char *hint_for_name(const char *name)
         }
         free(path);
     }
-    return qmpi_copy("correct the name (`qmpi list` lists installed tools), or add the tool's "
-                     "directory to QMPI_TOOL_PATH");
+    char *abi = qmpi_abi_folder(installed);
+    char *similar = qmpi_find_similar(name, installed, abi);
+    char *hint = qmpi_format("%s%s%s (`qmpi list` lists installed tools), or add the tool's "
+                             "directory to QMPI_TOOL_PATH",
+                             similar ? "did you mean '" : "correct the name",
+                             similar ? similar : "", similar ? "'?" : "");
+    free(similar);
+    free(abi);
+    return hint;
 }
 
-char *qmpi_find_library(const char *name, const char *installed, const char *registered,
-                        char **problem)
+char *qmpi_find_library(const struct qmpi_entry *entry, const char *installed,
+                        const char *registered, char **problem)
 {
+    const char *name = entry->name;
     struct places places = {qmpi_copy(""), 0};
     char *path = NULL;
     if (strchr(name, '/')) {
@@ -166,7 +186,7 @@ char *qmpi_find_library(const char *name, const char *installed, const char *reg
             path = qmpi_copy(name);
     } else {
         const bool as_written = strstr(name, ".so") != NULL;
-        path = try_tool_path(name, as_written, &places);
+        path = try_tool_path(entry->tool_path, name, as_written, &places);
         if (!path)
             path = try_in_folder(installed, strlen(installed), name, as_written, &places);
         if (!path)
@@ -179,12 +199,24 @@ char *qmpi_find_library(const char *name, const char *installed, const char *reg
     } else if (strchr(name, '/')) {
         *problem = qmpi_message("no such library\n%-shint: correct the path", places.text);
     } else {
-        char *hint = hint_for_name(name);
+        char *hint = hint_for_name(name, installed);
         *problem = qmpi_message("no such tool\n%s%s%-s%-shint: %s",
                                 *registered ? "  registered tools: " : "", registered,
                                 *registered ? "\n" : "", places.text, hint);
         free(hint);
     }
+    free(places.text);
+    return path;
+}
+
+char *qmpi_find_namesake(const char *stack, const char *installed)
+{
+    struct places places = {qmpi_copy(""), 0};
+    char *path = try_tool_path(NULL, stack, false, &places);
+    if (!path)
+        path = try_in_folder(installed, strlen(installed), stack, false, &places);
+    if (!path)
+        path = try_abi_folder(installed, stack, false, &places);
     free(places.text);
     return path;
 }

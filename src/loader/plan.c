@@ -34,6 +34,22 @@ static bool plan_again(struct qmpi_plan *plan, const struct qmpi_plan *earlier, 
     return false;
 }
 
+/* A named stack must not hide a tool. `previous` is the entry above this one. */
+static char *check_stack(const struct qmpi_entry *entry, const struct qmpi_entry *previous)
+{
+    if (!entry->stack || (previous && previous->stack == entry->stack))
+        return NULL;
+    char *path = qmpi_find_namesake(entry->stack, qmpi_installed_folder());
+    const bool registered = qmpi_registration_find(entry->stack) != NULL;
+    if (!path && !registered)
+        return NULL;
+    char *problem = qmpi_message("'%s' is the name of a stack in %s and of %s\n"
+                                 "hint: rename the stack, or give the tool by its path",
+                                 entry->stack, entry->source, path ? path : "a registered tool");
+    free(path);
+    return problem;
+}
+
 /* Plans the next one after the `count` of `listed`. */
 static char *plan_entry(struct qmpi_plan *listed, int count, const struct qmpi_entry *entry)
 {
@@ -48,7 +64,7 @@ static char *plan_entry(struct qmpi_plan *listed, int count, const struct qmpi_e
     struct qmpi_preloaded_tool *preloaded = qmpi_preloaded_by_name(entry->name);
     if (!preloaded) {
         char *registered = qmpi_registration_list();
-        plan->path = qmpi_find_library(entry->name, qmpi_installed_folder(), registered, &problem);
+        plan->path = qmpi_find_library(entry, qmpi_installed_folder(), registered, &problem);
         free(registered);
         if (plan->path)
             problem = qmpi_kind_read(plan->path, qmpi_base_soname(), &plan->kind);
@@ -117,9 +133,12 @@ struct qmpi_plan *qmpi_plan_make(const struct qmpi_tool_list *list, int *count)
     struct qmpi_plan *listed = qmpi_allocate((size_t)list->count, sizeof *listed);
     int listed_count = 0;
     for (int i = 0; i < list->count; i++) {
-        char *problem = plan_entry(listed, listed_count, &list->entries[i]);
+        char *problem = check_stack(&list->entries[i], i ? &list->entries[i - 1] : NULL);
+        if (!problem)
+            problem = plan_entry(listed, listed_count, &list->entries[i]);
         if (problem) {
             free(listed[listed_count].path);
+            listed[listed_count].path = NULL;
             qmpi_problem_report_entry(&list->entries[i], problem);
         } else {
             listed_count++;

@@ -11,17 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *list = "QMPI_TOOLS";
+static const char *middle = "QMPI_TOOLS";
 
-void qmpi_problem_name_list(const char *source)
+void qmpi_problem_name_middle(const char *source)
 {
-    list = source;
-}
-
-static bool skips(void)
-{
-    const char *value = qmpi_setting("QMPI_ON_ERROR");
-    return value && !strcmp(value, "skip");
+    middle = source;
 }
 
 void qmpi_problem_start(void)
@@ -48,44 +42,75 @@ static char *indent(const char *problem)
     return text;
 }
 
-void qmpi_problem_report(const char *where, char *problem, const char *without)
+static void report(const char *where, char *problem, const char *without,
+                   enum qmpi_on_error on_error)
 {
+    const bool skip = qmpi_skips_errors(on_error);
     if (qmpi_is_reporting_process()) {
         char *text = indent(problem);
         qmpi_printf("%s: %-s", where, text);
         free(text);
-        if (skips())
-            qmpi_printf("  the run continues without %s (QMPI_ON_ERROR=skip)", without);
+        if (skip)
+            qmpi_printf("  the run continues without %s (%s)", without,
+                        on_error == QMPI_ON_ERROR_AS_SET ? "QMPI_ON_ERROR=skip"
+                                                         : "on-error = skip");
     }
     free(problem);
-    if (!skips())
+    if (!skip)
         _exit(2); /* not exit: the handlers of tools that never worked must not run */
 }
 
-void qmpi_problem_report_config(void)
+void qmpi_problem_report(const char *where, char *problem, const char *without)
 {
-    const struct qmpi_config *config = qmpi_config_get();
-    if (qmpi_config_unreadable())
-        qmpi_problem_report("QMPI_CONFIG", qmpi_copy(qmpi_config_unreadable()), "it");
-    for (int i = 0; i < config->problem_count; i++) {
-        const struct qmpi_config_problem *wrong = &config->problems[i];
+    report(where, problem, without, QMPI_ON_ERROR_AS_SET);
+}
+
+static void report_file(const struct qmpi_config_file *file)
+{
+    /* The site's files never stop a run. */
+    const enum qmpi_on_error on_error =
+        file->scope == QMPI_SCOPE_SITE ? QMPI_ON_ERROR_SKIP : QMPI_ON_ERROR_AS_SET;
+    if (file->unreadable)
+        report(file->scope == QMPI_SCOPE_LISTED ? "QMPI_CONFIG" : "configuration",
+               qmpi_copy(file->unreadable), "it", on_error);
+    for (int i = 0; i < file->config.problem_count; i++) {
+        const struct qmpi_config_problem *wrong = &file->config.problems[i];
         char *shown = qmpi_shorten(wrong->text);
-        char *where = wrong->line
-                          ? qmpi_message("%s, line %d '%s'", qmpi_config_path(), wrong->line, shown)
-                          : qmpi_copy(qmpi_config_path());
-        qmpi_problem_report(where, qmpi_copy(wrong->problem), wrong->line ? "this line" : "it");
+        char *where = wrong->line ? qmpi_message("%s, line %d '%s'", file->path, wrong->line, shown)
+                                  : qmpi_copy(file->path);
+        report(where, qmpi_copy(wrong->problem), wrong->without, on_error);
         free(where);
         free(shown);
     }
 }
 
+void qmpi_problem_report_config(void)
+{
+    int count;
+    const struct qmpi_config_file *files = qmpi_config_files(&count);
+    for (int i = 0; i < count; i++)
+        report_file(&files[i]);
+}
+
+void qmpi_problem_print_notes(const struct qmpi_tool_stack *stack)
+{
+    /* The command that tries a stack says them itself. */
+    const bool wanted = !qmpi_getenv("QMPI_TRIAL") && qmpi_is_reporting_process();
+    for (const char *line = stack->notes; wanted && *line;) {
+        const size_t length = strcspn(line, "\n");
+        qmpi_printf("%.*s", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
 char *qmpi_problem_where(const struct qmpi_entry *entry)
 {
+    const char *source = entry->source ? entry->source : middle;
     char *shown = qmpi_shorten(entry->text);
-    char *where = entry->line ? qmpi_message("%s, line %d '%s'", list, entry->line, shown)
+    char *where = entry->line ? qmpi_message("%s, line %d '%s'", source, entry->line, shown)
                   : entry->position
-                      ? qmpi_message("%s, entry %d '%s'", list, entry->position, shown)
-                      : qmpi_message("'%s', which is not in %s", shown, list);
+                      ? qmpi_message("%s, entry %d '%s'", source, entry->position, shown)
+                      : qmpi_message("'%s', which is not in %s", shown, source);
     free(shown);
     return where;
 }
@@ -93,6 +118,6 @@ char *qmpi_problem_where(const struct qmpi_entry *entry)
 void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem)
 {
     char *where = qmpi_problem_where(entry);
-    qmpi_problem_report(where, problem, "this layer");
+    report(where, problem, "this layer", entry->on_error);
     free(where);
 }

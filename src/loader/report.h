@@ -17,16 +17,22 @@ void qmpi_problem_start(void);
  */
 void qmpi_problem_report(const char *where, char *problem, const char *without);
 
-/* Reports errors in the configuration file, except those in the tools that it lists. */
+/* Reports errors in the configuration files, except those in the tools that they list. Those in a
+ * file of the site never stop the run. */
 void qmpi_problem_report_config(void);
 
-/* Sets the origin of the entries if it is not QMPI_TOOLS: a variable or a file; not copied. */
-void qmpi_problem_name_list(const char *source);
+/* Prints what the user should know about a stack. */
+void qmpi_problem_print_notes(const struct qmpi_tool_stack *stack);
+
+/* Sets what gives the middle of the stack if it is not QMPI_TOOLS: a variable or a file; not
+ * copied. It appears in messages about entries without a source. */
+void qmpi_problem_name_middle(const char *source);
 
 /* Returns the text that identifies an entry in messages; the caller frees it. */
 char *qmpi_problem_where(const struct qmpi_entry *entry);
 
-/* Reports a problem of one entry of the list. */
+/* Reports a problem of one entry of the stack; the run then continues or stops as on-error says
+ * (see config/stack.h). */
 void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem);
 
 #endif

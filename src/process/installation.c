@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "process/installation.h"
 
+#include "config/config.h"
 #include "process/classify.h"
 #include "process/linkage.h"
 #include "util/util.h"
@@ -10,20 +11,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Returns a path that is relative to the directory of the library, or absolute in libqmpi.a, which
+ * has no library next to which anything could be. The caller frees it. */
+static char *beside_library(const char *path)
+{
+    struct qmpi_elf_loaded library;
+    if (*path == '/')
+        return qmpi_copy(path);
+    const char *self = qmpi_self_read(&library) ? library.name : "";
+    char *real = realpath(self, NULL);
+    self = real ? real : self;
+    const char *slash = strrchr(self, '/');
+    char *folder =
+        slash ? qmpi_format("%.*s/%s", (int)(slash - self), self, path) : qmpi_copy(path);
+    free(real);
+    return folder;
+}
+
 const char *qmpi_installed_folder(void)
 {
     static char *folder;
-    struct qmpi_elf_loaded library;
-    if (qmpi_tools_folder[0] == '/') /* libqmpi.a: there is no library next to which it could be */
-        return qmpi_tools_folder;
-    if (!folder) {
-        const char *self = qmpi_self_read(&library) ? library.name : "";
-        char *real = realpath(self, NULL);
-        self = real ? real : self;
-        const char *slash = strrchr(self, '/');
-        folder = slash ? qmpi_format("%.*s/%s", (int)(slash - self), self, qmpi_tools_folder)
-                       : qmpi_copy(qmpi_tools_folder);
-        free(real);
-    }
+    if (!folder)
+        folder = beside_library(qmpi_tools_folder);
     return folder;
+}
+
+/* For config/files.h. */
+char *qmpi_site_folder(void)
+{
+    return beside_library(qmpi_config_folder);
 }

@@ -8,8 +8,9 @@
 /* Whether this is libqmpi.a, which is part of the program, like the MPI library. */
 extern const bool qmpi_is_static __attribute__((visibility("hidden")));
 
-/* The directory of the installed tools; for libqmpi.so, relative to the directory of the library.
- */
+/* The directories of the installed tools and of the site's configuration files; for libqmpi.so,
+ * relative to the directory of the library. */
 extern const char qmpi_tools_folder[] __attribute__((visibility("hidden")));
+extern const char qmpi_config_folder[] __attribute__((visibility("hidden")));
 
 #endif

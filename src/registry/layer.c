@@ -179,6 +179,15 @@ int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn, void (
     return MPI_SUCCESS;
 }
 
+int QMPIX_Tool_get_skip_errors(int tool_id, int *skip)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || !skip)
+        return MPI_ERR_ARG;
+    *skip = qmpi_skips_errors(layer->entry->on_error);
+    return MPI_SUCCESS;
+}
+
 int QMPIX_Tool_fail(int tool_id, const char *message)
 {
     struct qmpi_layer *layer = qmpi_layer_get(tool_id);
@@ -261,6 +270,24 @@ int QMPIX_Tool_get_binding(int tool_id, const char **text)
     *text = layer->details ? layer->details
             : layer->mpich ? "QMPI tool, MPICH's variant"
                            : "QMPI tool";
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_get_source(int tool_id, const char **text)
+{
+    struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || !text)
+        return MPI_ERR_ARG;
+    char *source = __atomic_load_n(&layer->source, __ATOMIC_ACQUIRE), *first = NULL;
+    if (!source) {
+        source = qmpi_entry_source(layer->entry);
+        if (!__atomic_compare_exchange_n(&layer->source, &first, source, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_ACQUIRE)) {
+            free(source);
+            source = first;
+        }
+    }
+    *text = source;
     return MPI_SUCCESS;
 }
 

@@ -26,6 +26,7 @@ struct qmpi_layer {
     bool shares;              /* PMPI layer: some of its libraries are copies */
     char *details;            /* a line that describes the kind of the layer; NULL: none */
     char **environment;       /* PMPI layer: its environ; NULL: not used */
+    char *source;             /* what lists it; NULL: nobody has asked */
     char *failure;            /* the message of QMPIX_Tool_fail */
     bool mpich;               /* it has made a call that exists only in MPICH's variant */
     /* By function number. */

@@ -41,15 +41,14 @@ static bool is_same_file(const char *entry, const char *path)
 
 static bool is_listed(const char *name, const char *path)
 {
-    const char *source;
-    struct qmpi_tool_list list;
+    struct qmpi_tool_stack stack;
     bool found = false;
-    qmpi_stack_read(&list, &source);
-    for (int i = 0; i < list.count; i++) {
-        const char *entry = list.entries[i].name;
+    qmpi_stack_read(&stack);
+    for (int i = 0; i < stack.layers.count; i++) {
+        const char *entry = stack.layers.entries[i].name;
         found |= entry && (!strcmp(entry, name) || is_same_file(entry, path));
     }
-    qmpi_tool_list_free(&list);
+    qmpi_stack_free(&stack);
     return found;
 }
 

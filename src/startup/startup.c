@@ -34,9 +34,7 @@ static _Thread_local bool starting;
  * complete. */
 static bool abandoned;
 
-static struct qmpi_tool_list list; /* lives for the whole run: layers point into it */
-
-static const char *source; /* that it was read from */
+static struct qmpi_tool_stack stack; /* lives for the whole run: layers point into it */
 
 static void check_height(int *count)
 {
@@ -45,7 +43,7 @@ static void check_height(int *count)
     char *problem = qmpi_message("%d entries, but a stack has at most %d layers\nhint: list fewer "
                                  "tools",
                                  *count, QMPI_LAYERS_MAX);
-    qmpi_problem_report(source, problem, "the layers after the 255th");
+    qmpi_problem_report(stack.source, problem, "the layers after the 255th");
     *count = QMPI_LAYERS_MAX;
 }
 
@@ -112,16 +110,17 @@ static void start(void)
     qmpi_clock_configure();
     qmpi_base_find();
     redirect();
-    qmpi_stack_read(&list, &source);
-    qmpi_problem_name_list(source);
-    qmpi_debug(QMPI_TOPIC_PARSE, "%s has %d entries", source, list.count);
-    if (list.count && qmpi_base_mismatch()) {
-        qmpi_problem_report(source, qmpi_copy(qmpi_base_mismatch()), "tools");
-        list.count = 0;
+    qmpi_stack_read(&stack);
+    qmpi_problem_name_middle(stack.source);
+    qmpi_problem_print_notes(&stack);
+    qmpi_debug(QMPI_TOPIC_PARSE, "%s has %d entries", stack.source, stack.layers.count);
+    if (stack.layers.count && qmpi_base_mismatch()) {
+        qmpi_problem_report(stack.source, qmpi_copy(qmpi_base_mismatch()), "tools");
+        stack.layers.count = 0;
     }
-    check_height(&list.count);
+    check_height(&stack.layers.count);
     int count;
-    struct qmpi_plan *plans = qmpi_plan_make(&list, &count);
+    struct qmpi_plan *plans = qmpi_plan_make(&stack.layers, &count);
     check_height(&count);
     qmpi_layer_start(count);
     qmpi_chain_start(count);

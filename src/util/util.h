@@ -11,6 +11,7 @@
 #include "util/next_symbol.h"
 #include "util/permanent.h"
 #include "util/spawn.h"
+#include "util/suggest.h"
 #include "util/unwind.h"
 
 #endif

@@ -130,7 +130,7 @@ def test_check_reports_errors_as_a_run_does():
     ran = qmpi("run", "-t", "count:no-such-tool", "--", PROGRAMS / "calls", "init")
     assert checked.returncode == ran.returncode == 2
     assert checked.messages == ran.messages
-    assert "QMPI_TOOLS, entry 2 'no-such-tool'" in checked.stderr
+    assert "-t, entry 2 'no-such-tool'" in checked.stderr
 
 
 def test_check_of_an_empty_stack_says_so():

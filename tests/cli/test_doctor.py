@@ -156,7 +156,7 @@ def test_a_configuration_file_is_looked_at(tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_text("on-error = skip\ncolour = red\ncount\nnonesuch\n")
     findings = doctor("-c", path)
-    findings.one("ok", f"configuration file: {path}")
+    findings.one("ok", f"configuration file of QMPI_CONFIG: {path}")
     findings.one("note", "the file sets on-error = skip")
     findings.one("wrong", f"{path}, line 2 'colour = red'")
     findings.one("wrong", f"{path}, line 4 'nonesuch': no such tool")
@@ -181,7 +181,7 @@ def test_a_configuration_file_whose_tools_are_idle_is_noted(tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_text("count\n")
     findings = doctor(env={"QMPI_CONFIG": path, "QMPI_TOOLS": "empty"})
-    findings.one("note", "the tools in this file are ignored")
+    findings.one("note", f"QMPI_TOOLS replaces the tools that stand outside a section in {path}")
     findings.one("ok", "layer 1: empty")
 
 
@@ -262,7 +262,7 @@ def test_a_tool_that_cannot_be_used_is_wrong_and_the_others_are_looked_at(case, 
     make, reason = WRONG_TOOLS[case]
     entry = make(tmp_path)
     findings = doctor("-t", f"count:{entry}:empty", "--tool-path", TOOLS)
-    text = findings.one("wrong", f"QMPI_TOOLS, entry 2 '{entry}'")
+    text = findings.one("wrong", f"-t, entry 2 '{entry}'")
     assert reason in text
     assert len(findings.of("wrong")) == 1
     names = [re.match(r"layer \d: (\w+)", line)[1] for line in findings.of("ok", "stack")]
@@ -317,7 +317,7 @@ def test_tools_that_crash_only_together_are_found(tmp_path):
     other = build(tmp_path, "other.so", source % (end % ("ONE", "OTHER")), "-shared", "-fPIC")
     findings = doctor("-t", f"count:{one}:{other}")
     text = findings.one("wrong", "although each of its tools can be loaded alone")
-    assert text.startswith("QMPI_TOOLS: the stack crashes when it is loaded: Killed")
+    assert text.startswith("-t: the stack crashes when it is loaded: Killed")
     assert "entry 1" not in text and f"without entry 2 '{one}', or without entry 3 '{other}'" in text
     assert len(findings.of("wrong")) == 1
 

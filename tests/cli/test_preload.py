@@ -302,7 +302,7 @@ def test_a_tool_that_hangs_alone_is_named(command, status, tmp_path):
     result = qmpi(command, "--timeout=3", "-t", f"empty:{bad}")
     assert result.returncode == status
     text = result.stdout + result.stderr
-    assert f"QMPI_TOOLS, entry 2 '{bad}': it hangs when it is loaded" in text
+    assert f"-t, entry 2 '{bad}': it hangs when it is loaded" in text
     assert "hint: remove it from the stack" in text and "entry 1" not in text
 
 

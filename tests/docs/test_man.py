@@ -93,8 +93,8 @@ def test_a_commands_page_says_in_its_name_what_help_says(name):
     assert plain(section(ALL[f"qmpi-{name}.1"][1], "NAME")) == f"qmpi-{name} - {COMMANDS[name]}"
 
 
-# The command passes this one to a process of its own.
-INTERNAL_VARIABLES = {"QMPI_CHECK"}
+# The command passes these to the processes that it starts.
+INTERNAL_VARIABLES = {"QMPI_CHECK", "QMPI_TRIAL", "QMPI_TOOLS_OPTION"}
 
 
 def test_the_commands_page_has_every_variable_that_is_read():

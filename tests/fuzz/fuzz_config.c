@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "config/parse.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ static void check_entry(const struct qmpi_entry *entry, int index)
 {
     require(entry->position == index + 1, "positions do not count");
     require(entry->line > 0, "a tool without a line");
+    require(entry->section >= 0, "a tool in no section");
     require(entry->text && *entry->text, "a tool without its text");
     require(!entry->problem == !!entry->name, "neither a name nor a problem, or both");
     require(!entry->name || *entry->name, "an empty name");
@@ -47,6 +49,15 @@ static void write_quoted(FILE *to, const char *plain)
     fputc('"', to);
 }
 
+static void write_section(FILE *to, const struct qmpi_config *config, int section, bool *written)
+{
+    const struct qmpi_config_section *that = &config->sections[section];
+    fprintf(to, section < QMPI_SECTION_STACKS ? "[%s]\n" : "[stack %s]\n", that->name);
+    if (that->on_error && !written[section])
+        fprintf(to, "on-error = %s\n", that->on_error);
+    written[section] = true;
+}
+
 static char *write_all(const struct qmpi_config *config, size_t *size)
 {
     char *text;
@@ -59,10 +70,15 @@ static char *write_all(const struct qmpi_config *config, size_t *size)
             fputc('\n', to);
         }
     }
-    for (int i = 0; i < config->tools.count; i++) {
+    bool *written = calloc((size_t)config->section_count, sizeof *written);
+    require(written != NULL, "out of memory");
+    for (int i = 0, section = QMPI_SECTION_MIDDLE; i < config->tools.count; i++) {
         const struct qmpi_entry *entry = &config->tools.entries[i];
         if (entry->problem)
             continue;
+        if (entry->section != section)
+            write_section(to, config, entry->section, written);
+        section = entry->section;
         write_quoted(to, entry->name);
         fputs(" # a comment\n", to);
         for (int k = 0; k < entry->option_count; k++) {
@@ -80,8 +96,22 @@ static char *write_all(const struct qmpi_config *config, size_t *size)
             fputs("\n", to);
         }
     }
+    for (int i = QMPI_SECTION_MIDDLE + 1; i < config->section_count; i++) {
+        if (!written[i])
+            write_section(to, config, i, written);
+    }
+    free(written);
     fclose(to);
     return text;
+}
+
+static void require_same_section(const struct qmpi_config_section *one,
+                                 const struct qmpi_config_section *other)
+{
+    require(!strcmp(one->name, other->name), "section lost in writing");
+    require(one->on_error ? other->on_error && !strcmp(one->on_error, other->on_error)
+                          : !other->on_error,
+            "on-error of a section lost in writing");
 }
 
 static void require_same(const struct qmpi_entry *one, const struct qmpi_entry *other)
@@ -116,9 +146,12 @@ static void check_round_trip(const struct qmpi_config *config)
         if (config->tools.entries[i].problem)
             continue;
         require(next < again.tools.count, "tool lost in writing");
+        require_same_section(&config->sections[config->tools.entries[i].section],
+                             &again.sections[again.tools.entries[next].section]);
         require_same(&config->tools.entries[i], &again.tools.entries[next++]);
     }
     require(next == again.tools.count, "a tool too many");
+    require(config->section_count == again.section_count, "a section lost in writing");
     qmpi_config_free(&again);
     free(text);
 }

@@ -138,6 +138,7 @@ def clean_environment() -> dict[str, str]:
     environment = {key: value for key, value in os.environ.items() if not unwanted.match(key)}
     environment["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"
     environment |= (OPEN_MPI_SETTINGS if OPEN_MPI else {}) | ENVIRONMENT
+    environment["XDG_CONFIG_HOME"] = str(BUILD / "no-configuration")  # whoever runs the tests may have one
     environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
     return environment
 

@@ -352,7 +352,7 @@ def test_with_skip_the_run_goes_on_without_the_setting():
     result = run("mpit,at=never,set.nope=1,set.qmpi.count.enabled=0:count",
                  env={"QMPI_ON_ERROR": "skip"})
     assert result.returncode == 0
-    assert "  the run continues without this setting (QMPI_ON_ERROR=skip)" in result.messages
+    assert "  the run continues without this setting" in result.messages
 
 
 def test_a_layer_above_is_switched_off_before_it_counts():

@@ -279,6 +279,34 @@ static void a_setting_that_is_wrong_is_a_lines_problem(void **state)
 
 /* ---- Texts that are none --------------------------------------------------------------------- */
 
+static void sections_hold_tools_and_their_on_error(void **state)
+{
+    (void)state;
+    parse_good("a\n[above] # comment\non-error = stop\nb\n[stack  io ]\nc\n  k = v\n[ below ]\nd\n"
+               "[above]\ne\n[stack none]\n");
+    static const int sections[] = {QMPI_SECTION_MIDDLE, QMPI_SECTION_TOP, QMPI_SECTION_STACKS,
+                                   QMPI_SECTION_BOTTOM, QMPI_SECTION_TOP};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(tool(i)->section, sections[i]);
+    assert_int_equal(config.section_count, QMPI_SECTION_STACKS + 2);
+    assert_string_equal(config.sections[QMPI_SECTION_STACKS].name, "io");
+    assert_int_equal(config.sections[QMPI_SECTION_STACKS].line, 5);
+    assert_string_equal(config.sections[QMPI_SECTION_STACKS + 1].name, "none");
+    assert_string_equal(config.sections[QMPI_SECTION_TOP].on_error, "stop");
+    assert_null(config.settings[QMPI_SETTING_ON_ERROR]);
+    assert_option(tool(2), 0, "k", "v");
+}
+
+static void nothing_in_a_wrong_section_counts(void **state)
+{
+    (void)state;
+    assert_line_problem("a\n[abvoe]\nb\n  k = v\ndebug = all\n  \"\n[below]\nc\n", 2,
+                        "unknown section 'abvoe'");
+    assert_int_equal(config.tools.count, 2);
+    assert_int_equal(tool(1)->section, QMPI_SECTION_BOTTOM);
+    assert_string_equal(config.problems[0].without, "this section");
+}
+
 static void bytes_are_no_configuration(void **state)
 {
     (void)state;
@@ -346,6 +374,8 @@ int main(void)
         TEST(settings_may_stand_between_tools),
         TEST(every_setting_has_a_variable),
         TEST(a_setting_that_is_wrong_is_a_lines_problem),
+        TEST(sections_hold_tools_and_their_on_error),
+        TEST(nothing_in_a_wrong_section_counts),
         TEST(bytes_are_no_configuration),
         TEST(thousands_of_wrong_lines_are_not_all_reported),
         TEST(ten_thousand_tools_and_options_are_all_there),

@@ -4,7 +4,6 @@
 #include "settings.h"
 
 #include "catalogue.h"
-#include "config/config.h"
 #include "constants.h"
 #include "next.h"
 #include "toolkit/toolkit.h"
@@ -163,15 +162,15 @@ static char *set(int tool_id, const char *name, const char *text)
 
 static void report(int tool_id, const char *key, const char *value, const char *problem)
 {
-    const char *on_error = qmpi_setting("QMPI_ON_ERROR");
-    const bool skips = on_error && !strcmp(on_error, "skip");
+    int skips = 0;
+    QMPIX_Tool_get_skip_errors(tool_id, &skips);
     if (qmpi_is_reporting_process()) {
         const char *hint = strstr(problem, "\nhint: ");
         char *shown = qmpi_shorten(value);
         qmpi_printf("mpit (layer %d): %s=%s: %.*s%-s%s%-s", tool_id, key, shown,
                     hint ? (int)(hint - problem) : (int)strlen(problem), problem,
                     hint ? "\n  " : "", hint ? hint + 1 : "",
-                    skips ? "\n  the run continues without this setting (QMPI_ON_ERROR=skip)" : "");
+                    skips ? "\n  the run continues without this setting" : "");
         free(shown);
     }
     if (!skips)

@@ -25,7 +25,7 @@ enum { KEY_TIMEOUT = CLI_KEY_FREE, STATUS_WRONG = 1 };
 static const struct argp_option options[] = {
     {"tools", 't', "STACK", 0, "examine this stack (default: QMPI_TOOLS)", 0},
     {"config", 'c', "FILE", 0,
-     "configuration file with a stack and settings (default: QMPI_CONFIG)", 0},
+     "configuration file with layers and settings; may be repeated (default: QMPI_CONFIG)", 0},
     {"tool-path", CLI_KEY_TOOL_PATH, "DIRS", 0,
      "directories to search for tools first (default: QMPI_TOOL_PATH)", 0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "time limit for loading tools (default: 10; 0: none)",
@@ -133,7 +133,6 @@ int cli_doctor(int argc, char **argv)
                                      NULL,    NULL};
     const char *program = NULL;
     cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &program);
-    cli_note_stack();
     doctor_heading("qmpi and MPI");
     look_at_qmpi();
     doctor_heading("environment");

@@ -13,15 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const variables[] = {"QMPI_TOOLS",
-                                        "MPIR_CVAR_QMPI_TOOL_LIST",
-                                        "MPICH_QMPI_TOOL_LIST",
-                                        "QMPI_CONFIG",
-                                        "QMPI_TOOL_PATH",
-                                        "QMPI_ON_ERROR",
-                                        "QMPI_DEBUG",
-                                        "QMPI_INTERNAL",
-                                        "QMPI_CLOCK"};
+static const char *const variables[] = {"QMPI_TOOLS",           "MPIR_CVAR_QMPI_TOOL_LIST",
+                                        "MPICH_QMPI_TOOL_LIST", "QMPI_CONFIG",
+                                        "QMPI_DISABLE",         "QMPI_TOOL_PATH",
+                                        "QMPI_ON_ERROR",        "QMPI_DEBUG",
+                                        "QMPI_INTERNAL",        "QMPI_CLOCK"};
 enum { VARIABLES = sizeof variables / sizeof *variables };
 
 static bool is_known(const char *name, size_t length)
@@ -33,42 +29,27 @@ static bool is_known(const char *name, size_t length)
     return false;
 }
 
-/* How many characters must be added, left out or changed to make one name of the other. */
-static int distance(const char *one, size_t length, const char *other)
+static const char *variable_at(const void *prefix, int index)
 {
-    enum { LONGEST = 32 };
-    int row[LONGEST + 1];
-    const size_t width = strlen(other);
-    if (length > LONGEST || width > LONGEST)
-        return LONGEST;
-    for (size_t k = 0; k <= width; k++)
-        row[k] = (int)k;
-    for (size_t i = 1; i <= length; i++) {
-        int corner = row[0];
-        row[0] = (int)i;
-        for (size_t k = 1; k <= width; k++) {
-            const int change = corner + (one[i - 1] != other[k - 1]);
-            const int less = 1 + (row[k] < row[k - 1] ? row[k] : row[k - 1]);
-            corner = row[k];
-            row[k] = change < less ? change : less;
-        }
-    }
-    return row[width];
+    return index < VARIABLES && !strncmp(variables[index], prefix, strlen(prefix))
+               ? variables[index] + strlen(prefix)
+           : index < VARIABLES ? ""
+                               : NULL;
 }
 
 /* A name that is nearly one of ours was meant to be it; others may belong to somebody else. */
 static void look_at_unknown(const char *entry)
 {
+    static const char prefix[] = "QMPI_";
     const size_t length = strcspn(entry, "=");
-    if (strncmp(entry, "QMPI_", 5) != 0 || is_known(entry, length))
+    if (strncmp(entry, prefix, sizeof prefix - 1) != 0 || is_known(entry, length))
         return;
-    for (int i = 0; i < VARIABLES; i++) {
-        if (distance(entry, length, variables[i]) > 2)
-            continue;
-        doctor_wrong("%.*s is not a variable of qmpi and has no effect\nhint: did you mean %s?",
-                     (int)length, entry, variables[i]);
-        return;
-    }
+    char *name = qmpi_copy_part(entry, length);
+    const char *similar = qmpi_suggest(name + sizeof prefix - 1, variable_at, prefix);
+    if (similar)
+        doctor_wrong("%s is not a variable of qmpi and has no effect\nhint: did you mean %s%s?",
+                     name, prefix, similar);
+    free(name);
 }
 
 static void look_at_folders(const char *list)
@@ -107,29 +88,20 @@ static void look_at_topics(void)
     }
 }
 
-/* What the stack is from: a variable or the file. */
-static const char *find_source(void)
-{
-    struct qmpi_tool_list tools;
-    const char *source;
-    qmpi_stack_read(&tools, &source);
-    qmpi_tool_list_free(&tools);
-    return source;
-}
-
 /* Which variables are set, what they are set to, and which of them another one makes idle. */
 static void look_at_variables(void)
 {
-    const char *stack = find_source();
+    struct qmpi_tool_stack stack;
     int set = 0;
+    qmpi_stack_read(&stack);
     for (int i = 0; i < VARIABLES; i++) {
         const char *value = secure_getenv(variables[i]);
         if (!value)
             continue;
-        const bool idle = i < 3 && strcmp(variables[i], stack) != 0;
+        const bool idle = i < 3 && strcmp(variables[i], stack.variable) != 0;
         char *shown = qmpi_shorten(value);
         doctor_note("%s=%s%s%s%s", variables[i], shown, idle ? " (ignored: " : "",
-                    idle ? stack : "", idle ? " is also set and takes precedence)" : "");
+                    idle ? stack.variable : "", idle ? " is also set and takes precedence)" : "");
         free(shown);
         set++;
     }
@@ -137,6 +109,7 @@ static void look_at_variables(void)
         look_at_unknown(*entry);
     if (!set)
         doctor_note("no variables of qmpi are set");
+    qmpi_stack_free(&stack);
 }
 
 static void look_at_line(const char *path, const struct qmpi_config_problem *wrong)
@@ -149,21 +122,22 @@ static void look_at_line(const char *path, const struct qmpi_config_problem *wro
     free(shown);
 }
 
-static void look_at_config(void)
+static const char *const scopes[] = {
+    [QMPI_SCOPE_USER] = "of the user",
+    [QMPI_SCOPE_LISTED] = "of QMPI_CONFIG",
+    [QMPI_SCOPE_SITE] = "of the site",
+};
+
+static void look_at_file(const struct qmpi_config_file *file)
 {
-    const struct qmpi_config *config = qmpi_config_get();
-    const char *path = qmpi_config_path();
-    if (!path)
-        return;
-    if (qmpi_config_unreadable()) {
-        doctor_wrong("QMPI_CONFIG: %-s", qmpi_config_unreadable());
+    const struct qmpi_config *config = &file->config;
+    if (file->unreadable) {
+        doctor_wrong("%s: %-s", file->scope == QMPI_SCOPE_LISTED ? "QMPI_CONFIG" : "configuration",
+                     file->unreadable);
         return;
     }
-    doctor_ok("configuration file: %s, %d tool%s", path, config->tools.count,
-              config->tools.count == 1 ? "" : "s");
-    if (config->tools.count && strcmp(find_source(), path) != 0)
-        doctor_note("the tools in this file are ignored: %s is set and takes precedence",
-                    find_source());
+    doctor_ok("configuration file %s: %s, %d tool%s", scopes[file->scope], file->path,
+              config->tools.count, config->tools.count == 1 ? "" : "s");
     for (int i = 0; i < QMPI_CONFIG_SETTINGS; i++) {
         const char *variable = qmpi_config_names[i].variable;
         if (config->settings[i])
@@ -173,7 +147,26 @@ static void look_at_config(void)
                         qmpi_getenv(variable) ? " is set and takes precedence)" : "");
     }
     for (int i = 0; i < config->problem_count; i++)
-        look_at_line(path, &config->problems[i]);
+        look_at_line(file->path, &config->problems[i]);
+}
+
+static void look_at_config(void)
+{
+    struct qmpi_tool_stack stack;
+    int count;
+    const struct qmpi_config_file *files = qmpi_config_files(&count);
+    for (int i = 0; i < count; i++)
+        look_at_file(&files[i]);
+    qmpi_stack_read(&stack);
+    for (char *line = stack.notes; *line;) {
+        char *end = strchr(line, '\n');
+        doctor_note("%.*s", (int)(end - line), line);
+        line = end + 1;
+    }
+    for (int i = 0; i < stack.disabled.count; i++)
+        doctor_note("QMPI_DISABLE leaves out '%s' (%s)", stack.disabled.entries[i].text,
+                    stack.disabled.entries[i].source);
+    qmpi_stack_free(&stack);
 }
 
 /* ---- LD_PRELOAD ------------------------------------------------------------------------------ */
@@ -268,7 +261,9 @@ static void look_at_preload(void)
 void doctor_look_at_environment(void)
 {
     look_at_variables();
-    look_at_folders(qmpi_setting("QMPI_TOOL_PATH"));
+    char *folders = qmpi_tool_path();
+    look_at_folders(folders);
+    free(folders);
     look_at_choice("QMPI_ON_ERROR", "stop", "skip", "stop");
     look_at_choice("QMPI_INTERNAL", "0", "1", "0");
     look_at_choice("QMPI_CLOCK", "tsc", "monotonic", "the default");

@@ -33,10 +33,10 @@ static bool is_name_of(const char *name, const char *path)
     return end && strlen(name) == (size_t)(end - file) && !strncmp(name, file, strlen(name));
 }
 
-static bool is_same_file(const char *name, const char *path)
+static bool is_same_file(const struct qmpi_entry *entry, const char *path)
 {
     char *problem = NULL;
-    char *found = qmpi_find_library(name, cli_tools_folder(), "", &problem);
+    char *found = qmpi_find_library(entry, cli_tools_folder(), "", &problem);
     char *one = found ? realpath(found, NULL) : NULL, *other = realpath(path, NULL);
     const bool same = one && other && !strcmp(one, other);
     free(one);
@@ -48,15 +48,14 @@ static bool is_same_file(const char *name, const char *path)
 
 bool doctor_is_listed(const char *path)
 {
-    struct qmpi_tool_list tools;
-    const char *source;
+    struct qmpi_tool_stack stack;
     bool listed = false;
-    qmpi_stack_read(&tools, &source);
-    for (int i = 0; i < tools.count && !listed; i++) {
-        const char *name = tools.entries[i].name;
-        listed = name && (is_name_of(name, path) || is_same_file(name, path));
+    qmpi_stack_read(&stack);
+    for (int i = 0; i < stack.layers.count && !listed; i++) {
+        const struct qmpi_entry *entry = &stack.layers.entries[i];
+        listed = entry->name && (is_name_of(entry->name, path) || is_same_file(entry, path));
     }
-    qmpi_tool_list_free(&tools);
+    qmpi_stack_free(&stack);
     return listed;
 }
 

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* See files.h. */
+#define _GNU_SOURCE
+#include "config/files.h"
+
+#include "util/util.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SIZE_MAX_READ = 1 << 20 };
+
+struct files {
+    struct qmpi_config_file *list;
+    int count;
+    bool named; /* QMPI_CONFIG was set when they were read */
+};
+
+/* ---- One file -------------------------------------------------------------------------------- */
+
+/* Returns NULL, or the reason why the file cannot be read. /dev/null is an empty file; pipes are
+ * not waited for. */
+static const char *read_all(int descriptor, char **text, size_t *size)
+{
+    struct stat status;
+    if (fstat(descriptor, &status) != 0)
+        return strerror(errno);
+    if (S_ISDIR(status.st_mode))
+        return "a directory";
+    if (!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode))
+        return "not a regular file";
+    *text = qmpi_allocate(SIZE_MAX_READ + 1, 1);
+    for (;;) {
+        const ssize_t got = read(descriptor, *text + *size, SIZE_MAX_READ + 1 - *size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return strerror(errno);
+        *size += (size_t)got;
+        if (*size > SIZE_MAX_READ)
+            return "larger than a megabyte";
+        if (got == 0)
+            return NULL;
+    }
+}
+
+static char *refuse(const char *path, const char *reason, enum qmpi_scope scope)
+{
+    char *shown = qmpi_shorten(path);
+    char *problem = qmpi_message("cannot read the file '%s': %s\nhint: %s", shown, reason,
+                                 scope == QMPI_SCOPE_LISTED
+                                     ? "name a configuration file in QMPI_CONFIG, or unset it"
+                                     : "correct or remove this file");
+    free(shown);
+    return problem;
+}
+
+static char *folder_of(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return slash ? qmpi_copy_part(file, (size_t)(slash - file)) : qmpi_copy(".");
+}
+
+/* Takes ownership of `path`. */
+static void add_file(struct files *files, char *path, enum qmpi_scope scope)
+{
+    char *text = NULL;
+    size_t size = 0;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    /* Most users have no file, and some processes may not look at the place where it would be. */
+    if (descriptor < 0 && scope == QMPI_SCOPE_USER &&
+        (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) {
+        free(path);
+        return;
+    }
+    const char *reason = descriptor < 0 ? strerror(errno) : read_all(descriptor, &text, &size);
+    if (descriptor >= 0)
+        close(descriptor);
+    files->list = qmpi_grow(files->list, files->count, sizeof *files->list);
+    struct qmpi_config_file *file = &files->list[files->count++];
+    *file = (struct qmpi_config_file){.path = path, .scope = scope};
+    char *folder = folder_of(path);
+    if (reason)
+        file->unreadable = refuse(path, reason, scope);
+    qmpi_config_parse(text ? text : "", reason ? 0 : size, folder, &file->config);
+    free(folder);
+    free(text);
+}
+
+/* ---- Which files there are ------------------------------------------------------------------- */
+
+static int is_config(const struct dirent *entry)
+{
+    static const char end[] = ".conf";
+    const size_t length = strlen(entry->d_name), end_length = sizeof end - 1;
+    return entry->d_name[0] != '.' && length > end_length &&
+           !strcmp(entry->d_name + length - end_length, end);
+}
+
+static int compare(const struct dirent **one, const struct dirent **other)
+{
+    return strcmp((*one)->d_name, (*other)->d_name); /* the same order in every locale */
+}
+
+static void add_site(struct files *files)
+{
+    char *given = qmpi_site_folder ? qmpi_site_folder() : NULL;
+    char *folder = given ? realpath(given, NULL) : NULL; /* without the way from the library */
+    struct dirent **entries;
+    const int count = folder ? scandir(folder, &entries, is_config, compare) : -1;
+    for (int i = 0; i < count; i++) {
+        add_file(files, qmpi_format("%s/%s", folder, entries[i]->d_name), QMPI_SCOPE_SITE);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    free(folder);
+    free(given);
+}
+
+/* A colon separates the paths, unless a backslash stands before it. */
+static void add_named(struct files *files, const char *list)
+{
+    char *path = qmpi_allocate(strlen(list) + 1, 1);
+    for (size_t length = 0;; list++) {
+        if (*list == '\\' && (list[1] == ':' || list[1] == '\\')) {
+            path[length++] = *++list;
+        } else if (*list && *list != ':') {
+            path[length++] = *list;
+        } else {
+            if (length)
+                add_file(files, qmpi_copy_part(path, length), QMPI_SCOPE_LISTED);
+            length = 0;
+        }
+        if (!*list)
+            break;
+    }
+    free(path);
+}
+
+static void add_user(struct files *files)
+{
+    const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    if (folder && *folder == '/')
+        add_file(files, qmpi_format("%s/qmpi/qmpi.conf", folder), QMPI_SCOPE_USER);
+    else if (home && *home == '/')
+        add_file(files, qmpi_format("%s/.config/qmpi/qmpi.conf", home), QMPI_SCOPE_USER);
+}
+
+static struct files *read_files(void)
+{
+    struct files *files = qmpi_allocate(1, sizeof *files);
+    const char *named = qmpi_getenv("QMPI_CONFIG");
+    if (getauxval(AT_SECURE))
+        return files;
+    files->named = named != NULL;
+    add_site(files);
+    if (named)
+        add_named(files, named);
+    add_user(files);
+    return files;
+}
+
+/* Where QMPI_CONFIG names no file, it may do so later: the command's option -c sets it. */
+const struct qmpi_config_file *qmpi_config_files(int *count)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct files *current;
+    struct files *files = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+    if (!files || (!files->named && qmpi_getenv("QMPI_CONFIG"))) {
+        pthread_mutex_lock(&lock);
+        if (current == files)
+            __atomic_store_n(&current, read_files(), __ATOMIC_RELEASE);
+        files = current;
+        pthread_mutex_unlock(&lock);
+    }
+    *count = files->count;
+    return files->list;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stack that results from the environment and the configuration files. From the application
+ * down: the sections [above] of the files from the outermost to the innermost; the middle, which is
+ * given by a variable, else by the tools outside the sections of all files; the sections [below]
+ * from the innermost file to the outermost. Named stacks are replaced by their tools, and what
+ * QMPI_DISABLE matches is left out.
+ */
+#ifndef QMPI_CONFIG_STACK_H
+#define QMPI_CONFIG_STACK_H
+
+#include "config/tool_list.h"
+
+#include <stdbool.h>
+
+struct qmpi_tool_stack {
+    struct qmpi_tool_list layers;
+    struct qmpi_tool_list disabled; /* what QMPI_DISABLE leaves out */
+    const char *variable; /* that gives the middle, even an empty one; NULL: no variable is set */
+    const char *source;   /* what gives the middle, in messages */
+    char *notes; /* what the user should know, one line each, without prefix; may be empty */
+};
+
+/* Reads the stack. The caller frees it. */
+void qmpi_stack_read(struct qmpi_tool_stack *stack);
+
+void qmpi_stack_free(struct qmpi_tool_stack *stack);
+
+/* Calls `each` for every named stack, with the path of its file: where a name occurs several times,
+ * for the one that is in force. */
+void qmpi_stack_each_name(void (*each)(void *data, const char *name, const char *path, int line),
+                          void *data);
+
+#endif

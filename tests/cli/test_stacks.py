@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: MIT
+"""Stacks that several files give together: the site's, those of QMPI_CONFIG and the user's; named stacks; QMPI_DISABLE."""
+import os
+import re
+import shutil
+
+import pytest
+
+from cli_support import qmpi, qmpi_messages
+from support import BUILD, LIBQMPI, PROGRAMS, TOOLS, folder_open_to_all, program, run_mpi, tool
+
+RUN = ["init", "comm_rank", "finalize"]
+ONE = "\n  functions = Comm_rank\n"
+FILES_TOOL = BUILD / "tests/pmpi/tools/libfiles.so"
+
+
+class Installation:
+    """A copy of libqmpi in a prefix of its own, whose site files are in `site`; `user` is the user's file."""
+
+    def __init__(self, folder):
+        relative = re.search(r'QMPI_SITE_FOLDER "(.+)"', (BUILD / "src/cli/site_folder.h").read_text())[1]
+        self.libdir = folder / "prefix/lib/x"
+        self.libdir.mkdir(parents=True)
+        self.library = self.libdir / LIBQMPI.resolve().name
+        shutil.copy(LIBQMPI.resolve(), self.library)
+        for link in LIBQMPI.parent.glob(LIBQMPI.name.partition(".so")[0] + ".so*"):
+            if link.is_symlink():
+                (self.libdir / link.name).symlink_to(self.library.name)
+        for tools in LIBQMPI.parent.glob("qmpi*"):  # those of the build
+            if tools.is_dir():
+                (self.libdir / tools.name).symlink_to(tools)
+        self.site = (self.libdir / relative).resolve()
+        self.site.mkdir(parents=True)
+        self.home = folder / "home"
+        self.user = self.home / "qmpi/qmpi.conf"
+        self.user.parent.mkdir(parents=True)
+        self.folder = folder
+
+    def env(self, **env):
+        return {"XDG_CONFIG_HOME": self.home, "QMPI_TOOL_PATH": None, **env}
+
+    def run(self, tools=None, ranks=1, **env):
+        return run_mpi("calls", *RUN, ranks=ranks, tools=tools, preload=[self.library], env=self.env(**env))
+
+    def qmpi(self, *arguments, **env):
+        return qmpi(*arguments, env={"LD_LIBRARY_PATH": self.libdir, "XDG_CONFIG_HOME": self.home, **env})
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+
+@pytest.fixture
+def here(tmp_path):
+    return Installation(tmp_path)
+
+
+def order(result):
+    """The layers in the order in which a call reaches them, by the functions option or by name."""
+    return [line.split()[0] for line in result.calls if not line.startswith("app")]
+
+
+def layers(result):
+    return [line.split(": ")[1] for line in result.stdout.splitlines() if line.startswith("layer ")]
+
+
+def listed(result):
+    return re.findall(r"(?m)^  listed in   (.*)$", result.stdout)
+
+
+# ---- Where each file's layers stand --------------------------------------------------------------
+
+
+def test_the_files_stand_around_each_other(here):
+    """From the application down: the site's, those of QMPI_CONFIG, the user's; then the other way round."""
+    folder = f"tool-path = {TOOLS}\n"
+    for name in ("20-b", "10-a"):
+        (here.site / f"{name}.conf").write_text(f"{folder}[above]\nalpha\n  name = {name} above\n"
+                                                f"[below]\nalpha\n  name = {name} below\n")
+    (here.site / "ignored.txt").write_text("nonesuch\n")
+    named = [here.write(f"{name}.conf", "[above]\nbeta\n[below]\nbeta\n") for name in ("one", "two")]
+    here.user.write_text("[below]\nempty\n[above]\nempty\nempty\n")
+    result = here.qmpi("check", "-t", "count", "-c", named[0], "-c", named[1])
+    assert result.returncode == 0, result.stderr
+    where = [f"{here.site}/10-a.conf, line 3, [above]", f"{here.site}/20-b.conf, line 3, [above]",
+             f"{named[0]}, line 2, [above]", f"{named[1]}, line 2, [above]",
+             f"{here.user}, line 4, [above]", f"{here.user}, line 5, [above]", "-t, entry 1",
+             f"{here.user}, line 2, [below]", f"{named[1]}, line 4, [below]", f"{named[0]}, line 4, [below]",
+             f"{here.site}/20-b.conf, line 6, [below]", f"{here.site}/10-a.conf, line 6, [below]"]
+    assert listed(result) == where
+    assert layers(result)[4:8] == ["empty 0.1.0", "empty 0.1.0", "count 0.1.0", "empty 0.1.0"]
+
+
+def test_a_sites_tools_and_the_users_profiler_all_work(here, tmp_path):
+    """One that replaces functions outside MPI, as Darshan does, one that counts, and -t profile."""
+    table = tmp_path / "profile.json"
+    counts = tmp_path / "counts.json"
+    (here.site / "site.conf").write_text(f"[above]\n{tool('alpha')}{ONE}\n[below]\ncount\n"
+                                         f"  output = {counts}\n{FILES_TOOL}\n")
+    result = here.qmpi("run", "-t", f"profile,format=json,output={table}", "--", program("calls"), *RUN)
+    assert result.returncode == 0, result.stderr
+    assert "alpha 1 MPI_Comm_rank" in result.calls
+    assert table.exists() and '"MPI_Comm_rank"' in counts.read_text()
+    assert qmpi_messages(result) == []
+
+
+def test_the_middle_of_several_files_is_one(here):
+    folder = f"tool-path = {TOOLS}\n"
+    (here.site / "site.conf").write_text(folder + "alpha" + ONE)
+    here.user.write_text("beta" + ONE)
+    assert here.run().calls[1:] and order(here.run()) == ["alpha", "beta"]
+
+
+@pytest.mark.parametrize("tools, name", [("beta,functions=Comm_rank", "beta"), ("", None)])
+def test_a_variable_replaces_the_middle_and_one_line_says_so(here, tools, name):
+    (here.site / "site.conf").write_text(f"tool-path = {TOOLS}\n[above]\nalpha{ONE}")
+    here.user.write_text("nonesuch\n")
+    result = here.run(tools, ranks=2)
+    assert sorted(order(result)) == sorted(["alpha", name] * 2 if name else ["alpha"] * 2)
+    assert result.messages == [f"QMPI_TOOLS replaces the tools that stand outside a section in {here.user}"]
+
+
+def test_several_stacks_of_the_command_are_one_list():
+    result = qmpi("check", "-t", "count", "-t", "empty:count")
+    assert layers(result) == ["count 0.1.0", "empty 0.1.0", "count 0.1.0"]
+    assert listed(result) == ["-t, entry 1", "-t, entry 2", "-t, entry 3"]
+
+
+def test_a_path_may_hold_colons_and_backslashes(here):
+    first, second = here.write("a:b\\c.conf", "[above]\ncount\n"), here.write("d.conf", "[below]\nempty\n")
+    assert layers(here.qmpi("check", "-c", first, "-c", second)) == ["count 0.1.0", "empty 0.1.0"]
+    escaped = str(first).replace("\\", "\\\\").replace(":", "\\:")
+    assert layers(here.qmpi("check", QMPI_CONFIG=f"{second}:{escaped}")) == ["count 0.1.0", "empty 0.1.0"]
+
+
+def test_an_innermost_setting_wins_but_the_sites_directories_stay(here):
+    (here.site / "site.conf").write_text(f"tool-path = {TOOLS}\ndebug = all\n")
+    here.user.write_text("debug = parse\nalpha" + ONE)
+    result = here.run()
+    assert {line.split(":")[0] for line in result.messages} == {"parse"}
+    assert order(result) == ["alpha"]
+
+
+# ---- on-error ------------------------------------------------------------------------------------
+
+
+def test_a_missing_tool_of_the_site_never_stops_a_run_and_is_said_once(here):
+    (here.site / "site.conf").write_text("[above]\nnonesuch\ncolour = red\n")
+    result = here.run(f"{tool('beta')},functions=Comm_rank", ranks=2, QMPI_ON_ERROR="stop")
+    assert result.returncode == 0 and order(result) == ["beta", "beta"]
+    assert len([line for line in result.messages if "no such tool" in line]) == 1
+    assert len([line for line in result.messages if "unknown setting" in line]) == 1
+
+
+def test_a_tool_that_the_user_misspells_stops_the_run_all_the_same(here):
+    (here.site / "site.conf").write_text("on-error = skip\n[above]\ncount\n")
+    result = here.run("cuont")
+    assert result.returncode == 2
+    assert "hint: did you mean 'count'? " in result.stderr
+
+
+def test_a_section_has_an_on_error_of_its_own(here):
+    here.user.write_text(f"[above]\non-error = skip\nnonesuch\n[below]\n{tool('alpha')}{ONE}")
+    result = here.run()
+    assert (result.returncode, order(result)) == (0, ["alpha"])
+    assert result.messages[-1] == "  the run continues without this layer (on-error = skip)"
+    here.user.write_text("on-error = skip\n[above]\non-error = stop\nnonesuch\n")
+    assert here.run().returncode == 2
+
+
+def test_a_site_can_demand_its_tools(here):
+    (here.site / "site.conf").write_text("[above]\non-error = stop\nnonesuch\n")
+    assert here.run().returncode == 2
+
+
+# ---- QMPI_DISABLE --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pattern, left", [
+    ("alpha", ["empty 0.1.0", "count 0.1.0"]), ("a*:c?unt", ["empty 0.1.0"]), ("*", []), ("nonesuch", None),
+    ("~site~", ["count 0.1.0"]), ("~user~", ["alpha", "empty 0.1.0"]), ("*/alpha.so", ["empty 0.1.0", "count 0.1.0"]),
+    ("alpha.so", ["empty 0.1.0", "count 0.1.0"])])
+def test_a_user_steps_around_layers(here, pattern, left):
+    if pattern in ("alpha", "a*:c?unt"):
+        text = f"tool-path = {TOOLS}\n[above]\nalpha\nempty\n"
+    else:
+        text = f"[above]\n{tool('alpha')}\nempty\n"
+    (here.site / "site.conf").write_text(text)
+    result = here.qmpi("check", "-t", "count", QMPI_DISABLE=pattern)
+    assert (result.returncode, qmpi_messages(result)) == (0, [])
+    everything = ["alpha", "empty 0.1.0", "count 0.1.0"]
+    assert layers(result) == (everything if left is None else left)
+    assert result.stdout.count("left out by QMPI_DISABLE: ") == 3 - len(layers(result))
+
+
+def test_what_the_site_requires_stays_and_a_line_says_which(here):
+    (here.site / "site.conf").write_text(f"[above]\n{tool('alpha')}\n  @required = yes\n  functions = Comm_rank\n")
+    result = here.run("beta", ranks=2, QMPI_DISABLE="*")
+    assert order(result) == ["alpha", "alpha"]
+    assert result.messages == [f"QMPI_DISABLE does not leave out '{tool('alpha')}': the site requires it "
+                               f"({here.site}/site.conf, line 2)"]
+
+
+def test_only_the_site_can_require(here):
+    here.user.write_text("[above]\ncount\n  @required = yes\n")
+    result = here.run()
+    assert result.returncode == 2
+    assert "only configuration files of the site can set '@required'" in result.messages[0]
+    assert here.run("count,@required=yes", XDG_CONFIG_HOME="/none").returncode == 2
+
+
+# ---- Named stacks --------------------------------------------------------------------------------
+
+
+def test_a_name_stands_for_its_tools(here):
+    here.user.write_text(f"tool-path = {TOOLS}\n[stack both]\nalpha{ONE}beta{ONE}\n[stack more]\nboth\nalpha{ONE}")
+    assert order(here.run("more")) == ["alpha", "beta", "alpha"]
+    assert order(here.run("both:more:both")) == ["alpha", "beta"] + ["alpha", "beta", "alpha"] + ["alpha", "beta"]
+    assert order(here.run("more", QMPI_DISABLE="both")) == ["alpha"]
+    names = [line.split()[0] for line in here.qmpi("list").stdout.splitlines() if ", line " in line]
+    assert names == ["both", "more"]
+
+
+def test_the_innermost_file_defines_a_name(here):
+    (here.site / "site.conf").write_text("[stack io]\nnonesuch\n")
+    here.user.write_text("[stack io]\ncount\n")
+    result = here.qmpi("check", "-t", "io")
+    assert listed(result) == [f"{here.user}, line 2, stack io"]
+
+
+WRONG = {
+    "cycle": ("[stack a]\nb\n[stack b]\nempty\na\n", "a", "a stack contains itself: a → b → a"),
+    "itself": ("[stack a]\na\n", "a", "a stack contains itself: a → a"),
+    "inner cycle": ("[stack a]\nb\n[stack b]\nc\n[stack c]\nb\n", "a", "a stack contains itself: b → c → b"),
+    "option": ("[stack a]\nempty\n", "a,output=x", "'a' is a stack of tools, and takes no option 'output'"),
+    "namesake": ("[stack count]\nempty\n", "count", "'count' is the name of a stack in "),
+    "huge": ("".join(f"[stack s{n}]\n" + f"s{n + 1}\n" * 9 for n in range(12)) + "[stack s12]\nempty\n", "s0",
+             "at most 255 layers"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_stack_ends_in_one_message(here, case):
+    text, tools, said = WRONG[case]
+    here.user.write_text(text)
+    result = here.run(tools, ranks=2)
+    assert result.returncode == 2
+    assert said in result.messages[0], result.stderr
+    assert result.stderr.count("hint: ") == 1
+
+
+# ---- Who reads them ------------------------------------------------------------------------------
+
+
+def test_a_privileged_program_reads_none(here):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a program another owner")
+    (here.site / "site.conf").write_text("on-error = stop\nnonesuch\n")
+    here.user.write_text("nonesuch\n")
+    placeholder = b"/qmpi-test-folder/" + b"." * 64
+    with folder_open_to_all(program("secure")) as folder:
+        path = folder / "secure"
+        path.write_bytes(path.read_bytes().replace(
+            placeholder, str(folder).encode().ljust(len(placeholder), b"\0")))
+        env = here.env(LD_LIBRARY_PATH=folder)
+        plain = run_mpi(path, *RUN, ranks=1, preload=(), env=env, cwd=folder)
+        os.chown(path, 65534, 65534)
+        path.chmod(0o4755)
+        secure = run_mpi(path, *RUN, ranks=1, preload=(), env=env, cwd=folder)
+    assert plain.returncode == 2 and "no such tool" in plain.stderr
+    assert (secure.returncode, secure.messages) == (0, [])
+
+
+@pytest.mark.parametrize("home", ["relative", "/dev/null", ""])
+def test_a_home_without_a_file_is_none(here, home):
+    result = here.run(XDG_CONFIG_HOME=home, HOME="/dev/null/x")
+    assert (result.returncode, result.messages) == (0, [])
+
+
+def test_a_users_file_that_is_no_file_is_named(here):
+    here.user.mkdir()
+    result = here.run()
+    assert result.returncode == 2
+    assert f"cannot read the file '{here.user}': a directory" in result.messages[0]
