@@ -220,8 +220,8 @@ QMPI_API int QMPIX_Tool_fail(int tool_id, const char *message);
 
 /*
  * Returns whether the run is to continue if something that the options of a layer ask for is not
- * possible: 1 if QMPI_ON_ERROR=skip, or on-error where a configuration file lists the layer, says so;
- * else 0. This is for tools that learn of an error after `init`.
+ * possible: 1 if QMPI_ON_ERROR=skip, or on-error where a configuration file lists the layer, says
+ * so; else 0. This is for tools that learn of an error after `init`.
  */
 QMPI_API int QMPIX_Tool_get_skip_errors(int tool_id, int *skip);
 
