@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from cli_support import qmpi, qmpi_messages
-from support import BUILD, LIBQMPI, PROGRAMS, TOOLS, folder_open_to_all, program, run_mpi, tool
+from support import ASAN, BUILD, LIBQMPI, TOOLS, folder_open_to_all, program, run_mpi, tool
 
 RUN = ["init", "comm_rank", "finalize"]
 ONE = "\n  functions = Comm_rank\n"
@@ -256,6 +256,8 @@ def test_a_wrong_stack_ends_in_one_message(here, case):
 def test_a_privileged_program_reads_none(here):
     if os.geteuid() != 0:
         pytest.skip("only root can give a program another owner")
+    if ASAN:
+        pytest.skip("a leak check fails there, and reads no options")
     (here.site / "site.conf").write_text("on-error = stop\nnonesuch\n")
     here.user.write_text("nonesuch\n")
     placeholder = b"/qmpi-test-folder/" + b"." * 64
