@@ -10,7 +10,7 @@ static void a_word_with_an_error_is_found(void **state)
 {
     static const char *const wrong[][2] = {
         {"cuont", "count"},    {"coun", "count"},        {"counts", "count"},
-        {"COUNT", "count"},    {"proflie", "profile"},   {"profiler", "profile"},
+        {"COUNT", "count"},    {"porfile", "profile"},   {"profiler", "profile"},
         {"lgo", "log"},        {"on_error", "on-error"}, {"onerror", "on-error"},
         {"profle", "profile"}, {"on-eror", "on-error"},  {"r", NULL},
     };
