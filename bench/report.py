@@ -104,6 +104,14 @@ def bundled(result: dict) -> list[str]:
                     for entry in result["bundled"]]
 
 
+def conversions(result: dict) -> list[str]:
+    kinds = result["figures"]
+    lines = ["", "What an observer that is compiled for the standard ABI asks for, in a program of this MPI "
+             f"({' / '.join(kinds)})", ""]
+    return lines + [f"  {entry['name']:38} {further({kind: entry[kind] for kind in kinds})}"
+                    for entry in result["conversions"]]
+
+
 def round_trips(result: dict) -> list[str]:
     lines = ["", "A round trip of 8 bytes between two ranks, and what it costs more than without "
              "libqmpi (ns)", ""]
@@ -131,6 +139,8 @@ def text(result: dict) -> str:
         lines += dlsym(result)
     if result["bundled"]:
         lines += bundled(result)
+    if result["conversions"]:
+        lines += conversions(result)
     if result["round_trips"]:
         lines += round_trips(result)
     if result["start_up"]:

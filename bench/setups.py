@@ -79,6 +79,19 @@ class Bundled:
 
 
 @dataclass
+class Conversion:
+    """What an observer that is compiled for the standard ABI asks for, in a program of another ABI: the difference
+    between two environments, divided."""
+
+    name: str
+    more: dict[str, str]
+    less: dict[str, str]
+    divisor: int = 1
+    target: float = 0  # nanoseconds; 0: none
+    instructions: int = 0  # 0: no target
+
+
+@dataclass
 class RoundTrip:
     """A stack under which two ranks exchange messages of 8 bytes."""
 
@@ -100,6 +113,7 @@ class Build:
         self.first_call = self.bench / "first_call"
         self.ask_dlsym = self.bench / "ask_dlsym"
         self.probe = self.bench / "probe"
+        self.probe_status = self.bench / "probe_status"
         self.round_trip = self.bench / "round_trip"
         self.clock = self.bench / "clock"
         libraries = [path for path in (self.folder / "src").glob("libqmpi*.so") if path.exists()]
@@ -281,6 +295,20 @@ def bundled(build: Build) -> list[Bundled]:
             Bundled("log,output=/dev/null", tool("log,output=/dev/null"), 500),
             # A rule that selects the function, and a call that does not come.
             Bundled("delay, no delay", tool("delay,functions=MPI_Iprobe,before=1ms,calls=4000000000"), 15)]
+
+
+def conversions(build: Build) -> list[Conversion]:
+    """Nothing is converted in a build for the standard ABI."""
+    if build.mpi() == "abi":
+        return []
+
+    def asked(what: str) -> tuple[dict[str, str], dict[str, str], int]:
+        return build.with_tools(f"convert_{what}_nine"), build.with_tools(f"convert_{what}_once"), 8
+
+    return [Conversion("nothing, over an observer of this MPI", build.with_tools("convert_nothing"),
+                       build.with_tools("observe_after1"), instructions=15),
+            Conversion("a handle", *asked("comm"), target=5),
+            Conversion("a status", *asked("status"), target=5)]
 
 
 def round_trips(build: Build) -> list[RoundTrip]:

@@ -119,7 +119,12 @@ def of(result: dict) -> list[dict]:
     found += [target(f"start-up, {entry['name']}, {entry['each']}", entry["us_each"],
                      entry["target"], "microseconds", "under")
               for entry in result["start_up"] if entry.get("target")]
+    found += [target(f"asked for {entry['name']}", entry["instructions"], entry["instructions_target"],
+                     "instructions")
+              for entry in result["conversions"] if entry.get("instructions_target")]
     if "ns" in result["figures"]:
+        found += [target(f"asked for {entry['name']}, converted", entry["ns"], entry["target"], "ns")
+                  for entry in result["conversions"] if entry["target"]]
         found.append(target("calling address", result["calling_address"]["ns"], 5, "ns", "under"))
         found += [target(f"dlsym, {entry['name']}, more than without libqmpi", entry["ns_more"],
                          entry["target"], "ns", "under")

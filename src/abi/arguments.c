@@ -62,20 +62,13 @@ QMPI_API int QMPIX_abi_Call_get_argument(const QMPIX_Call *call, int index, void
 
 static void convert_statuses(const char *from, int count, struct qmpi_abi_status *to)
 {
-    for (int i = 0; i < count; i++) {
-        MPI_Status status;
-        memcpy(&status, from + (size_t)i * sizeof status, sizeof status);
-        qmpi_abi_from_status(&status, to + i);
-    }
+    for (int i = 0; i < count; i++)
+        qmpi_abi_read_status(from + (size_t)i * sizeof(MPI_Status), to + i);
 }
 
-QMPI_API int QMPIX_abi_Call_convert_elements(const QMPIX_Call *call, int index,
-                                             const void *elements, int count, void *values)
+static void convert_elements(const QMPIX_Parameter *parameter, const char *from, int count,
+                             void *values)
 {
-    const QMPIX_Parameter *parameter = qmpi_argument_of(call, index);
-    const char *from = elements;
-    if (!parameter || !elements || count < 0 || !values)
-        return qmpi_abi_from_error(MPI_ERR_ARG);
     const size_t size = qmpi_argument_element_size(parameter);
     const bool is_plain = parameter->indirection > 1;
     if (parameter->kind == QMPIX_KIND_STATUS && !is_plain) {
@@ -90,6 +83,15 @@ QMPI_API int QMPIX_abi_Call_convert_elements(const QMPIX_Call *call, int index,
             meaning_of(parameter) != QMPI_ABI_WEIGHTS)
             qmpi_abi_from_numbers(meaning_of(parameter), count, values);
     }
+}
+
+QMPI_API int QMPIX_abi_Call_convert_elements(const QMPIX_Call *call, int index,
+                                             const void *elements, int count, void *values)
+{
+    const QMPIX_Parameter *parameter = qmpi_argument_of(call, index);
+    if (!parameter || !elements || count < 0 || !values)
+        return qmpi_abi_from_error(MPI_ERR_ARG);
+    convert_elements(parameter, elements, count, values);
     return MPI_SUCCESS;
 }
 
@@ -97,8 +99,15 @@ QMPI_API int QMPIX_abi_Call_get_elements(const QMPIX_Call *call, int index, int 
                                          void *values)
 {
     const void *elements = qmpi_argument_elements(call, index, first, count);
-    return elements ? QMPIX_abi_Call_convert_elements(call, index, elements, count, values)
-                    : qmpi_abi_from_error(MPI_ERR_ARG);
+    if (!elements || !values)
+        return qmpi_abi_from_error(MPI_ERR_ARG);
+    const QMPIX_Parameter *parameter = qmpi_argument_of(call, index);
+    /* By far the most frequent one. */
+    if (count == 1 && parameter->kind == QMPIX_KIND_STATUS && parameter->indirection == 1)
+        qmpi_abi_read_status(elements, values);
+    else
+        convert_elements(parameter, elements, count, values);
+    return MPI_SUCCESS;
 }
 
 QMPI_API int QMPIX_abi_Call_get_result(const QMPIX_Call *call, void *value)

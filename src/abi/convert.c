@@ -4,23 +4,13 @@
 
 #include "util/util.h"
 
-/* The members of a status that are not public: in MPICH the first ones, in Open MPI the last. */
-#ifdef OPEN_MPI
-enum { HIDDEN = offsetof(MPI_Status, MPI_ERROR) + sizeof(int), HIDDEN_END = sizeof(MPI_Status) };
-#else
-enum { HIDDEN = 0, HIDDEN_END = offsetof(MPI_Status, MPI_SOURCE) };
-#endif
-enum { HIDDEN_SIZE = HIDDEN_END - HIDDEN };
-_Static_assert((size_t)HIDDEN_SIZE <= sizeof((struct qmpi_abi_status *)0)->internal,
-               "the ABI's status has no room for this library's");
-
 void qmpi_abi_from_status(const MPI_Status *native, struct qmpi_abi_status *abi)
 {
     *abi = (struct qmpi_abi_status){qmpi_abi_from_native_number(QMPI_ABI_RANK, native->MPI_SOURCE),
                                     qmpi_abi_from_native_number(QMPI_ABI_TAG, native->MPI_TAG),
                                     qmpi_abi_from_error(native->MPI_ERROR),
                                     {0}};
-    memcpy(abi->internal, (const char *)native + HIDDEN, HIDDEN_SIZE);
+    memcpy(abi->internal, (const char *)native + QMPI_ABI_HIDDEN, QMPI_ABI_HIDDEN_SIZE);
 }
 
 void qmpi_abi_to_status(const struct qmpi_abi_status *abi, MPI_Status *native)
@@ -29,7 +19,7 @@ void qmpi_abi_to_status(const struct qmpi_abi_status *abi, MPI_Status *native)
     native->MPI_SOURCE = qmpi_abi_to_native_number(QMPI_ABI_RANK, abi->source);
     native->MPI_TAG = qmpi_abi_to_native_number(QMPI_ABI_TAG, abi->tag);
     native->MPI_ERROR = qmpi_abi_to_native_number(QMPI_ABI_ERROR, abi->error);
-    memcpy((char *)native + HIDDEN, abi->internal, HIDDEN_SIZE);
+    memcpy((char *)native + QMPI_ABI_HIDDEN, abi->internal, QMPI_ABI_HIDDEN_SIZE);
 }
 
 /* MPICH's are variables of the library, which need not be there when libqmpi is loaded. */

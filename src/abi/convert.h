@@ -16,8 +16,34 @@ struct qmpi_abi_status {
     int internal[5]; /* the hidden members of this library's status */
 };
 
+/* The members of a status that are not public: in MPICH the first ones, in Open MPI the last. */
+#ifdef OPEN_MPI
+enum {
+    QMPI_ABI_HIDDEN = offsetof(MPI_Status, MPI_ERROR) + sizeof(int),
+    QMPI_ABI_HIDDEN_END = sizeof(MPI_Status)
+};
+#else
+enum { QMPI_ABI_HIDDEN = 0, QMPI_ABI_HIDDEN_END = offsetof(MPI_Status, MPI_SOURCE) };
+#endif
+enum { QMPI_ABI_HIDDEN_SIZE = QMPI_ABI_HIDDEN_END - QMPI_ABI_HIDDEN };
+_Static_assert((size_t)QMPI_ABI_HIDDEN_SIZE <= sizeof((struct qmpi_abi_status *)0)->internal,
+               "the ABI's status has no room for this library's");
+
 void qmpi_abi_from_status(const MPI_Status *native, struct qmpi_abi_status *abi);
 void qmpi_abi_to_status(const struct qmpi_abi_status *abi, MPI_Status *native);
+
+/* As qmpi_abi_from_status, from any address; in place if nothing is a constant. */
+static inline void qmpi_abi_read_status(const void *native, struct qmpi_abi_status *abi)
+{
+    MPI_Status status;
+    memcpy(&status, native, sizeof status);
+    if (status.MPI_SOURCE < 0 || status.MPI_TAG < 0 || status.MPI_ERROR != MPI_SUCCESS) {
+        qmpi_abi_from_status(&status, abi);
+        return;
+    }
+    *abi = (struct qmpi_abi_status){status.MPI_SOURCE, status.MPI_TAG, MPI_SUCCESS, {0}};
+    memcpy(abi->internal, (const char *)&status + QMPI_ABI_HIDDEN, QMPI_ABI_HIDDEN_SIZE);
+}
 
 /* Addresses of the ABI; this library's. */
 #define QMPI_ABI_IN_PLACE ((void *)1)
