@@ -282,8 +282,9 @@ static void a_setting_that_is_wrong_is_a_lines_problem(void **state)
 static void sections_hold_tools_and_their_on_error(void **state)
 {
     (void)state;
-    parse_good("a\n[above] # comment\non-error = stop\nb\n[stack  io ]\nc\n  k = v\n[ below ]\ndelta\n"
-               "[above]\ne\n[stack none]\n");
+    parse_good(
+        "a\n[above] # comment\non-error = stop\nb\n[stack  io ]\nc\n  k = v\n[ below ]\ndelta\n"
+        "[above]\ne\n[stack none]\n");
     static const int sections[] = {QMPI_SECTION_MIDDLE, QMPI_SECTION_TOP, QMPI_SECTION_STACKS,
                                    QMPI_SECTION_BOTTOM, QMPI_SECTION_TOP};
     for (int i = 0; i < 5; i++)
