@@ -24,7 +24,7 @@ static int barrier(QMPI_Context c, MPI_Comm comm)
 
 static void init(int tool_id)
 {
-    QMPI_Register_tool_function(tool_id, MPI_BARRIER_T, (void (*)(void))barrier);
+    QMPIX_REGISTER(tool_id, Barrier, barrier);
 }
 
 __attribute__((constructor)) static void announce(void)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The public headers compile by themselves, in C and C++, whatever was included before them."""
 import re
+import shutil
 
 import generate_support as support
 import pytest
@@ -43,6 +44,11 @@ void init(int tool_id)
     QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))typed_##X);
     QMPIX_FOR_EACH_FUNCTION(REGISTER)
     QMPI_Register_tool_function(tool_id, MPI_PCONTROL_T, (void (*)(void))typed_Pcontrol);
+#if __cplusplus || __STDC_VERSION__ >= 201112
+#define CHECKED(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) QMPIX_REGISTER(tool_id, X, my_##X);
+    QMPIX_FOR_EACH_FUNCTION(CHECKED)
+    QMPIX_REGISTER(tool_id, Pcontrol, my_Pcontrol);
+#endif
 }
 """
 
@@ -77,7 +83,7 @@ int announce(void)
 """
 
 
-def compile_as(standard, source, folder):
+def compile_as(standard, source, folder, compiler=None):
     cxx = standard.startswith(("c++", "gnu++"))
     if cxx and not support.CXX:
         pytest.skip("no C++ compiler")
@@ -85,7 +91,7 @@ def compile_as(standard, source, folder):
     file.write_text(source, encoding="utf-8")
     includes = [f"-I{path}" for path in support.PUBLIC_HEADERS] + [f"-isystem{support.MPI_INCLUDE}"]
     support.run(
-        *(support.CXX if cxx else support.CC), f"-std={standard}", *STRICT, *includes, file
+        *(compiler or (support.CXX if cxx else support.CC)), f"-std={standard}", *STRICT, *includes, file
     )
 
 
@@ -127,3 +133,37 @@ def test_an_interceptor_type_is_mpi_s_signature_with_a_context_in_front(tmp_path
         name = f"PMPIX_{short[2:]}" if short.startswith("X_") else f"PMPI_{short}"
         source += f"{result} (*const as_{short})({parameters or 'void'}) = {name};\n"
     compile_as("c11", source, tmp_path)
+
+
+# Whether the macro takes each; what is wrong in the last ones is the result, a parameter, the number of them.
+REGISTERED = {
+    "static int wrap(QMPI_Context c, MPI_Comm comm) { (void)c; (void)comm; return 0; }": True,
+    "static int wrap(MPI_Comm comm) { (void)comm; return 0; }": False,
+    "static void wrap(QMPI_Context c, MPI_Comm comm) { (void)c; (void)comm; }": False,
+    "static int wrap(QMPI_Context c, int *comm) { (void)c; (void)comm; return 0; }": False,
+    "static int wrap(QMPI_Context c, MPI_Comm comm, int tag) { (void)c; (void)comm; return tag; }": False,
+}
+
+
+@pytest.mark.parametrize("standard", ["c11", "c++11"])
+@pytest.mark.parametrize("compiler", ["", "clang"])
+def test_registering_checks_the_signature(compiler, standard, tmp_path):
+    name = compiler and compiler + "++" * (standard == "c++11")
+    if name and not shutil.which(name):
+        pytest.skip(f"there is no {name}")
+
+    def compiles(wrapper, use):
+        source = f"""#include <qmpi/qmpi.h>
+{wrapper}
+int announce(int tool_id);
+int announce(int tool_id) {{ return QMPIX_REGISTER(tool_id, Barrier, {use}); }}
+"""
+        try:
+            compile_as(standard, source, tmp_path, compiler=name and [name])
+        except AssertionError:
+            return False
+        return True
+
+    for wrapper, right in REGISTERED.items():
+        assert compiles(wrapper, "wrap") == right, wrapper
+    assert compiles(next(iter(REGISTERED)), "&wrap")
