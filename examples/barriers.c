@@ -23,8 +23,8 @@ static int my_Finalize(QMPI_Context c)
 
 static void init(int tool_id) /* once for each layer */
 {
-    QMPI_Register_tool_function(tool_id, MPI_BARRIER_T, (void (*)(void))my_Barrier);
-    QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))my_Finalize);
+    QMPIX_REGISTER(tool_id, Barrier, my_Barrier);
+    QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
 }
 
 __attribute__((constructor)) static void register_tool(void)

@@ -60,8 +60,8 @@ static void init(int tool_id)
                                      .data = &layers[tool_id],
                                      .groups = QMPIX_GROUP_POINT_TO_POINT};
     QMPIX_Register_tool_observer(tool_id, &observer);
-    QMPI_Register_tool_function(tool_id, MPI_PCONTROL_T, (void (*)(void))my_Pcontrol);
-    QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))my_Finalize);
+    QMPIX_REGISTER(tool_id, Pcontrol, my_Pcontrol);
+    QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
 }
 
 __attribute__((constructor)) static void register_tool(void)

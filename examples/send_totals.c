@@ -54,8 +54,8 @@ static int my_Finalize(QMPI_Context c)
 static void init(int tool_id)
 {
     QMPI_Register_tool_storage(tool_id, &all[tool_id]);
-    QMPI_Register_tool_function(tool_id, MPI_SEND_T, (void (*)(void))my_Send);
-    QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))my_Finalize);
+    QMPIX_REGISTER(tool_id, Send, my_Send);
+    QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
 }
 
 __attribute__((constructor)) static void register_tool(void)

@@ -192,11 +192,11 @@ static void init(int tool_id)
         QMPIX_Tool_fail(tool_id, "from= is not a valid number of bytes\n"
                                  "hint: give a number from 1 to 1073741824");
     threshold[tool_id] = (int)from;
-    QMPI_Register_tool_function(tool_id, MPI_BCAST_T, (void (*)(void))my_Bcast);
+    QMPIX_REGISTER(tool_id, Bcast, my_Bcast);
 #if MPI_VERSION >= 4
-    QMPI_Register_tool_function(tool_id, MPI_BCAST_C_T, (void (*)(void))my_Bcast_c);
+    QMPIX_REGISTER(tool_id, Bcast_c, my_Bcast_c);
 #endif
-    QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))my_Finalize);
+    QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
 }
 
 __attribute__((constructor)) static void register_tool(void)

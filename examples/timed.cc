@@ -97,7 +97,7 @@ void init(int tool_id)
     intercept<QMPI_Bcast_t>(tool_id, MPI_BCAST_T);
     intercept<QMPI_Reduce_t>(tool_id, MPI_REDUCE_T);
     intercept<QMPI_Allreduce_t>(tool_id, MPI_ALLREDUCE_T);
-    QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, reinterpret_cast<void (*)()>(&finalize));
+    QMPIX_REGISTER(tool_id, Finalize, &finalize);
 }
 
 // A static object's constructor is as good a place as a function with an attribute.

@@ -77,8 +77,8 @@ static void init(int tool_id)
     if (QMPIX_Function_id(function, &number) != MPI_SUCCESS)
         QMPIX_Tool_fail(tool_id, "function= does not name an MPI function\n"
                                  "hint: give the C name of a function, such as MPI_Send");
-    QMPI_Register_tool_function(tool_id, MPI_INIT_T, (void (*)(void))my_Init);
-    QMPI_Register_tool_function(tool_id, MPI_INIT_THREAD_T, (void (*)(void))my_Init_thread);
+    QMPIX_REGISTER(tool_id, Init, my_Init);
+    QMPIX_REGISTER(tool_id, Init_thread, my_Init_thread);
 }
 
 __attribute__((constructor)) static void register_tool(void)

@@ -11,5 +11,5 @@ static int elsewhere_Barrier(QMPI_Context context, MPI_Comm comm)
 
 void bench_init(int tool_id)
 {
-    QMPI_Register_tool_function(tool_id, MPI_BARRIER_T, (void (*)(void))elsewhere_Barrier);
+    QMPIX_REGISTER(tool_id, Barrier, elsewhere_Barrier);
 }

@@ -85,5 +85,5 @@ static int finalize(QMPI_Context context)
 void bench_init(int tool_id)
 {
     upper = tool_id;
-    QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))finalize);
+    QMPIX_REGISTER(tool_id, Finalize, finalize);
 }

@@ -17,5 +17,5 @@ static int look_up_Comm_rank(QMPI_Context context, MPI_Comm comm, int *rank)
 
 void bench_init(int tool_id)
 {
-    QMPI_Register_tool_function(tool_id, MPI_COMM_RANK_T, (void (*)(void))look_up_Comm_rank);
+    QMPIX_REGISTER(tool_id, Comm_rank, look_up_Comm_rank);
 }

@@ -26,6 +26,6 @@ static int off_Comm_rank(QMPI_Context context, MPI_Comm comm, int *rank)
 
 void bench_init(int tool_id)
 {
-    QMPI_Register_tool_function(tool_id, MPI_INIT_T, (void (*)(void))off_Init);
-    QMPI_Register_tool_function(tool_id, MPI_COMM_RANK_T, (void (*)(void))off_Comm_rank);
+    QMPIX_REGISTER(tool_id, Init, off_Init);
+    QMPIX_REGISTER(tool_id, Comm_rank, off_Comm_rank);
 }

@@ -14,7 +14,6 @@ QMPIX_FOR_EACH_FUNCTION(WRAP)
 
 void bench_init(int tool_id)
 {
-#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                         \
-    QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))pass_##X);
+#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) QMPIX_REGISTER(tool_id, X, pass_##X);
     QMPIX_FOR_EACH_FUNCTION(REGISTER)
 }

@@ -107,6 +107,26 @@ QMPI_API int QMPI_Register_tool_storage(int tool_id, void *storage);
 QMPI_API int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn,
                                          void (*fp)(void));
 
+/*
+ * Registers an interceptor of a layer for MPI_X, as QMPI_Register_tool_function does. It does not
+ * compile if the signature is wrong. `X` is the name of a function of this MPI without its prefix:
+ *
+ *     QMPIX_REGISTER(tool_id, Recv, my_Recv);
+ *
+ * This needs C11 or C++11.
+ */
+#ifdef __cplusplus
+#define QMPIX_REGISTER(tool_id, X, interceptor)                                                    \
+    QMPI_Register_tool_function(                                                                   \
+        (tool_id), static_cast<QMPI_Functions_enum>(QMPI_##X##_number),                            \
+        reinterpret_cast<void (*)(void)>(static_cast<QMPI_##X##_t *>(interceptor)))
+#else
+#define QMPIX_REGISTER(tool_id, X, interceptor)                                                    \
+    QMPI_Register_tool_function((tool_id), (enum QMPI_Functions_enum)QMPI_##X##_number,            \
+                                (void (*)(void)) _Generic((interceptor), QMPI_##X##_t *            \
+                                                          : (interceptor)))
+#endif
+
 /* ---- Inside an interceptor ------------------------------------------------------------------- */
 
 /*

@@ -16,7 +16,7 @@
  *     static void init(int tool_id)
  *     {
  *     #define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)            \
- *         QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))my_##X);
+ *         QMPIX_REGISTER(tool_id, X, my_##X);
  *         QMPIX_FOR_EACH_FUNCTION(REGISTER)
  *     }
  *

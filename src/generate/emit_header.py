@@ -36,6 +36,9 @@ def header(source: Source) -> str:
     for number, name in enumerate(source.numbers):
         lines.append(f"    {constant_name(name)} = {number},")
     lines += [f"    MPI_LAST_FUNC = {len(source.numbers)}", "};", ""]
+    lines += ["/* The same by the name of the function, for QMPIX_REGISTER: this MPI's. */", "enum {"]
+    lines += [f"    QMPI_{function.short}_number = {constant_name(function.name)}," for function in source.functions]
+    lines += ["};", ""]
     lines.append("/* QMPI_X_t: an interceptor of MPI_X. */")
     for function in source.functions:
         lines.append(

@@ -25,10 +25,9 @@ QMPIX_PCONTROL_READER static int empty_Pcontrol(QMPI_Context context, const int 
 
 static void init(int tool_id)
 {
-#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                         \
-    QMPI_Register_tool_function(tool_id, NUMBER, (void (*)(void))empty_##X);
+#define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) QMPIX_REGISTER(tool_id, X, empty_##X);
     QMPIX_FOR_EACH_FUNCTION(REGISTER)
-    QMPI_Register_tool_function(tool_id, MPI_PCONTROL_T, (void (*)(void))empty_Pcontrol);
+    QMPIX_REGISTER(tool_id, Pcontrol, empty_Pcontrol);
 }
 
 __attribute__((constructor)) static void register_tool(void)

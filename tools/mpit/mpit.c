@@ -101,13 +101,13 @@ static void init(int tool_id)
         return;
     tool_file_name_start();
     QMPI_Register_tool_storage(tool_id, layer);
-    QMPI_Register_tool_function(tool_id, MPI_INIT_T, (void (*)(void))init_mpi);
-    QMPI_Register_tool_function(tool_id, MPI_INIT_THREAD_T, (void (*)(void))init_thread);
-    QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))finalize);
-    QMPI_Register_tool_function(tool_id, MPI_PCONTROL_T, (void (*)(void))pcontrol);
+    QMPIX_REGISTER(tool_id, Init, init_mpi);
+    QMPIX_REGISTER(tool_id, Init_thread, init_thread);
+    QMPIX_REGISTER(tool_id, Finalize, finalize);
+    QMPIX_REGISTER(tool_id, Pcontrol, pcontrol);
 #ifdef MPI_SESSION_NULL
-    QMPI_Register_tool_function(tool_id, MPI_SESSION_INIT_T, (void (*)(void))session_init);
-    QMPI_Register_tool_function(tool_id, MPI_SESSION_FINALIZE_T, (void (*)(void))session_finalize);
+    QMPIX_REGISTER(tool_id, Session_init, session_init);
+    QMPIX_REGISTER(tool_id, Session_finalize, session_finalize);
 #endif
 }
 

@@ -95,9 +95,9 @@ static void init(int tool_id)
         return;
     }
     QMPI_Register_tool_storage(tool_id, layer);
-    QMPI_Register_tool_function(tool_id, MPI_SEND_T, (void (*)(void))my_Send);
-    QMPI_Register_tool_function(tool_id, MPI_ISEND_T, (void (*)(void))my_Isend);
-    QMPI_Register_tool_function(tool_id, MPI_FINALIZE_T, (void (*)(void))my_Finalize);
+    QMPIX_REGISTER(tool_id, Send, my_Send);
+    QMPIX_REGISTER(tool_id, Isend, my_Isend);
+    QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
     QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T); /* a rank may switch its layer off */
 }
 

@@ -68,7 +68,8 @@ class Layer
     std::atomic<long long> bytes_{0};
 };
 
-/* ---- Interceptors: MPI's own signature, with a context in front; no exception may leave them ---- */
+/* ---- Interceptors: MPI's own signature, with a context in front; no exception may leave them ----
+ */
 
 int my_Send(QMPI_Context context, const void *buf, int count, MPI_Datatype datatype, int dest,
             int tag, MPI_Comm comm) noexcept
@@ -96,13 +97,6 @@ int my_Finalize(QMPI_Context context) noexcept
     return QMPIX_NEXT(context, Finalize)(QMPIX_NEXT_CONTEXT(context));
 }
 
-/* An interceptor with a wrong signature does not compile. */
-template <class Wanted>
-void intercept(int tool_id, QMPI_Functions_enum function, Wanted *interceptor)
-{
-    QMPI_Register_tool_function(tool_id, function, reinterpret_cast<void (*)()>(interceptor));
-}
-
 /* ---- The tool -------------------------------------------------------------------------------- */
 
 /* Runs once for each layer, before the first MPI call is carried out. */
@@ -119,9 +113,9 @@ void init(int tool_id)
         return;
     }
     QMPI_Register_tool_storage(tool_id, new Layer(minimum)); /* it lives for the whole run */
-    intercept<QMPI_Send_t>(tool_id, MPI_SEND_T, my_Send);
-    intercept<QMPI_Isend_t>(tool_id, MPI_ISEND_T, my_Isend);
-    intercept<QMPI_Finalize_t>(tool_id, MPI_FINALIZE_T, my_Finalize);
+    QMPIX_REGISTER(tool_id, Send, my_Send);
+    QMPIX_REGISTER(tool_id, Isend, my_Isend);
+    QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
     QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T); /* a rank may switch its layer off */
 }
 
