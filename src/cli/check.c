@@ -54,6 +54,12 @@ static const char doc[] =
     "application to the MPI library.\vErrors in the stack are reported as in a run. The exit "
     "status is then 2.";
 
+static const char *function_at(const void *data, int index)
+{
+    (void)data;
+    return index < qmpi_name_count ? qmpi_names[index].name : NULL;
+}
+
 static int find_function(const char *name)
 {
     int number = qmpi_name_find(name);
@@ -63,12 +69,15 @@ static int find_function(const char *name)
         free(longer);
     }
     if (number < 0 || !qmpi_names[number].exists) {
-        char *shown = qmpi_shorten(name);
-        qmpi_printf("--function %s: %s\n"
-                    "hint: list the functions with `qmpi functions`",
-                    shown,
-                    number < 0 ? "unknown MPI function"
-                               : QMPI_MPI " does not provide this function");
+        char *shown = qmpi_shorten(name), *longer = qmpi_format("MPI_%s", name);
+        const char *similar = number < 0 ? qmpi_suggest(name, function_at, NULL) : NULL;
+        if (number < 0 && !similar)
+            similar = qmpi_suggest(longer, function_at, NULL);
+        qmpi_printf(
+            "--function %s: %s\n"
+            "hint: %s%s%slist the functions with `qmpi functions`",
+            shown, number < 0 ? "unknown MPI function" : QMPI_MPI " does not provide this function",
+            similar ? "did you mean " : "", similar ? similar : "", similar ? "? Or " : "");
         exit(2);
     }
     return number;

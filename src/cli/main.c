@@ -84,6 +84,12 @@ void cli_print(const char *format, ...)
     free(text);
 }
 
+static const char *command_at(const void *data, int index)
+{
+    (void)data;
+    return (size_t)index < sizeof commands / sizeof *commands ? commands[index].name : NULL;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     if (key == ARGP_KEY_ARG) {
@@ -97,7 +103,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             exit(
                 commands[i].function(state->argc - state->next + 1, state->argv + state->next - 1));
         }
-        cli_misuse(state, "unknown command '%s'", argument);
+        const char *similar = qmpi_suggest(argument, command_at, NULL);
+        cli_misuse(state, "unknown command '%s'%s%s%s", argument, similar ? "; did you mean '" : "",
+                   similar ? similar : "", similar ? "'?" : "");
     }
     if (key == ARGP_KEY_NO_ARGS)
         argp_usage(state);

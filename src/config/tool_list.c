@@ -149,9 +149,9 @@ static char *parse_option(struct qmpi_entry *entry, const char *text, size_t len
         char *shown = qmpi_shorten(option);
         char *problem =
             qmpi_message("option '%s' is not of the form key=value\n"
-                         "hint: write NAME,key=value; a comma inside a value is written "
-                         "\\,",
-                         shown);
+                         "hint: write %s=yes to switch something on, and \\, for a comma inside a "
+                         "value",
+                         shown, key_length ? shown : "key");
         free(shown);
         free(option);
         return problem;

@@ -29,10 +29,12 @@ static char *check_options(const struct qmpi_layer *layer)
         if (!strncmp(layer->entry->options[i].key, "env.", 4) && layer->entry->options[i].key[4])
             continue;
         char *shown = qmpi_shorten(layer->entry->options[i].key);
+        char *value = qmpi_shorten(layer->entry->options[i].value);
         char *problem =
-            qmpi_message("a PMPI tool has no option '%s'\nhint: use env.NAME=value, its only "
-                         "option, to set an environment variable for this layer alone",
-                         shown);
+            qmpi_message("a PMPI tool has no option '%s'\nhint: write env.%s=%s to set this "
+                         "environment variable for this layer alone",
+                         shown, shown, value);
+        free(value);
         free(shown);
         return problem;
     }

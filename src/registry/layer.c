@@ -61,32 +61,42 @@ static const QMPIX_Tool_option *find_option(const QMPIX_Tool_info *info, const c
     return option && option->name ? option : NULL;
 }
 
+static const char *option_at(const void *options, int index)
+{
+    return ((const QMPIX_Tool_option *)options)[index].name;
+}
+
+static char *refuse_option(const char *tool, const char *key, const QMPIX_Tool_option *options)
+{
+    char *known = qmpi_copy(""), *shown = qmpi_shorten(key);
+    for (const QMPIX_Tool_option *option = options; option && option->name; option++) {
+        char *longer = qmpi_format("%s%s%s", known, *known ? ", " : "", option->name);
+        free(known);
+        known = longer;
+    }
+    const char *similar = options ? qmpi_suggest(key, option_at, options) : NULL;
+    char *problem =
+        !*known ? qmpi_message("tool %s has no option '%s'\nhint: remove the option; this tool has "
+                               "none",
+                               tool, shown)
+        : similar ? qmpi_message("tool %s has no option '%s'\nhint: did you mean '%s'? Its options "
+                                 "are %s",
+                                 tool, shown, similar, known)
+                  : qmpi_message("tool %s has no option '%s'\nhint: use one of its options: %s",
+                                 tool, shown, known);
+    free(shown);
+    free(known);
+    return problem;
+}
+
 /* A tool that described itself knows its options: any other is a slip of the user's. */
 static char *check_options(const struct qmpi_layer *layer)
 {
     const QMPIX_Tool_info *info = layer->tool->info;
-    if (!info)
-        return NULL;
-    for (int i = 0; i < layer->entry->option_count; i++) {
-        if (find_option(info, layer->entry->options[i].key))
-            continue;
-        char *known = qmpi_copy("");
-        const QMPIX_Tool_option *option = info->options;
-        for (; option && option->name; option++) {
-            char *longer = qmpi_format("%s%s%s", known, *known ? ", " : "", option->name);
-            free(known);
-            known = longer;
-        }
-        char *shown = qmpi_shorten(layer->entry->options[i].key);
-        char *problem =
-            *known ? qmpi_message("tool %s has no option '%s'\nhint: use one of its options: %s",
-                                  layer->name, shown, known)
-                   : qmpi_message(
-                         "tool %s has no option '%s'\nhint: remove the option; this tool has none",
-                         layer->name, shown);
-        free(shown);
-        free(known);
-        return problem;
+    for (int i = 0; info && i < layer->entry->option_count; i++) {
+        const char *key = layer->entry->options[i].key;
+        if (!find_option(info, key))
+            return refuse_option(layer->name, key, info->options);
     }
     return NULL;
 }

@@ -152,3 +152,23 @@ def test_run_works_behind_the_launcher():
                   launcher=launch(2))
     assert result.returncode == 0
     assert "count (layer 1): MPI calls of 2 ranks" in result.stderr
+
+
+# What is misspelt, and what is suggested.
+SUGGESTED = {
+    "command": (["rnu"], "did you mean 'run'?"),
+    "tool": (["check", "-t", "cuont"], "did you mean 'count'?"),
+    "option of a tool": (["check", "-t", "profile,dpeth=4"], "did you mean 'depth'?"),
+    "option of qmpi": (["check", "-t", "count,@prelaod=yes"], "did you mean '@preload'?"),
+    "switch": (["check", "-t", "profile,sync"], "write sync=yes "),
+    "function": (["check", "--function", "MPI_Comm_rnak"], "did you mean MPI_Comm_rank?"),
+    "function without prefix": (["check", "--function", "Sned"], "did you mean MPI_Send?"),
+    "variable of a PMPI tool": (["check", "-t", f"{BUILD}/tests/pmpi/tools/libfiles.so,MPIP=-k2"], "write env.MPIP=-k2 "),
+}
+
+
+@pytest.mark.parametrize("case", SUGGESTED)
+def test_what_was_meant_is_suggested(case):
+    arguments, words = SUGGESTED[case]
+    result = qmpi(*arguments)
+    assert result.returncode == 2 and words in result.stderr
