@@ -139,11 +139,12 @@ struct qmpi_plan *qmpi_plan_make(const struct qmpi_tool_list *list, int *count)
         if (problem) {
             free(listed[listed_count].path);
             listed[listed_count].path = NULL;
-            qmpi_problem_report_entry(&list->entries[i], problem);
+            qmpi_problem_print_entry(&list->entries[i], problem);
         } else {
             listed_count++;
         }
     }
+    qmpi_problem_stop();
     struct qmpi_plan *plans = qmpi_allocate((size_t)(listed_count + tool_count), sizeof *plans);
     *count = adopt(plans, true);
     memcpy(plans + *count, listed, (size_t)listed_count * sizeof *plans);

@@ -20,8 +20,8 @@ struct qmpi_plan {
 };
 
 /*
- * Plans the stack, from the application down. Entries that cannot be used are reported and left
- * out. The entries of `list` must exist for the whole run.
+ * Plans the stack, from the application down. Entries that cannot be used are reported, all of
+ * them, and left out, or the process ends. The entries of `list` must exist for the whole run.
  */
 struct qmpi_plan *qmpi_plan_make(const struct qmpi_tool_list *list, int *count);
 

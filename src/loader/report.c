@@ -42,8 +42,10 @@ static char *indent(const char *problem)
     return text;
 }
 
-static void report(const char *where, char *problem, const char *without,
-                   enum qmpi_on_error on_error)
+static bool stopping; /* a message that ends the run has been printed */
+
+static void print(const char *where, char *problem, const char *without,
+                  enum qmpi_on_error on_error)
 {
     const bool skip = qmpi_skips_errors(on_error);
     if (qmpi_is_reporting_process()) {
@@ -56,40 +58,46 @@ static void report(const char *where, char *problem, const char *without,
                                                          : "on-error = skip");
     }
     free(problem);
-    if (!skip)
+    stopping |= !skip;
+}
+
+void qmpi_problem_stop(void)
+{
+    if (stopping)
         _exit(2); /* not exit: the handlers of tools that never worked must not run */
 }
 
 void qmpi_problem_report(const char *where, char *problem, const char *without)
 {
-    report(where, problem, without, QMPI_ON_ERROR_AS_SET);
+    print(where, problem, without, QMPI_ON_ERROR_AS_SET);
+    qmpi_problem_stop();
 }
 
-static void report_file(const struct qmpi_config_file *file)
+static void print_file(const struct qmpi_config_file *file)
 {
     /* The site's files never stop a run. */
     const enum qmpi_on_error on_error =
         file->scope == QMPI_SCOPE_SITE ? QMPI_ON_ERROR_SKIP : QMPI_ON_ERROR_AS_SET;
     if (file->unreadable)
-        report(file->scope == QMPI_SCOPE_LISTED ? "QMPI_CONFIG" : "configuration",
-               qmpi_copy(file->unreadable), "it", on_error);
+        print(file->scope == QMPI_SCOPE_LISTED ? "QMPI_CONFIG" : "configuration",
+              qmpi_copy(file->unreadable), "it", on_error);
     for (int i = 0; i < file->config.problem_count; i++) {
         const struct qmpi_config_problem *wrong = &file->config.problems[i];
         char *shown = qmpi_shorten(wrong->text);
         char *where = wrong->line ? qmpi_message("%s, line %d '%s'", file->path, wrong->line, shown)
                                   : qmpi_copy(file->path);
-        report(where, qmpi_copy(wrong->problem), wrong->without, on_error);
+        print(where, qmpi_copy(wrong->problem), wrong->without, on_error);
         free(where);
         free(shown);
     }
 }
 
-void qmpi_problem_report_config(void)
+void qmpi_problem_print_config(void)
 {
     int count;
     const struct qmpi_config_file *files = qmpi_config_files(&count);
     for (int i = 0; i < count; i++)
-        report_file(&files[i]);
+        print_file(&files[i]);
 }
 
 void qmpi_problem_print_notes(const struct qmpi_tool_stack *stack)
@@ -115,9 +123,15 @@ char *qmpi_problem_where(const struct qmpi_entry *entry)
     return where;
 }
 
-void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem)
+void qmpi_problem_print_entry(const struct qmpi_entry *entry, char *problem)
 {
     char *where = qmpi_problem_where(entry);
-    report(where, problem, "this layer", entry->on_error);
+    print(where, problem, "this layer", entry->on_error);
     free(where);
+}
+
+void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem)
+{
+    qmpi_problem_print_entry(entry, problem);
+    qmpi_problem_stop();
 }

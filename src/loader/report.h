@@ -17,9 +17,13 @@ void qmpi_problem_start(void);
  */
 void qmpi_problem_report(const char *where, char *problem, const char *without);
 
-/* Reports errors in the configuration files, except those in the tools that they list. Those in a
- * file of the site never stop the run. */
-void qmpi_problem_report_config(void);
+/* As qmpi_problem_report, for the errors in the configuration files, except those in the tools that
+ * they list. Those in a file of the site never stop the run. If another one does, that is left to
+ * qmpi_problem_stop, so that all messages appear at once. */
+void qmpi_problem_print_config(void);
+
+/* Ends the process if a message has been printed that stops the run. */
+void qmpi_problem_stop(void);
 
 /* Prints what the user should know about a stack. */
 void qmpi_problem_print_notes(const struct qmpi_tool_stack *stack);
@@ -33,6 +37,7 @@ char *qmpi_problem_where(const struct qmpi_entry *entry);
 
 /* Reports a problem of one entry of the stack; the run then continues or stops as on-error says
  * (see config/stack.h). */
+void qmpi_problem_print_entry(const struct qmpi_entry *entry, char *problem); /* does not stop */
 void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem);
 
 #endif

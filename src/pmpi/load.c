@@ -23,18 +23,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A variable's name, by custom. */
+static bool is_variable(const char *name)
+{
+    return !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")];
+}
+
 static char *check_options(const struct qmpi_layer *layer)
 {
     for (int i = 0; i < layer->entry->option_count; i++) {
         if (!strncmp(layer->entry->options[i].key, "env.", 4) && layer->entry->options[i].key[4])
             continue;
-        char *shown = qmpi_shorten(layer->entry->options[i].key);
-        char *value = qmpi_shorten(layer->entry->options[i].value);
+        const struct qmpi_option *option = &layer->entry->options[i];
+        char *shown = qmpi_shorten(option->key);
+        char *setting = is_variable(option->key)
+                            ? qmpi_message(": write env.%s=%s", option->key, option->value)
+                            : qmpi_copy("");
         char *problem =
-            qmpi_message("a PMPI tool has no option '%s'\nhint: write env.%s=%s to set this "
-                         "environment variable for this layer alone",
-                         shown, shown, value);
-        free(value);
+            qmpi_message("a PMPI tool has no option '%s'\nhint: use env.NAME=value, its only "
+                         "option, to set an environment variable for this layer alone%s",
+                         shown, setting);
+        free(setting);
         free(shown);
         return problem;
     }

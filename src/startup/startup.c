@@ -106,7 +106,7 @@ static void start(void)
 {
     qmpi_debug_start(qmpi_setting("QMPI_DEBUG"));
     qmpi_problem_start();
-    qmpi_problem_report_config();
+    qmpi_problem_print_config();
     qmpi_clock_configure();
     qmpi_base_find();
     redirect();

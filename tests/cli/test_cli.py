@@ -163,7 +163,7 @@ SUGGESTED = {
     "switch": (["check", "-t", "profile,sync"], "write sync=yes "),
     "function": (["check", "--function", "MPI_Comm_rnak"], "did you mean MPI_Comm_rank?"),
     "function without prefix": (["check", "--function", "Sned"], "did you mean MPI_Send?"),
-    "variable of a PMPI tool": (["check", "-t", f"{BUILD}/tests/pmpi/tools/libfiles.so,MPIP=-k2"], "write env.MPIP=-k2 "),
+    "variable of a PMPI tool": (["check", "-t", f"{BUILD}/tests/pmpi/tools/libfiles.so,MPIP=-k2"], ": write env.MPIP=-k2\n"),
 }
 
 

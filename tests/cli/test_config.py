@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """QMPI_CONFIG and -c: a stack and settings from a file, in runs and in the subcommands."""
 import os
+import re
 
 import pytest
 
@@ -258,6 +259,14 @@ def test_check_takes_a_file_though_the_mpi_library_is_there_already(config):
     """libqmpi then asks for a setting before the command has read its options."""
     result = qmpi("check", "-c", config(STACK), env={"LD_PRELOAD": SONAMES[MPI_NAME]})
     assert "layer 2: beta" in result.stdout
+
+
+def test_every_wrong_line_is_reported_at_once(config):
+    path = config("colour = red\ncount\n  colour\nnonesuch\n[oops]\nprofile\n  =\n[below]\ncuont\non-error = perhaps\n")
+    for result in (qmpi("check", "-c", path), run(path, ranks=2)):
+        assert (result.returncode, result.stdout) == (2, "")
+        lines = [re.match(f"{path}, line ([0-9]+) ", line) for line in result.messages]
+        assert sorted(int(line[1]) for line in lines if line) == [1, 3, 4, 5, 9, 10]
 
 
 def test_check_reports_a_wrong_file_as_a_run_does(config):

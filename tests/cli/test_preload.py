@@ -156,7 +156,7 @@ def test_the_option_stands_in_a_configuration_file(tmp_path):
     ("count,@=no", "unknown option '@'", "@preload"),
     ("count,@preload=", "invalid value for option '@preload': ''", "use one of yes, no"),
     ("count,@preload=No", "invalid value for option '@preload': 'No'", "use one of yes, no"),
-    ("count,@preload", "not of the form key=value", "NAME,key=value"),
+    ("count,@preload", "not of the form key=value", "write @preload=yes "),
     ("count,@preload=no,@preload=no", "option '@preload' is given twice", "keep one"),
     ("PMPI,@nonesuch=1", "unknown option '@nonesuch'", "@preload")])
 def test_a_wrong_option_of_ours_is_one_message(entry, words, hint, tmp_path):
