@@ -139,7 +139,20 @@ def differences(plan, place, folder, status, output, bare):
         yield "something was left in TMPDIR"
 
 
+# UCX 1.18 fails so in 5 of 360 runs of seed 98 without qmpi: threads that make windows add the same entry twice.
+UCX_FAILED = re.compile(r"proto_select\.c:\d+ +Assertion `khret == UCS_KH_PUT_BUCKET_EMPTY' failed")
+
+
 def run(plan, place, verbose=False, bare=False, leave=False):
+    """A run in which UCX has failed is made again, at most twice."""
+    for _ in range(2):
+        outcome = run_once(plan, place, verbose, bare, leave)
+        if not UCX_FAILED.search(outcome.output):
+            return outcome
+    return run_once(plan, place, verbose, bare, leave)
+
+
+def run_once(plan, place, verbose, bare, leave):
     storm = place.home / "tests/storm"
     if (plan.fortran and not (storm / plan.program).exists()) or (
             any(entry.kind == "pmpi fortran" for entry in plan.layers) and not (storm / "storm_fortran.so").exists()):
