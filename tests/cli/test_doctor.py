@@ -120,7 +120,9 @@ def test_no_launcher_in_the_path_is_noted(tmp_path):
 
 def test_the_variables_in_force_are_shown():
     findings = doctor(env={"QMPI_TOOLS": "count", "QMPI_ON_ERROR": "skip"})
-    assert findings.of("note", "environment") == ["QMPI_TOOLS=count", "QMPI_ON_ERROR=skip"]
+    *variables, site = findings.of("note", "environment")
+    assert variables == ["QMPI_TOOLS=count", "QMPI_ON_ERROR=skip"]
+    assert site.startswith("configuration files of the site: /") and "/etc/qmpi/*.conf" in site
     assert doctor().of("note", "environment") == ["no variables of qmpi are set"]
 
 

@@ -155,6 +155,11 @@ static void look_at_config(void)
     struct qmpi_tool_stack stack;
     int count;
     const struct qmpi_config_file *files = qmpi_config_files(&count);
+    char *site = qmpi_site_folder(), *real = realpath(site, NULL);
+    doctor_note("configuration files of the site: %s/*.conf%s", real ? real : site,
+                real ? "" : " (this directory does not exist)");
+    free(real);
+    free(site);
     for (int i = 0; i < count; i++)
         look_at_file(&files[i]);
     qmpi_stack_read(&stack);
