@@ -15,6 +15,7 @@ ORDERS = {
     "before_mpi_h": "#include <qmpi/qmpi.h>\n#include <mpi.h>\n",
     "twice": "#include <qmpi/qmpi.h>\n#include <qmpi/qmpi.h>\n",
     "mpit": "#include <qmpi/mpit.h>\n",
+    "service": "#include <qmpi/service.h>\nQMPIX_SERVICE(part, \"part\", 1, 2, struct part)\n",
     "wrappers_alone": "#include <qmpi/wrappers.h>\n",
 }
 
