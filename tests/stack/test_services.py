@@ -101,9 +101,15 @@ def test_a_callback_may_switch_layers_and_is_called_again_when_it_has_returned()
 @pytest.mark.parametrize("stack", [
     "service,offer=a@1.0:service,watch=a@1.0,quiet=yes:service,offer=a@1.0:service,watch=a@1.0,quiet=yes:alpha"])
 def test_what_a_layer_was_told_last_is_so_even_if_two_threads_switch(stack):
-    result = run(stack, "both=20000", "on=2", "on=4")
+    result = run(stack, "both=20000")
     assert [line for line in result.trace if "was told" in line] == [
         f"service {layer} was told of layer as it is" for layer in (2, 4)]
+
+
+def test_a_forked_child_is_told_too_if_another_thread_of_the_parent_was_in_the_callback():
+    result = run("service,rewatch=a@1.0,forks=2:service,offer=a@1.0", "rank", "off=2")
+    told = notes(result, 1, "is")
+    assert told == ["told: layer 2 answers 21", "forked", "told: layer 0 answers 0", "told: layer 0 answers 0"]
 
 
 def test_what_a_layer_that_is_left_out_has_offered_is_not_found():

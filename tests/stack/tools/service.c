@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Offers and uses services as its options say, and notes what it learns. Lists are
- * `NAME@MAJOR.MINOR` with `+` between them. It has an observer, so that it can be compiled for the
- * standard ABI, too. offer=LIST                in init find=LIST                 in init, in
- * MPI_Comm_rank, and by another thread in MPI_Barrier watch=LIST                from init on;
- * quiet=yes: notes only the last one, in MPI_Finalize rewatch=LIST              as watch, in
- * MPI_Comm_rank switches=N                whenever a callback finds a layer, it switches layer N
- * off provides=LIST conflicts=LIST communicates=yes    QMPIX_Tool_declare; names only misuse=yes
- * makes calls that must fail, in init and in MPI_Comm_rank fail=yes                  its init fails
- * at the end
+ * Offers and uses services as its options say, and notes what it learns. A LIST is NAME@MAJOR.MINOR
+ * with `+` between several. It has an observer, so that it can be compiled for the standard ABI.
+ *   offer=LIST     in init
+ *   find=LIST      in init, in MPI_Comm_rank, and by another thread in MPI_Barrier
+ *   watch=LIST     from init on; quiet=yes: notes only in MPI_Finalize whether it knows the last
+ *   rewatch=LIST   as watch, in MPI_Comm_rank
+ *   switches=N     whenever a callback finds a layer, it switches layer N off
+ *   forks=N        whenever a callback finds one, a thread forks; the child switches layer N off
+ *   provides=LIST, conflicts=LIST, communicates=yes: QMPIX_Tool_declare, with names only
+ *   misuse=yes     makes calls that must fail, in init and in MPI_Comm_rank
+ *   fail=yes       its init fails at the end
  */
 #include "service.h"
 #include "trace.h"
@@ -17,8 +19,10 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 enum { ITEMS = 8, ROOM = 512 };
 
@@ -31,8 +35,10 @@ struct layer {
     int tool_id;
     int item_told; /* what the last callback told */
     int switches;
+    int forks;
     int quiet;
     struct item watched;
+    _Atomic int inside; /* its callback */
 };
 static struct layer layers[256];
 
@@ -96,17 +102,40 @@ static void find_all(int tool_id, const char *when)
         find(tool_id, &items[i], when);
 }
 
+static void *fork_in_thread(void *data)
+{
+    struct layer *layer = data;
+    const int other = layer->forks;
+    const pid_t child = fork();
+    if (child) {
+        waitpid(child, NULL, 0);
+        return NULL;
+    }
+    layer->forks = layer->inside = 0;
+    trace("service %d is forked", layer->tool_id);
+    QMPIX_Tool_set_enabled(other, 0);
+    _exit(0);
+}
+
 static void changed(int tool_id, int offering_id, const void *table, void *data)
 {
     struct layer *layer = data;
     if (layer->tool_id != tool_id || !table != !offering_id)
         trace("service %d WRONG: told of %d", tool_id, offering_id);
+    if (layer->inside++)
+        trace("service %d WRONG: it is told twice at the same time", tool_id);
+    if (layer->quiet)
+        sched_yield(); /* the other thread may switch now */
     layer->item_told = offering_id;
     if (!layer->quiet)
         trace("service %d is told: layer %d answers %d", tool_id, offering_id,
               table ? ((const service_table *)table)->answer(offering_id) : 0);
     if (layer->switches && table)
         QMPIX_Tool_set_enabled(layer->switches, 0);
+    pthread_t thread;
+    if (layer->forks && table && !pthread_create(&thread, NULL, fork_in_thread, layer))
+        pthread_join(thread, NULL);
+    layer->inside--;
 }
 
 static void watch(int tool_id, const char *key)
@@ -261,8 +290,10 @@ static void init(int tool_id)
                                      .function_count = 3};
     layers[tool_id].tool_id = tool_id;
     layers[tool_id].switches = atoi(option(tool_id, "switches"));
+    layers[tool_id].forks = atoi(option(tool_id, "forks"));
     layers[tool_id].quiet = *option(tool_id, "quiet") != '\0';
     QMPIX_Register_tool_observer(tool_id, &observer);
+    QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T);
     if (*option(tool_id, "misuse"))
         misuse(tool_id, 1);
     offer(tool_id);
