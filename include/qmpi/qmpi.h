@@ -200,12 +200,36 @@ typedef struct QMPIX_Tool_option {
     const char *help;          /* one line */
 } QMPIX_Tool_option;
 
-/* The description of a tool. */
+/* Flags of a tool. */
+enum {
+    /* Its interceptors communicate with other ranks, or change what the program sends to them; so
+     * it must be active on all ranks. Functions that a tool keeps (QMPIX_Tool_keep_function) do not
+     * count. */
+    QMPIX_TOOL_COMMUNICATES = 1 << 0
+};
+
+/*
+ * The description of a tool.
+ *
+ * `provides` and `conflicts` are arrays of strings that end with NULL. `provides` names what layers
+ * of the tool do that others should know, for example "adds-messages" or "replaces-buffers".
+ * `conflicts` contains patterns with `*`, `?` and `[...]` as in a shell; a layer of the tool cannot
+ * be used together with another layer if a pattern matches the name of its tool, something that it
+ * provides, or a service that it offers (<qmpi/service.h>). A tool that must be the only one to do
+ * something names it in both; one that can be listed only once names itself in `conflicts`. See
+ * QMPIX_Tool_declare.
+ *
+ * The members from `flags` on are missing in tools that were compiled with earlier versions of this
+ * header: read a member only if `size` includes it.
+ */
 typedef struct QMPIX_Tool_info {
     size_t size;                      /* sizeof(QMPIX_Tool_info) */
     const char *description;          /* one line */
     const char *version;              /* NULL: none */
     const QMPIX_Tool_option *options; /* all options of the tool; NULL: it has none */
+    unsigned flags;                   /* QMPIX_TOOL_… */
+    const char *const *provides;      /* NULL: nothing */
+    const char *const *conflicts;     /* NULL: nothing */
 } QMPIX_Tool_info;
 
 /*
@@ -215,6 +239,22 @@ typedef struct QMPIX_Tool_info {
  * points to must exist for the whole run. MPI_ERR_ARG also: no tool of this name is registered.
  */
 QMPI_API int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_info *info);
+
+/*
+ * Adds, from `init`, to what QMPIX_Tool_info says of the tool: `flags`, `provides` and `conflicts`
+ * of this layer alone, for example because of its options. The strings are copied; NULL stands for
+ * an empty array.
+ *
+ * If two layers conflict, the upper one cannot be used: the run stops before any MPI call is
+ * carried out, or continues without it if QMPI_ON_ERROR=skip, unless the entry of one of them has
+ * the option @force=yes. What QMPIX_Tool_info contains is checked before `init`, the rest when it
+ * has returned.
+ *
+ * MPI_ERR_ARG also: an unknown flag, or an empty string. MPI_ERR_OTHER: not called from `init` for
+ * the layer that is being initialized.
+ */
+QMPI_API int QMPIX_Tool_declare(int tool_id, unsigned flags, const char *const *provides,
+                                const char *const *conflicts);
 
 /*
  * Returns the value of an option of a layer: the given value, otherwise the default value. The

@@ -16,6 +16,7 @@
 #include "util/util.h"
 
 #include <qmpi/qmpi.h>
+#include <qmpi/service.h>
 
 #include <argp.h>
 #include <stdlib.h>
@@ -116,6 +117,14 @@ static void print_options(int tool_id, const QMPIX_Tool_info *info)
             cli_print("=%s", value);
         cli_print("  (%s)\n", option->help ? option->help : "");
     }
+}
+
+static void print_services(int tool_id)
+{
+    const char *name;
+    int version;
+    for (int i = 0; QMPIX_Service_get(tool_id, i, &name, &version) == MPI_SUCCESS; i++)
+        cli_print("  offers      the service %s %d.%d\n", name, version >> 16, version & 0xffff);
 }
 
 static void print_functions(int tool_id)
@@ -226,6 +235,7 @@ static void print_layer(int tool_id)
     print_preloaded(tool_id);
     if (info)
         print_options(tool_id, info);
+    print_services(tool_id);
     print_functions(tool_id);
 }
 

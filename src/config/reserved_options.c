@@ -15,6 +15,7 @@ static const struct {
 } options[QMPI_RESERVED_OPTIONS] = {
     [QMPI_RESERVED_PRELOAD] = {"@preload", {"yes", "no"}},
     [QMPI_RESERVED_REQUIRED] = {"@required", {"yes", "no"}},
+    [QMPI_RESERVED_FORCE] = {"@force", {"yes", "no"}},
 };
 
 const char *qmpi_reserved_option_name(enum qmpi_reserved_option option)

@@ -14,6 +14,7 @@ enum qmpi_reserved_option {
                                required */
     QMPI_RESERVED_REQUIRED, /* whether QMPI_DISABLE does not leave the layer out: yes or no; only in
                                files of the site */
+    QMPI_RESERVED_FORCE,    /* whether conflicts of the layer with others are ignored: yes or no */
     QMPI_RESERVED_OPTIONS
 };
 

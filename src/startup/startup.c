@@ -57,6 +57,22 @@ static void plan_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     layer->preloaded = plan->preloaded;
 }
 
+static char *load_pmpi(struct qmpi_layer *layer)
+{
+    char *problem = qmpi_conflict_check(layer);
+    return problem ? problem : qmpi_pmpi_load(layer);
+}
+
+static char *load_and_init(struct qmpi_layer *layer)
+{
+    char *problem = qmpi_load_native(layer, qmpi_redirect_is_interposed());
+    if (!problem)
+        problem = qmpi_conflict_check(layer);
+    if (!problem)
+        problem = qmpi_layer_init(layer);
+    return problem ? problem : qmpi_conflict_check(layer); /* init may have declared more */
+}
+
 static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
 {
     const bool pmpi_tool = plan->kind == QMPI_KIND_PMPI;
@@ -64,10 +80,8 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     qmpi_chain_expose(layer->tool_id);
     if (plan->kind == QMPI_KIND_ABI)
         qmpi_load_abi_name(qmpi_installed_folder(), plan->path);
-    char *problem =
-        pmpi_tool ? qmpi_pmpi_load(layer) : qmpi_load_native(layer, qmpi_redirect_is_interposed());
-    if (!problem && !pmpi_tool)
-        problem = qmpi_layer_init(layer);
+    char *problem = pmpi_tool ? load_pmpi(layer) : load_and_init(layer);
+    __atomic_store_n(&layer->ready, !problem, __ATOMIC_RELEASE);
     if (problem) {
         qmpi_layer_leave_out(layer);
         qmpi_mpit_leave_out(layer->tool_id);
@@ -126,6 +140,7 @@ static void start(void)
     qmpi_chain_start(count);
     if (count) { /* what ends the chains is never changed once a layer stands on it */
         qmpi_mpit_use_switch(qmpi_chain_is_enabled, qmpi_chain_set_enabled);
+        qmpi_service_use_switch(qmpi_chain_is_enabled);
         qmpi_mpit_merge(qmpi_terminators, qmpi_pmpi_targets);
         qmpi_observe_creators(qmpi_terminators);
         qmpi_singleton_watch(qmpi_terminators);
@@ -148,6 +163,7 @@ static void start(void)
     qmpi_fortran_let_go(&callers);
     qmpi_registration_close();
     qmpi_mpit_publish_stack();
+    qmpi_service_notify();
     qmpi_chain_publish();
 }
 

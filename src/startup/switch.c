@@ -175,6 +175,7 @@ static bool change(int tool_id, bool enabled, const struct qmpi_fortran_callers 
 /* Without the lock: what is called may switch layers too. */
 static void call_back(void)
 {
+    qmpi_service_notify();
     for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++) {
         void (*callback)(int) = __atomic_load_n(&callbacks[tool_id], __ATOMIC_ACQUIRE);
         if (callback)

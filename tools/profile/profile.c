@@ -122,6 +122,13 @@ static void always_on_functions(int tool_id, bool sync)
     }
 }
 
+/* The barriers of another layer take the waiting away from this one, or this one's from it. */
+static void declare_barriers(int tool_id)
+{
+    static const char *const barriers[] = {"synchronizes-collectives", NULL};
+    QMPIX_Tool_declare(tool_id, 0, barriers, barriers);
+}
+
 static void (*before_of(const struct options *options))(const QMPIX_Call *, QMPIX_Word *)
 {
     if (options->path)
@@ -150,8 +157,10 @@ static void init(int tool_id)
     peer_waits_start();
     arguments_find_size();
     traits_find();
-    if (layer->options.sync)
+    if (layer->options.sync) {
         traits_let_wait();
+        declare_barriers(tool_id);
+    }
     threads_start();
     if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS ||
         !publish_lazily(tool_id)) {
