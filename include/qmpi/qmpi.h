@@ -298,7 +298,8 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
  */
 QMPI_API int QMPIX_Tool_set_enabled(int tool_id, int enabled);
 
-/* Tells whether a layer is on: sets `enabled` to 1 or 0. */
+/* Tells whether a layer is on, in `init` whether it will be on at first: sets `enabled` to 1 or 0.
+ */
 QMPI_API int QMPIX_Tool_get_enabled(int tool_id, int *enabled);
 
 /*

@@ -88,8 +88,12 @@ void check_entries_print_left_out(const struct check_entries *entries)
 {
     const struct qmpi_tool_stack *stack = &entries->stack;
     for (int i = 0; i < stack->layers.count; i++) {
+        const char *optional = stack->layers.entries[i].reserved[QMPI_RESERVED_OPTIONAL];
         if (!entries->has_layer[i])
-            print_left_out(&stack->layers.entries[i], "because it cannot be used");
+            print_left_out(&stack->layers.entries[i],
+                           optional && !strcmp(optional, "yes")
+                               ? "because it cannot be used (@optional=yes)"
+                               : "because it cannot be used");
     }
     for (int i = 0; i < stack->disabled.count; i++)
         print_left_out(&stack->disabled.entries[i], "by QMPI_DISABLE");

@@ -58,10 +58,12 @@ def test_conditions_are_shown_with_what_they_do_here(tmp_path):
     assert conditions == [
         [f"@enabled=no  ({other})"], [f"@ranks=0-3  {ranks}", f"@ranks=every 2  {ranks}", *both],
         [f"@ranks=every 2  {ranks}", *both, f"@functions=MPI_File_*  {only}"], [f"@program=lmp*  (in other programs, {off})"]]
-    assert f"left out because it cannot be used: nonesuch ({file}, line 6, stack io)\n" in result.stdout
+    assert f"left out because it cannot be used (@optional=yes): nonesuch ({file}, line 6, stack io)\n" in result.stdout
     assert [line for line in result.messages if line[0] != " "] == [f"{file}, line 6 'nonesuch': no such tool"]
     assert "  the layer is left out (@optional=yes)" in result.messages
     assert "intercepts  all" in result.stdout  # a layer that is off shows what it would intercept
+    noted = qmpi("doctor", "-t", "nonesuch,@optional=yes")
+    assert noted.returncode == 0 and "(@optional=yes): nonesuch,@optional=yes (-t, entry 1)" in noted.stdout
     known = qmpi("check", "-t", "empty,@ranks=1-2", env={"SLURM_PROCID": "2"}).stdout
     assert "@ranks=1-2  (holds here)" in known
 

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from support import BUNDLED_TOOLS, HAS_SESSIONS, TOOLS, program, run_mpi
+from support import BUNDLED_TOOLS, HAS_SESSIONS, LIBQMPI, TOOLS, program, run_mpi, tool
 
 RUN = ["init", "comm_rank", "barrier", "finalize"]
 CALLS = ["MPI_Init", "MPI_Comm_rank", "MPI_Barrier", "MPI_Finalize"]
@@ -179,6 +179,22 @@ def test_a_layer_that_starts_off_can_be_switched_on():
     assert notes(result.stderr, "alpha 2") == ["MPI_Barrier"]
     assert notes(result.stderr, "pmpi_call") == ["MPI_Comm_rank", "MPI_Barrier", "MPI_Finalize"]
     assert notes(result.stderr, "pmpi_tally") == [] and "trace: pmpi_tally counted 1 1 0" in result.stderr
+
+
+def test_a_layer_is_called_for_what_it_keeps_also_where_a_condition_leaves_it_off():
+    """Or where @functions excludes it."""
+    for condition in ("@enabled=no", "@functions=MPI_Barrier"):
+        result = run(tools=f"keeper,keeps=yes,{condition}:alpha")
+        assert notes(result.stderr, "keeper 1") == ["MPI_Comm_rank"]
+        assert ("while it is off" in result.stderr) == (condition == "@enabled=no")
+        assert notes(result.stderr, "alpha 2") == CALLS
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_preloaded_pmpi_tool_starts_off_too(order):
+    """Found by the loader before libqmpi, and behind it."""
+    result = run(tools="pmpi_call,@enabled=no:alpha", preload=[LIBQMPI, tool("pmpi_call")][::order])
+    assert (notes(result.stderr, "pmpi_call"), notes(result.stderr, "alpha 2")) == (ENDS, CALLS)
 
 
 @pytest.mark.skipif(not program("switch_fortran").exists(), reason="no Fortran compiler")
