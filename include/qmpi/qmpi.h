@@ -321,10 +321,11 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
 
 /*
  * Switches a layer off (`enabled` is 0) or on. A layer that is off is not called, and its functions
- * cost the same as without the layer. All layers are on at first. When the call returns, all calls
- * that start later use the changed stack; calls in progress, including those in other threads, may
- * continue in the old one. May be called by any thread after start-up, but not in `init` or in a
- * signal handler.
+ * cost the same as without the layer. All layers are on at first, unless conditions of the entry
+ * that lists the layer switch it off (see qmpi.conf(5)); these have no effect any more on a layer
+ * for which this function was called. When the call returns, all calls that start later use the
+ * changed stack; calls in progress, including those in other threads, may continue in the old one.
+ * May be called by any thread after start-up, but not in `init` or in a signal handler.
  *
  * Pointers to next functions that a layer has saved stay callable and ignore the change; see
  * QMPIX_Register_stack_changed. Those of a PMPI layer are updated, except saved results of dlsym; a
@@ -337,16 +338,26 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
  */
 QMPI_API int QMPIX_Tool_set_enabled(int tool_id, int enabled);
 
-/* Tells whether a layer is on: sets `enabled` to 1 or 0. */
+/* Tells whether a layer is on, in `init` whether it will be on at first: sets `enabled` to 1 or 0.
+ */
 QMPI_API int QMPIX_Tool_get_enabled(int tool_id, int *enabled);
 
 /*
- * Requests that an intercepted function `fn` is also passed to the layer while it is switched off.
- * The interceptor then calls QMPIX_Tool_get_enabled to decide what to do. This is for functions
- * that all ranks must handle if one does, because a layer may be switched off or on in only some of
- * the ranks: for example MPI_Finalize, if the tool communicates in it. It is also for calls that
- * must not be missed, such as those that free handles. MPI_ERR_OTHER: not called from `init` for
- * the layer that is being initialized.
+ * Tells whether a layer is on for a function: it is on, and the option `@functions` of the entry
+ * that lists it does not exclude the function. Sets `enabled` to 1 or 0, whether or not the layer
+ * intercepts the function.
+ */
+QMPI_API int QMPIX_Tool_get_function_enabled(int tool_id, enum QMPI_Functions_enum fn,
+                                             int *enabled);
+
+/*
+ * Requests that an intercepted function `fn` is also passed to the layer while it is switched off,
+ * or if the option `@functions` excludes it. The interceptor then calls
+ * QMPIX_Tool_get_function_enabled to decide what to do. This is for functions that all ranks must
+ * handle if one does, because a layer may be on in only some of the ranks: for example
+ * MPI_Finalize, if the tool communicates in it. It is also for calls that must not be missed, such
+ * as those that free handles. MPI_ERR_OTHER: not called from `init` for the layer that is being
+ * initialized.
  */
 QMPI_API int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn);
 

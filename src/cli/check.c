@@ -6,10 +6,9 @@
  * for a limited time.
  */
 #define _GNU_SOURCE
+#include "cli/check_entries.h"
 #include "cli/cli.h"
-
 #include "cli/doctor/doctor.h"
-#include "config/config.h"
 #include "elf/elf.h"
 #include "functions/functions.h"
 #include "generate/build.h"
@@ -217,7 +216,7 @@ static void print_binding(const char *binding)
         cli_print("  shares      %s\n", shares + sizeof mark - 1);
 }
 
-static void print_layer(int tool_id)
+static void print_layer(int tool_id, struct check_entries *entries)
 {
     const char *name = "", *binding = "", *source = "";
     const QMPIX_Tool_info *info = NULL;
@@ -230,6 +229,7 @@ static void print_layer(int tool_id)
     if (info && info->description)
         cli_print("  does        %s\n", info->description);
     cli_print("  listed in   %s\n", source);
+    check_entries_print_layer(entries, source);
     cli_print("  library     %s\n", library_of(tool_id));
     print_binding(binding);
     print_preloaded(tool_id);
@@ -277,16 +277,17 @@ static void print_chain(int number, int layers)
                "no layer intercepts this function: a call costs one jump more than without qmpi");
 }
 
-static void print_disabled(void)
+static void print_layers(int count)
 {
-    struct qmpi_tool_stack stack;
-    qmpi_stack_read(&stack);
-    for (int i = 0; i < stack.disabled.count; i++) {
-        char *source = qmpi_entry_source(&stack.disabled.entries[i]);
-        cli_print("left out by QMPI_DISABLE: %s (%s)\n", stack.disabled.entries[i].text, source);
-        free(source);
-    }
-    qmpi_stack_free(&stack);
+    struct check_entries entries;
+    check_entries_read(&entries);
+    if (!count)
+        printf("no layers: every MPI call goes directly to the MPI library\n");
+    for (int tool_id = 1; tool_id <= count; tool_id++)
+        print_layer(tool_id, &entries);
+    print_all_shared(count);
+    check_entries_print_left_out(&entries);
+    check_entries_free(&entries);
 }
 
 static _Noreturn void check_here(const struct wish *wish)
@@ -302,14 +303,8 @@ static _Noreturn void check_here(const struct wish *wish)
         printf("%s", i ? "\n" : "");
         print_chain(numbers[i], count);
     }
-    if (!count && !wish->count)
-        printf("no layers: every MPI call goes directly to the MPI library\n");
-    for (int tool_id = 1; tool_id <= count && !wish->count; tool_id++)
-        print_layer(tool_id);
     if (!wish->count)
-        print_all_shared(count);
-    if (!wish->count)
-        print_disabled();
+        print_layers(count);
     free(numbers);
     fflush(stdout);
     _exit(0); /* exit handlers of tools would report, although nothing was run */

@@ -58,8 +58,9 @@ struct cli_build {
     char *library, *tools_folder; /* to be freed */
 };
 
-/* Adds libqmpi, and the tools of the stack that must be preloaded, to LD_PRELOAD. In preload.c. */
-void cli_set_preload(const struct cli_build *build);
+/* Adds libqmpi, and the tools of the stack that must be preloaded for `program`, to LD_PRELOAD. In
+ * preload.c. */
+void cli_set_preload(const struct cli_build *build, const char *program);
 
 /* Returns the reason why the tool at `path` must be preloaded, as text, which the caller frees;
  * NULL: it need not be. */

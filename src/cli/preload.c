@@ -10,6 +10,7 @@
 
 #include "config/config.h"
 #include "elf/elf.h"
+#include "generate/build.h"
 #include "loader/loader.h"
 #include "util/util.h"
 
@@ -80,8 +81,9 @@ char *cli_preload_reason(const char *path)
 struct preload {
     char *list;
     const char *others, *tools_folder;
-    bool converts;  /* the MPI library has another ABI than the standard one */
-    char **decided; /* the libraries whose first layer has been met */
+    const char *program; /* NULL: it is not the one that calls MPI, but starts that */
+    bool converts;       /* the MPI library has another ABI than the standard one */
+    char **decided;      /* the libraries whose first layer has been met */
     int count;
 };
 
@@ -120,13 +122,39 @@ static void append_needed(struct preload *preload, const char *tool)
     free(name);
 }
 
+/* Whether the layer will certainly start switched off. What is not preloaded then sees no calls
+ * outside MPI either. */
+static bool starts_off(const struct preload *preload, const struct qmpi_entry *entry)
+{
+    if (!preload->program || !qmpi_condition_may_be_unmet(entry))
+        return false;
+    char *path = realpath(preload->program, NULL);
+    const struct qmpi_place place = {qmpi_launcher_rank(), path, preload->program};
+    char *unmet = qmpi_condition_unmet(entry, &place);
+    const bool off = unmet != NULL;
+    free(unmet);
+    free(path);
+    return off;
+}
+
+static bool cannot_be_loaded_later(const char *path)
+{
+    struct qmpi_elf_file file;
+    if (qmpi_elf_file_open(path, &file))
+        return false;
+    const bool cannot = qmpi_loadable_obstacle(&file) != NULL;
+    qmpi_elf_file_close(&file);
+    return cannot;
+}
+
 static void consider(struct preload *preload, const struct qmpi_entry *entry)
 {
     const char *wish = entry->reserved[QMPI_RESERVED_PRELOAD];
     char *problem = NULL;
     char *found = qmpi_find_library(entry, preload->tools_folder, "", &problem);
     char *path = found ? realpath(found, NULL) : NULL;
-    if (path && !is_decided(preload, path) && !(wish && !strcmp(wish, "no"))) {
+    if (path && !is_decided(preload, path) && !(wish && !strcmp(wish, "no")) &&
+        (!starts_off(preload, entry) || cannot_be_loaded_later(path))) {
         char *reason = cli_preload_reason(path);
         if ((reason || wish) && !lists(preload->list, path) && !lists(preload->others, path) &&
             check_preloadable(
@@ -183,16 +211,44 @@ static char *other_libraries(void)
     return others;
 }
 
-void cli_set_preload(const struct cli_build *build)
+/* The file of the program if it is linked with MPI. A launcher, a script or a shell starts others,
+ * with another environment perhaps; and `qmpi check` stands for any program. */
+static char *find_mpi_program(const char *name)
+{
+    char *path = cli_program_find(name), *self = cli_command_path(QMPI_MPI);
+    char *real = path ? realpath(path, NULL) : NULL;
+    const bool is_substitute = doctor_is_launcher(name) || (real && self && !strcmp(real, self));
+    char *library = path && !is_substitute ? doctor_find_mpi(path) : NULL;
+    if (!library) {
+        free(path);
+        path = NULL;
+    }
+    free(library);
+    free(real);
+    free(self);
+    return path;
+}
+
+static bool has_conditions(const struct qmpi_tool_list *list)
+{
+    bool any = false;
+    for (int i = 0; i < list->count; i++)
+        any = any || qmpi_condition_may_be_unmet(&list->entries[i]);
+    return any;
+}
+
+void cli_set_preload(const struct cli_build *build, const char *program)
 {
     struct qmpi_tool_stack stack;
     if (!check_preloadable(build->library, "install qmpi under another path"))
         return;
     qmpi_stack_read(&stack);
+    char *mpi_program = has_conditions(&stack.layers) ? find_mpi_program(program) : NULL;
     char *others = other_libraries();
     struct preload preload = {
         .list = qmpi_copy(build->library),
         .others = others,
+        .program = mpi_program,
         .tools_folder = build->tools_folder,
         .converts = strcmp(build->mpi, "abi") != 0,
         .decided = qmpi_allocate((size_t)stack.layers.count, sizeof *preload.decided)};
@@ -208,5 +264,6 @@ void cli_set_preload(const struct cli_build *build)
         free(preload.decided[i]);
     free(preload.decided);
     free(preload.list);
+    free(mpi_program);
     free(others);
 }

@@ -109,7 +109,7 @@ int cli_run(int argc, char **argv)
     char **const program = wish.program;
     note_no_tools(program[0]);
     struct cli_build build = cli_choose_build(wish.mpi, program[0]);
-    cli_set_preload(&build);
+    cli_set_preload(&build, program[0]);
     free(build.library);
     free(build.tools_folder);
     cli_program_warn(program[0]);

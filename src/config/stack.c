@@ -122,6 +122,13 @@ static void spoil(struct qmpi_entry *entry, char *problem)
     entry->problem = problem;
 }
 
+/* A condition must hold in addition to the layer's own; of other options, the layer's own count. */
+static void inherit(struct qmpi_entry *entry, enum qmpi_reserved_option option, const char *value)
+{
+    if (value && (!entry->reserved[option] || qmpi_reserved_option_is_condition(option)))
+        qmpi_entry_add_reserved(entry, option, value);
+}
+
 static void add_entry(struct builder *builder, const struct qmpi_entry *entry,
                       const struct use *use)
 {
@@ -132,10 +139,8 @@ static void add_entry(struct builder *builder, const struct qmpi_entry *entry,
         added->scope = outer->scope;
         if (added->on_error == QMPI_ON_ERROR_AS_SET)
             added->on_error = outer->on_error;
-        for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
-            if (!added->reserved[i] && outer->reserved[i])
-                added->reserved[i] = qmpi_copy(outer->reserved[i]);
-        }
+        for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++)
+            inherit(added, (enum qmpi_reserved_option)i, outer->reserved[i]);
     }
     if (!added->problem && added->reserved[QMPI_RESERVED_REQUIRED] &&
         added->scope != QMPI_SCOPE_SITE)

@@ -118,17 +118,25 @@ static char *given_twice(const char *key)
     return problem;
 }
 
+void qmpi_entry_add_reserved(struct qmpi_entry *entry, enum qmpi_reserved_option option,
+                             const char *value)
+{
+    char *before = entry->reserved[option];
+    entry->reserved[option] =
+        before ? qmpi_format("%s" QMPI_RESERVED_SEPARATOR "%s", before, value) : qmpi_copy(value);
+    free(before);
+}
+
 char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value)
 {
     char *problem = NULL;
     if (qmpi_reserved_option_is_meant(key)) {
-        const int reserved = qmpi_reserved_option_find(key, value, &problem);
-        if (reserved >= 0 && entry->reserved[reserved]) {
+        const int number = qmpi_reserved_option_find(key, value, &problem);
+        const enum qmpi_reserved_option reserved = (enum qmpi_reserved_option)number;
+        if (number >= 0 && entry->reserved[number] && !qmpi_reserved_option_is_condition(reserved))
             problem = given_twice(key);
-        } else if (reserved >= 0) {
-            entry->reserved[reserved] = value;
-            value = NULL;
-        }
+        else if (number >= 0)
+            qmpi_entry_add_reserved(entry, reserved, value);
     } else if (has_option(entry, key)) {
         problem = given_twice(key);
     } else {

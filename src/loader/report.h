@@ -36,7 +36,8 @@ void qmpi_problem_name_middle(const char *source);
 char *qmpi_problem_where(const struct qmpi_entry *entry);
 
 /* Reports a problem of one entry of the stack; the run then continues or stops as on-error says
- * (see config/stack.h). */
+ * (see config/stack.h). With @optional=yes, the run continues, and nothing is printed except by
+ * `qmpi check` and QMPI_DEBUG. */
 void qmpi_problem_print_entry(const struct qmpi_entry *entry, char *problem); /* does not stop */
 void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem);
 

@@ -155,26 +155,12 @@ static char *check_pair(const struct qmpi_layer *upper, const struct qmpi_layer 
 
 /* ---- Layers that must be active everywhere --------------------------------------------------- */
 
-/*
- * CONDITIONS: returns the condition of an entry because of which its layer may be off on some
- * ranks, such as "@ranks"; NULL: none. Entries have no such conditions yet.
- */
-static const char *rank_condition(const struct qmpi_entry *entry)
-{
-    (void)entry;
-    return NULL;
-}
-
 static char *check_condition(const struct qmpi_layer *layer)
 {
     const unsigned flags = MEMBER(info_of(layer), flags) | declared[layer->tool_id].flags;
-    const char *condition = rank_condition(layer->entry);
-    if (!condition || !(flags & QMPIX_TOOL_COMMUNICATES) || is_forced(layer))
+    if (!(flags & QMPIX_TOOL_COMMUNICATES) || is_forced(layer))
         return NULL;
-    return qmpi_message("tool %s communicates with other ranks in the calls that it intercepts, so "
-                        "it must be active on all ranks, which the option %s prevents\n"
-                        "hint: remove %s; if you know that it works, add the option @force=yes",
-                        layer->tool->name, condition, condition);
+    return qmpi_condition_refuse_communicating(layer->entry, layer->tool->name);
 }
 
 char *qmpi_conflict_check(const struct qmpi_layer *layer)

@@ -18,6 +18,7 @@
 #include "process/process.h"
 #include "redirect/redirect.h"
 #include "registry/registry.h"
+#include "startup/conditions.h"
 #include "startup/constructor.h"
 #include "startup/singleton.h"
 #include "startup/switch.h"
@@ -80,19 +81,26 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     qmpi_chain_expose(layer->tool_id);
     if (plan->kind == QMPI_KIND_ABI)
         qmpi_load_abi_name(qmpi_installed_folder(), plan->path);
-    char *problem = pmpi_tool ? load_pmpi(layer) : load_and_init(layer);
+    char *problem = qmpi_conditions_apply(layer);
+    if (!problem)
+        problem = pmpi_tool ? load_pmpi(layer) : load_and_init(layer);
     __atomic_store_n(&layer->ready, !problem, __ATOMIC_RELEASE);
     if (problem) {
         qmpi_layer_leave_out(layer);
         qmpi_mpit_leave_out(layer->tool_id);
         qmpi_chain_leave_out(layer->tool_id);
         qmpi_problem_report_entry(plan->entry, problem);
+    } else {
+        qmpi_conditions_complete(layer, pmpi_tool);
     }
-    qmpi_chain_add(layer->tool_id, &(struct qmpi_interceptors){.functions = layer->functions,
-                                                               .mpich = layer->mpich_functions,
-                                                               .observing = layer->observing,
-                                                               .observe = qmpi_observe_node,
-                                                               .pmpi_tool = pmpi_tool});
+    const bool may_be_off = qmpi_condition_may_be_unmet(plan->entry);
+    qmpi_chain_add(layer->tool_id,
+                   &(struct qmpi_interceptors){.functions = layer->functions,
+                                               .mpich = layer->mpich_functions,
+                                               .observing = layer->observing,
+                                               .observe = qmpi_observe_node,
+                                               .pmpi_tool = pmpi_tool,
+                                               .starts = may_be_off ? qmpi_chain_passes : NULL});
     qmpi_observe_report(layer->tool_id);
 }
 
@@ -135,6 +143,7 @@ static void start(void)
     check_height(&stack.layers.count);
     int count;
     struct qmpi_plan *plans = qmpi_plan_make(&stack.layers, &count);
+    qmpi_conditions_check(plans, &count);
     check_height(&count);
     qmpi_layer_start(count);
     qmpi_chain_start(count);
@@ -145,6 +154,7 @@ static void start(void)
         qmpi_observe_creators(qmpi_terminators);
         qmpi_singleton_watch(qmpi_terminators);
         qmpi_offsets_watch(qmpi_terminators);
+        qmpi_conditions_watch(plans, count, qmpi_terminators);
     }
     for (int tool_id = 1; tool_id <= count; tool_id++)
         plan_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
@@ -159,7 +169,8 @@ static void start(void)
         qmpi_unwind_load();
     free(plans);
     struct qmpi_fortran_callers callers = qmpi_fortran_hold();
-    qmpi_fortran_set_callers(count ? qmpi_layer_get(1)->group : NULL, &callers);
+    const struct qmpi_layer *top = qmpi_layer_get(qmpi_chain_topmost());
+    qmpi_fortran_set_callers(top ? top->group : NULL, &callers);
     qmpi_fortran_let_go(&callers);
     qmpi_registration_close();
     qmpi_mpit_publish_stack();
@@ -289,5 +300,5 @@ __attribute__((constructor)) static void begin(void)
     if (qmpi_self_is_idle())
         return;
     redirect();
-    qmpi_fortran_begin(qmpi_start);
+    qmpi_fortran_begin(qmpi_start, qmpi_chain_passes);
 }

@@ -134,6 +134,25 @@ def test_a_tool_that_is_not_preloaded_sees_mpi_and_nothing_is_said(tmp_path):
         assert ("opens open" in result.trace) == sees
 
 
+@pytest.mark.parametrize("condition", ["@if-env=NONE", "@program=none", "@enabled=no,@preload=yes"])
+def test_a_tool_that_certainly_starts_off_is_not_preloaded(tmp_path, condition):
+    """So that what it replaces outside MPI is not called either."""
+    tool, data = opens(tmp_path), tmp_path / "test-data"
+    data.write_text("")
+    result = qmpi("run", "-t", f"{tool},{condition}", "--", BUILD / "tests/pmpi/programs/surroundings",
+                  f"open={data}", "init", "comm_rank", "finalize")
+    assert (result.returncode, result.messages) == (0, [])
+    assert not [line for line in result.trace if line.startswith("opens ")]
+    assert preloaded(f"{tool},{condition}") == [OURS, "opens"]  # a shell may start anything
+
+
+def test_a_tool_that_starts_off_is_preloaded_where_it_cannot_be_loaded_later(tmp_path):
+    tool = build(tmp_path, "nodlopen", "-Wl,-z,nodlopen")
+    result = qmpi("run", "-t", f"{tool},@enabled=no:empty", "--", *RUN)
+    assert (result.returncode, result.messages) == (0, [])
+    assert "nodlopen MPI_Comm_rank" not in result.trace
+
+
 def test_the_option_is_for_native_tools_too(tmp_path):
     tool = build(tmp_path, "native", source=NATIVE_TOOL)
     for option in ("", ",@preload=no", ",@preload=yes"):

@@ -38,8 +38,20 @@ static pid_t owner;
 
 /* ---- Bringing the ranks together ------------------------------------------------------------- */
 
+/* A layer that has been on has counted something. */
+static bool is_empty(const struct count_summary *summary)
+{
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        if (summary->calls[number])
+            return false;
+    }
+    return true;
+}
+
 static void write_summary(const struct layer *layer, const struct count_summary *summary, int rank)
 {
+    if (is_empty(summary))
+        return;
     if (!layer->output) {
         count_report_table(summary, layer->tool_id);
         return;
@@ -167,11 +179,13 @@ static bool succeeded(const QMPIX_Call *call)
     return QMPIX_Call_get_result(call, &result) == MPI_SUCCESS && result == MPI_SUCCESS;
 }
 
-/* Whether the layer is on: some functions are passed to it also while it is off. */
-static bool is_on(const struct layer *layer)
+/* Whether the layer is on for a function: some are passed to it also where it is off. */
+static bool is_on(const struct layer *layer, int number)
 {
     int enabled = 0;
-    return QMPIX_Tool_get_enabled(layer->tool_id, &enabled) == MPI_SUCCESS && enabled;
+    return QMPIX_Tool_get_function_enabled(layer->tool_id, (enum QMPI_Functions_enum)number,
+                                           &enabled) == MPI_SUCCESS &&
+           enabled;
 }
 
 static void before_finalize(struct layer *layer, const QMPIX_Call *call)
@@ -262,7 +276,7 @@ __attribute__((noinline)) static void before_special(const QMPIX_Call *call)
     struct layer *layer = layer_of(call);
     const int number = (int)call->function->number;
     const struct special *special = &specials[special_of[number] - 1];
-    if (is_on(layer))
+    if (is_on(layer, number))
         counters_note(layer->tool_id, number);
     if (special->before)
         special->before(layer, call);

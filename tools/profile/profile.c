@@ -43,6 +43,13 @@ bool profile_is_on(const struct layer *layer)
     return enabled != 0;
 }
 
+bool profile_is_on_for(const struct layer *layer, int number)
+{
+    int enabled = 1;
+    QMPIX_Tool_get_function_enabled(layer->tool_id, (enum QMPI_Functions_enum)number, &enabled);
+    return enabled != 0;
+}
+
 bool profile_lock(struct layer *layer, bool crashed)
 {
     const struct timespec pause = {0, 1000000};
@@ -96,6 +103,7 @@ static struct layer *make_layer(int tool_id)
     const int rank = qmpi_launcher_rank();
     layer->tool_id = tool_id;
     layer->rank = rank < 0 ? 0 : rank;
+    layer->was_on = profile_is_on(layer);
     layer->folder = getcwd(NULL, 0);
     tool_sessions_make(&layer->sessions);
     layer->program = realpath("/proc/self/exe", NULL);
@@ -108,7 +116,11 @@ static struct layer *make_layer(int tool_id)
 static void stack_changed(int tool_id)
 {
     for (struct layer *layer = profile_layers; layer; layer = layer->next) {
-        if (layer->tool_id == tool_id && !profile_is_on(layer))
+        if (layer->tool_id != tool_id)
+            continue;
+        if (profile_is_on(layer))
+            atomic_store(&layer->was_on, true);
+        else
             receives_lose(layer);
     }
 }

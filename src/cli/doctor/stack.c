@@ -113,8 +113,10 @@ static void print_layers(const char *text)
     char shares[4096] = "";
     int count = 0, functions;
     for (; *text; text += strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n')) {
-        if (!strncmp(text, "layers ", 7))
-            doctor_note("%.*s", (int)strcspn(text, "\n"), text);
+        const size_t length = strcspn(text, "\n");
+        if (!strncmp(text, "layers ", 7) ||
+            (!strncmp(text, "left out ", 9) && memmem(text, length, "(@optional=yes)", 15)))
+            doctor_note("%.*s", (int)length, text);
         if (sscanf(text, "layer %255[^\n]", layer) == 1) {
             *preloaded = *shares = '\0';
             continue;
