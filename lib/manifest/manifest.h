@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum manifest_kind { MANIFEST_KIND_UNKNOWN, MANIFEST_QMPI, MANIFEST_PMPI, MANIFEST_MPICH };
+enum manifest_kind { MANIFEST_KIND_UNKNOWN = -1, MANIFEST_QMPI, MANIFEST_PMPI, MANIFEST_MPICH };
 enum manifest_place { MANIFEST_ANYWHERE, MANIFEST_APPLICATION, MANIFEST_MPI };
 
 struct manifest_list {

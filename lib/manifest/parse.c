@@ -80,7 +80,7 @@ static void read_communicates(const struct member_source *root, struct manifest 
 
 static void read_members(const struct member_source *root, struct manifest *manifest)
 {
-    static const char *const kinds[] = {"", "qmpi", "pmpi", "mpich", NULL};
+    static const char *const kinds[] = {"qmpi", "pmpi", "mpich", NULL};
     static const char *const places[] = {"any", "application", "mpi", NULL};
     char *name = member_text(root, "name");
     if (name) {

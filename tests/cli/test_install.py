@@ -90,7 +90,8 @@ def test_the_installed_headers_stand_in_one_folder_per_mpi(prefix):
 def test_documents_examples_and_schema_are_installed_and_their_links_hold(prefix):
     documents = prefix / "share" / "doc" / "qmpi"
     for name in ("README.md", "examples/heat.c", "docs/run/qmpi-profile-2.schema.json",
-                 "docs/run/qmpi-comparison-1.schema.json", "tools/profile/README.md"):
+                 "docs/run/qmpi-comparison-1.schema.json", "docs/run/qmpi-manifest-1.schema.json",
+                 "tools/profile/README.md"):
         assert (documents / name).is_file(), name
     assert not [path for path in documents.rglob("*") if path.name in ("meson.build", "pages.py")]
     for page in documents.rglob("*.md"):

@@ -21,7 +21,7 @@ void manifest_say(const struct manifest_layer *layer, const char *warning, const
     free(where);
 }
 
-static char *join(const struct manifest_list *list)
+static char *list_names(const struct manifest_list *list)
 {
     char *all = qmpi_copy("");
     for (int i = 0; i < list->count; i++) {
@@ -98,8 +98,8 @@ static bool is_built_for(const struct manifest *manifest, const char *mpi)
 static bool is_refused(const struct manifest_stack *stack, const struct manifest_layer *layer)
 {
     enum qmpi_kind kind;
-    const bool own = !strcmp(stack->build->mpi, QMPI_MPI);
-    char *problem = qmpi_kind_read(layer->path, own ? QMPI_MPI_SONAME : NULL, &kind);
+    const bool is_default = !strcmp(stack->build->mpi, QMPI_MPI);
+    char *problem = qmpi_kind_read(layer->path, is_default ? QMPI_MPI_SONAME : NULL, &kind);
     const bool refused = problem != NULL;
     free(problem);
     return refused;
@@ -109,7 +109,7 @@ static void warn_of_mpi(const struct manifest_stack *stack, const struct manifes
 {
     if (is_built_for(layer->manifest, stack->build->mpi) || is_refused(stack, layer))
         return;
-    char *names = join(&layer->manifest->mpi);
+    char *names = list_names(&layer->manifest->mpi);
     char *warning = qmpi_message("built for %-s, but this run uses %s", names, stack->build->mpi);
     char *hint = qmpi_message("use a build of this tool for %s", stack->build->mpi);
     manifest_say(layer, warning, hint);
@@ -139,7 +139,7 @@ static void warn_of_preloading(const struct manifest_layer *layer)
     if (!layer->manifest->replaces.count || layer->is_preloaded || (wish && !strcmp(wish, "no")) ||
         is_said(layer))
         return;
-    char *names = join(&layer->manifest->replaces), *shown = qmpi_shorten(names);
+    char *names = list_names(&layer->manifest->replaces), *shown = qmpi_shorten(names);
     char *warning = qmpi_message("also replaces functions outside MPI (%s), but does not see the "
                                  "program's calls of them: only the first layer of a library is "
                                  "preloaded",
