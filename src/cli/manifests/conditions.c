@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the option for qmpi that limits a layer to some ranks; NULL: it is on all. */
+/* Returns the option for qmpi that may limit a layer to some ranks; NULL: it is on all. */
 static const char *find_condition(const struct qmpi_entry *entry)
 {
-    static const char *const limiting[] = {"@ranks", "@nodes"};
+    static const char *const limiting[] = {"@ranks", "@nodes", "@program", "@if-env"};
     for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
         const char *name = qmpi_reserved_option_name((enum qmpi_reserved_option)i);
         for (size_t k = 0; entry->reserved[i] && k < sizeof limiting / sizeof *limiting; k++) {

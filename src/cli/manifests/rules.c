@@ -136,8 +136,8 @@ static bool is_said(const struct manifest_layer *layer)
 static void warn_of_preloading(const struct manifest_layer *layer)
 {
     const char *wish = layer->entry->reserved[QMPI_RESERVED_PRELOAD];
-    if (!layer->manifest->replaces.count || layer->is_preloaded || (wish && !strcmp(wish, "no")) ||
-        is_said(layer))
+    if (!layer->manifest->replaces.count || layer->is_first || layer->is_preloaded ||
+        (wish && !strcmp(wish, "no")) || is_said(layer))
         return;
     char *names = list_names(&layer->manifest->replaces), *shown = qmpi_shorten(names);
     char *warning = qmpi_message("also replaces functions outside MPI (%s), but does not see the "
