@@ -167,6 +167,15 @@ def test_a_combination_that_a_manifest_excludes_is_one_warning(tool):
         assert warnings(*right) == []
 
 
+def test_a_conflict_that_is_forced_is_no_warning(tool):
+    """By the option @force, where this qmpi has it."""
+    if "unknown option" in qmpi("check", "-t", "count,@force=yes").stderr:
+        pytest.skip("there is no option @force")
+    foe, other = tool("foe", conflicts=[{"tool": "other"}]), tool("other")
+    for stack in ((f"{foe},@force=yes", other), (foe, f"{other},@force=yes")):
+        assert warnings(*stack) == []
+
+
 def test_two_layers_that_write_one_file_are_a_warning(tool):
     fixed = tool("fixed", output={"files": ["fixed.txt"], "shared": True, "option": "env.FIXED"})
     ours = tool("ours", output={"shared": True, "option": "output"})

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See manifests.h: a tool whose wrappers communicate waits for ever if it is on some ranks only.
- * This file alone knows how an entry says that it is.
+ * This file alone knows which options of an entry say so.
  */
 #define _GNU_SOURCE
 #include "cli/manifests/manifests.h"
@@ -12,18 +12,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The value of an option for qmpi; NULL: it is not given, or does not exist. */
+static const char *find_reserved(const struct qmpi_entry *entry, const char *name)
+{
+    for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
+        if (!strcmp(qmpi_reserved_option_name((enum qmpi_reserved_option)i), name))
+            return entry->reserved[i];
+    }
+    return NULL;
+}
+
 /* Returns the option for qmpi that may limit a layer to some ranks; NULL: it is on all. */
 static const char *find_condition(const struct qmpi_entry *entry)
 {
     static const char *const limiting[] = {"@ranks", "@nodes", "@program", "@if-env"};
-    for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
-        const char *name = qmpi_reserved_option_name((enum qmpi_reserved_option)i);
-        for (size_t k = 0; entry->reserved[i] && k < sizeof limiting / sizeof *limiting; k++) {
-            if (!strcmp(name, limiting[k]))
-                return limiting[k];
-        }
+    for (size_t i = 0; i < sizeof limiting / sizeof *limiting; i++) {
+        if (find_reserved(entry, limiting[i]))
+            return limiting[i];
     }
     return NULL;
+}
+
+bool manifest_layer_is_forced(const struct manifest_layer *layer)
+{
+    const char *value = find_reserved(layer->entry, "@force");
+    return value && !strcmp(value, "yes");
 }
 
 /* Whether an entry has an option, KEY=VALUE. */

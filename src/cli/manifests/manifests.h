@@ -43,6 +43,9 @@ struct manifest *manifest_of(const char *path, char **problem);
  * or leaves the layer out if errors are skipped. In conditions.c. */
 void manifest_check_conditions(const struct manifest_stack *stack);
 
+/* Whether the user wants the layer to stand where something else excludes it. In conditions.c. */
+bool manifest_layer_is_forced(const struct manifest_layer *layer);
+
 /* Warns about what contradicts the manifests, by one process of the job. In rules.c. */
 void manifest_warn(const struct manifest_stack *stack);
 

@@ -99,7 +99,7 @@ static void warn_of_conflict(const struct manifest_layer *layer, const struct ma
         other = first;
         conflict = find_conflict(layer, other);
     }
-    if (!conflict)
+    if (!conflict || manifest_layer_is_forced(layer) || manifest_layer_is_forced(other))
         return;
     char *name = name_layer(other);
     char *warning =
