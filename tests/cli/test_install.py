@@ -57,6 +57,15 @@ def test_the_command_finds_library_and_tools_beside_it(prefix):
     assert f"{prefix}/lib" in result.stdout
 
 
+def test_the_command_finds_the_manifests_of_its_tools_and_of_others(prefix):
+    result = run_command([prefix / "bin" / QMPI.name, "list"], environment())
+    assert result.returncode == 0 and "without a manifest" not in result.stdout
+    described = json.loads((SOURCE / "tools/count/count.json").read_text())["description"]
+    assert f"count        {described}\n" in result.stdout
+    folder = next(prefix.rglob(f"{PACKAGE}/empty.so")).parent / "manifests"
+    assert {path.name for path in folder.iterdir()} == {path.name for path in (SOURCE / "manifests").iterdir()}
+
+
 def test_a_program_runs_under_the_installed_library(prefix):
     result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "count", PROGRAMS / "calls", "init",
                           "barrier", "finalize"],
