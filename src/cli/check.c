@@ -9,6 +9,7 @@
 #include "cli/check_entries.h"
 #include "cli/cli.h"
 #include "cli/doctor/doctor.h"
+#include "cli/manifests/manifests.h"
 #include "elf/elf.h"
 #include "functions/functions.h"
 #include "generate/build.h"
@@ -166,7 +167,7 @@ static const char *library_of(int tool_id)
 }
 
 /* The first layer of a library that is preloaded is what is preloaded. */
-static void print_preloaded(int tool_id)
+static void print_preloaded(int tool_id, const struct manifest *manifest)
 {
     const char *library = library_of(tool_id);
     bool first = true;
@@ -174,7 +175,7 @@ static void print_preloaded(int tool_id)
         first &= strcmp(library_of(i), library) != 0;
     if (!first || !doctor_is_preloaded(library))
         return;
-    char *reason = cli_preload_reason(library);
+    char *reason = cli_preload_reason(library, manifest);
     cli_print("  preloaded   %s\n", reason ? reason : "required by LD_PRELOAD or @preload=yes");
     free(reason);
 }
@@ -216,6 +217,26 @@ static void print_binding(const char *binding)
         cli_print("  shares      %s\n", shares + sizeof mark - 1);
 }
 
+/* What the tool itself has not registered. */
+static void print_manifest(const struct manifest *manifest)
+{
+    static const char *const places[] = {
+        [MANIFEST_APPLICATION] = "the application", [MANIFEST_MPI] = "MPI"};
+    const struct manifest_options *variables = &manifest->environment;
+    if (manifest->place != MANIFEST_ANYWHERE)
+        cli_print("  place       near %s%s%s\n", places[manifest->place],
+                  manifest->place_reason ? ": " : "",
+                  manifest->place_reason ? manifest->place_reason : "");
+    for (int i = 0; i < variables->count; i++)
+        cli_print("  variable    env.%s%s%s  (%s)\n", variables->items[i].name,
+                  variables->items[i].default_value ? "=" : "",
+                  variables->items[i].default_value ? variables->items[i].default_value : "",
+                  variables->items[i].help ? variables->items[i].help : "");
+    for (int i = 0; i < manifest->notes.count; i++)
+        cli_print("  note        %s\n", manifest->notes.items[i]);
+    cli_print("  manifest    %s\n", manifest->path);
+}
+
 static void print_layer(int tool_id, struct check_entries *entries)
 {
     const char *name = "", *binding = "", *source = "";
@@ -224,19 +245,23 @@ static void print_layer(int tool_id, struct check_entries *entries)
     QMPIX_Tool_get_name(tool_id, &name);
     QMPIX_Tool_get_info(tool_id, &info);
     QMPIX_Tool_get_source(tool_id, &source);
+    struct manifest *manifest = manifest_of(library_of(tool_id), NULL);
     cli_print("layer %d: %s%s%s\n", tool_id, name, info && info->version ? " " : "",
               info && info->version ? info->version : "");
-    if (info && info->description)
-        cli_print("  does        %s\n", info->description);
+    if (info ? info->description != NULL : manifest != NULL)
+        cli_print("  does        %s\n", info ? info->description : manifest->description);
     cli_print("  listed in   %s\n", source);
     check_entries_print_layer(entries, source);
     cli_print("  library     %s\n", library_of(tool_id));
     print_binding(binding);
-    print_preloaded(tool_id);
+    print_preloaded(tool_id, manifest);
     if (info)
         print_options(tool_id, info);
     print_services(tool_id);
+    if (manifest)
+        print_manifest(manifest);
     print_functions(tool_id);
+    manifest_free(manifest);
 }
 
 /* ---- One function's chain -------------------------------------------------------------------- */

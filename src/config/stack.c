@@ -69,8 +69,7 @@ static char *name_cycle(const struct use *use, const char *name)
 }
 
 /* NULL: the stack that `entry` names can stand here. */
-static char *check_use(const struct builder *builder, const struct qmpi_entry *entry,
-                       const struct use *outer)
+static char *check_use(const struct qmpi_entry *entry, const struct use *outer)
 {
     const struct use *same = outer;
     while (same && strcmp(same->name, entry->name) != 0)
@@ -88,9 +87,6 @@ static char *check_use(const struct builder *builder, const struct qmpi_entry *e
                             "hint: give the option to a tool in the stack; a stack takes only "
                             "options that start with @",
                             entry->name, entry->options[0].key);
-    if (builder->stack->layers.count > ENTRIES_MAX)
-        return qmpi_copy("the stacks contain too many tools\n"
-                         "hint: a stack has at most 255 layers");
     return NULL;
 }
 
@@ -171,9 +167,11 @@ static void add_section(struct builder *builder, const struct qmpi_config_file *
 static void add(struct builder *builder, const struct qmpi_entry *entry, const struct use *outer)
 {
     int section;
+    /* What makes the stack too high anyway is not looked up. */
+    const bool counts = builder->stack->layers.count <= ENTRIES_MAX;
     const struct qmpi_config_file *file =
-        entry->name ? find_stack(builder, entry->name, &section) : NULL;
-    char *problem = file ? check_use(builder, entry, outer) : NULL;
+        entry->name && counts ? find_stack(builder, entry->name, &section) : NULL;
+    char *problem = file ? check_use(entry, outer) : NULL;
     if (problem) {
         struct qmpi_entry wrong = *entry;
         wrong.name = NULL;
@@ -273,20 +271,19 @@ static bool is_required(const struct qmpi_entry *entry)
 
 static void leave_out_disabled(struct qmpi_tool_stack *stack)
 {
-    for (int i = 0; i < stack->layers.count;) {
-        const struct qmpi_entry *entry = &stack->layers.entries[i];
-        if (!qmpi_disable_matches(entry)) {
-            i++;
-        } else if (is_required(entry)) {
+    struct qmpi_tool_list all = stack->layers;
+    stack->layers = (struct qmpi_tool_list){NULL, 0};
+    for (int i = 0; i < all.count; i++) {
+        const struct qmpi_entry *entry = &all.entries[i];
+        const bool disabled = qmpi_disable_matches(entry), required = is_required(entry);
+        if (disabled && required)
             note(stack,
                  qmpi_message("QMPI_DISABLE does not leave out '%s': the site requires it "
                               "(%s, line %d)",
                               entry->name ? entry->name : entry->text, entry->source, entry->line));
-            i++;
-        } else {
-            qmpi_tool_list_move(&stack->disabled, &stack->layers, i);
-        }
+        qmpi_tool_list_move(disabled && !required ? &stack->disabled : &stack->layers, entry);
     }
+    free(all.entries);
 }
 
 /* ---- The whole stack ------------------------------------------------------------------------- */

@@ -93,11 +93,9 @@ struct qmpi_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
     return same;
 }
 
-void qmpi_tool_list_move(struct qmpi_tool_list *to, struct qmpi_tool_list *from, int index)
+void qmpi_tool_list_move(struct qmpi_tool_list *to, const struct qmpi_entry *entry)
 {
-    struct qmpi_entry *entry = &from->entries[index];
     *qmpi_tool_list_add(to) = *entry;
-    memmove(entry, entry + 1, (size_t)(--from->count - index) * sizeof *entry);
 }
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -109,6 +107,9 @@ static bool has_option(const struct qmpi_entry *entry, const char *key)
         i++;
     return i < entry->option_count;
 }
+
+/* Each key is compared with all others. */
+enum { OPTIONS_MAX = 1000 };
 
 static char *given_twice(const char *key)
 {
@@ -139,6 +140,8 @@ char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value)
             qmpi_entry_add_reserved(entry, reserved, value);
     } else if (has_option(entry, key)) {
         problem = given_twice(key);
+    } else if (entry->option_count == OPTIONS_MAX) {
+        problem = qmpi_message("more than %d options\nhint: give fewer options", OPTIONS_MAX);
     } else {
         entry->options = qmpi_grow(entry->options, entry->option_count, sizeof *entry->options);
         entry->options[entry->option_count++] = (struct qmpi_option){key, value};

@@ -71,8 +71,8 @@ struct qmpi_entry *qmpi_tool_list_add(struct qmpi_tool_list *list);
 struct qmpi_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
                                            const struct qmpi_entry *entry);
 
-/* Takes the entry at `index` out of `from` and adds it to `to`. */
-void qmpi_tool_list_move(struct qmpi_tool_list *to, struct qmpi_tool_list *from, int index);
+/* Adds an entry, with all that it owns: `entry` is invalid afterwards. */
+void qmpi_tool_list_move(struct qmpi_tool_list *to, const struct qmpi_entry *entry);
 
 /* Splits and parses `text` (NULL: the empty list). Invalid entries contain their message. */
 void qmpi_tool_list_parse(const char *text, struct qmpi_tool_list *list);

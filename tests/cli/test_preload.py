@@ -333,15 +333,15 @@ def test_a_tool_that_keeps_every_signal_away_is_ended_too(tmp_path):
     assert "entry 1" in qmpi("doctor", "--timeout=3", "-t", bad).stdout
 
 
-def test_list_ends_where_a_tool_does_not(tmp_path):
+def test_list_runs_no_code_of_a_tool(tmp_path):
     build(tmp_path, "bad", source="int pause(void);\n" + NATIVE_TOOL.replace(
         '"announced", init);', '"announced", init);\n    for (;;)\n        pause();'))
-    result = qmpi("list", "--timeout=3", "--tool-path", tmp_path)
+    result = qmpi("list", "--tool-path", tmp_path)
     assert result.returncode == 0 and "count " in result.stdout
-    assert f"{tmp_path}/libbad.so\n  hangs when it is loaded" in result.stdout
+    assert f"{tmp_path}/libbad.so\n  a QMPI tool without a manifest; `qmpi check -t bad` " in result.stdout
 
 
-@pytest.mark.parametrize("command", ["check", "doctor", "list"])
+@pytest.mark.parametrize("command", ["check", "doctor"])
 @pytest.mark.parametrize("value", ["", "x", "-1", "1.5", "99999999999999999999"])
 def test_a_timeout_that_is_no_number_is_an_error_of_use(command, value):
     result = qmpi(command, f"--timeout={value}")

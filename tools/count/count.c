@@ -6,6 +6,7 @@
  * that it did unless all its sessions were finalized.
  */
 #define _GNU_SOURCE
+#include "count_manifest.h"
 #include "counters.h"
 #include "generate/build.h"
 #include "publish.h"
@@ -369,13 +370,10 @@ static void init(int tool_id)
 
 __attribute__((constructor)) static void register_tool(void)
 {
-    static const QMPIX_Tool_option options[] = {
-        {"output", NULL, "write JSON to this file instead of a table to stderr (%r %p %t %h)"},
-        {NULL, NULL, NULL},
-    };
+    static const QMPIX_Tool_option options[] = TOOL_OPTIONS;
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "counts the calls of every MPI function",
+        .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
         .options = options,
     };

@@ -8,6 +8,7 @@
 #include "generate/build.h"
 #include "layer.h"
 #include "path/observe.h"
+#include "profile_manifest.h"
 #include "pvars.h"
 #include "record/arguments.h"
 #include "record/comms.h"
@@ -196,8 +197,7 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description =
-            "shows where MPI time goes: functions, call sites, peers, communicators, regions",
+        .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
         .options = profile_options,
     };

@@ -81,7 +81,8 @@ static int print_messages(const char *text)
         const char *line = ours ? text + sizeof prefix - 1 : text;
         const bool first = ours && *line != ' ' && strncmp(line, "hint: ", 6) != 0;
         if ((first || !*text) && message) {
-            if (strstr(message, " also replaces ")) /* this cannot be fixed for all layers */
+            if (strstr(message, " also replaces ") || /* this cannot be fixed for all layers */
+                strstr(message, " (manifest: "))      /* the run goes on */
                 doctor_note("%-s", message);
             else if (!skipped)
                 doctor_wrong("%-s", message);
