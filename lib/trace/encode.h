@@ -52,15 +52,23 @@ void trace_put_end(struct trace_bytes *out,
 /* Appends a block of the definitions in `records`, which it empties, to `out`. */
 void trace_put_definitions(struct trace_bytes *out, struct trace_bytes *records);
 
-/* The encoder of one stream. */
+/*
+ * The encoder of one stream. A location has several if a signal handler interrupts the recording of
+ * an event: what the handler does is then a stream of its own, which readers insert by time.
+ * `stream` is a number that no other encoder of this location has; 0 is the thread itself.
+ * `compress`: whether to compress blocks, if libzstd is there. NULL: memory is exhausted.
+ */
 struct trace_encoder;
-struct trace_encoder *trace_encoder_make(uint32_t location, bool compress);
+struct trace_encoder *trace_encoder_make(uint32_t location, uint32_t stream, bool compress);
 void trace_encoder_free(struct trace_encoder *encoder);
 
-/* Adds an event. Returns false if memory is exhausted: the event is then not in the block. */
+/* Adds an event. Only the members that apply to its kind are used, and neither `location`, `time`
+ * nor `is_known`. A time before that of the last event counts as that. Returns false if memory is
+ * exhausted: the event is then not in the block. */
 bool trace_encode(struct trace_encoder *encoder, const struct trace_event *event);
 
-/* How many bytes the block has so far, before it is compressed. */
+/* How many bytes the block has so far, before it is compressed. Blocks of 64 to 256 KiB are good;
+ * no block may have more than 8 MiB. */
 size_t trace_encoder_size(const struct trace_encoder *encoder);
 
 /* Appends what was added since the last call, as a block that can be read without any earlier one

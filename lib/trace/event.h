@@ -27,7 +27,7 @@ enum trace_kind {
     TRACE_ISEND,
     TRACE_ISEND_COMPLETE, /* `request` */
     TRACE_IRECV_REQUEST,  /* `request`; `bytes`: of the buffer; the rest as posted, where peer and
-                             tag  may be TRACE_ANY */
+                             tag may be TRACE_ANY */
     TRACE_IRECV,          /* the receive has completed: `request`, and the rest as received */
     TRACE_REQUEST_TEST,   /* `request` was tested, and has not completed */
     TRACE_REQUEST_CANCELLED, /* `request` has completed, as cancelled */
@@ -41,15 +41,16 @@ enum trace_kind {
                                  */
 
     /* One-sided accesses: `object` (window), `peer` (rank in the group of the window), `bytes` that
-     * go to the peer, `received` from it, `request` or TRACE_NONE (MPI_Rput, …). */
+     * go to the peer, `received` from it, `request` (MPI_Rput, …) or TRACE_NO_REQUEST.
+     */
     TRACE_RMA_PUT,
     TRACE_RMA_GET,
     TRACE_RMA_ATOMIC,   /* accumulate, fetch_and_op, … */
     TRACE_RMA_COMPLETE, /* `request` */
 
     /* Files: `object` (file), `bytes` (written), `received` (read). Nonblocking ones have a
-     * `request`; others TRACE_NONE. TRACE_IO is told when the access has ended; for a nonblocking
-     * one, when its request has completed. */
+     * `request`; others TRACE_NO_REQUEST. TRACE_IO is told when the access has ended; for a
+     * nonblocking one, when its request has completed. */
     TRACE_IO_REQUEST, /* `object`, `request` */
     TRACE_IO,
 
@@ -96,8 +97,8 @@ enum {
 struct trace_event {
     enum trace_kind kind;
     uint64_t ticks; /* on the clock of the process: exact, and in the order of the location */
-    int64_t
-        time; /* readers only: on the clock of rank 0, in nanoseconds since the trace's origin */
+    int64_t time; /* readers only: on the clock of rank 0, in nanoseconds since `base` of the trace
+                   */
     uint32_t location; /* index of the thread in the process */
     uint32_t function; /* index of a function of the process; TRACE_NONE: does not apply */
     uint32_t site;     /* index of a call site; TRACE_NONE: not recorded */
@@ -109,8 +110,9 @@ struct trace_event {
     uint64_t request;
     uint64_t bytes, received;
     double value;
-    bool is_known; /* TRACE_ENTER, readers only: whether a TRACE_LEAVE follows; not where a process
-                      was killed in the call */
+    bool is_known; /* TRACE_ENTER, readers only: whether a TRACE_LEAVE (or TRACE_INTERRUPTED)
+                      follows; not where a process was killed in the call: it lasted until
+                      `end_ticks` */
 };
 
 /* Members that do not apply to a kind have the values that this sets. */
