@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages and collectives in an archive. Left out is what OTF2 has no record for: messages to and
+ * from MPI_PROC_NULL, and those of which the communicator or the peer is not known, with all that
+ * is told of their requests.
+ */
+#include "trace/otf2/writing.h"
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+void writing_remember(struct writing *it, const struct trace_event *event,
+                      const struct archive_request *request)
+{
+    if (event->request == TRACE_NO_REQUEST)
+        return;
+    struct archive_request added = *request;
+    added.number = event->request;
+    it->failed |= !archive_requests_add(&it->requests, &added);
+}
+
+/* Removes what is known of a request. Its kind is ARCHIVE_FREE if nothing is. */
+struct archive_request writing_forget(struct writing *it, uint64_t number)
+{
+    struct archive_request *found = archive_requests_find(&it->requests, number);
+    struct archive_request request = {0};
+    if (found) {
+        request = *found;
+        archive_requests_remove(&it->requests, found);
+    }
+    return request;
+}
+
+struct archive_request writing_find(const struct writing *it, uint64_t number)
+{
+    const struct archive_request *found = archive_requests_find(&it->requests, number);
+    return found ? *found : (struct archive_request){0};
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static bool is_message(const struct trace_event *event)
+{
+    return event->peer >= 0 && event->comm != TRACE_NONE;
+}
+
+static uint32_t tag_of(const struct trace_event *event)
+{
+    return event->tag >= 0 ? (uint32_t)event->tag : OTF2_UNDEFINED_UINT32;
+}
+
+void writing_begin_request(struct writing *it, struct archive_lane *lane,
+                           const struct trace_event *event)
+{
+    /* Whether a receive from any rank gets a message is known when it completes. */
+    const bool is_receive = event->kind == TRACE_IRECV_REQUEST;
+    if (event->comm == TRACE_NONE || (event->peer < 0 && !(is_receive && event->peer == TRACE_ANY)))
+        writing_remember(it, event, &(struct archive_request){.kind = ARCHIVE_IGNORED});
+    else if (is_receive)
+        archive_lane_check(
+            lane, OTF2_EvtWriter_MpiIrecvRequest(lane->writer, NULL, lane->time, event->request));
+    else
+        archive_lane_check(lane, OTF2_EvtWriter_MpiIsend(
+                                     lane->writer, NULL, lane->time, (uint32_t)event->peer,
+                                     event->comm, tag_of(event), event->bytes, event->request));
+}
+
+void writing_message(struct archive_lane *lane, const struct trace_event *event)
+{
+    if (!is_message(event))
+        return;
+    const uint32_t peer = (uint32_t)event->peer;
+    archive_lane_check(lane,
+                       event->kind == TRACE_SEND
+                           ? OTF2_EvtWriter_MpiSend(lane->writer, NULL, lane->time, peer,
+                                                    event->comm, tag_of(event), event->bytes)
+                           : OTF2_EvtWriter_MpiRecv(lane->writer, NULL, lane->time, peer,
+                                                    event->comm, tag_of(event), event->bytes));
+}
+
+void writing_receive(struct writing *it, struct archive_lane *lane, const struct trace_event *event)
+{
+    if (writing_forget(it, event->request).kind == ARCHIVE_IGNORED)
+        return;
+    /* A request that was told must end: as one that was given up, if what came is not known. */
+    archive_lane_check(
+        lane,
+        is_message(event)
+            ? OTF2_EvtWriter_MpiIrecv(lane->writer, NULL, lane->time, (uint32_t)event->peer,
+                                      event->comm, tag_of(event), event->bytes, event->request)
+            : OTF2_EvtWriter_MpiRequestCancelled(lane->writer, NULL, lane->time, event->request));
+}
+
+void writing_test(struct writing *it, struct archive_lane *lane, const struct trace_event *event)
+{
+    const struct archive_request request = writing_find(it, event->request);
+    if (request.kind == ARCHIVE_FREE)
+        archive_lane_check(
+            lane, OTF2_EvtWriter_MpiRequestTest(lane->writer, NULL, lane->time, event->request));
+    else if (request.kind == ARCHIVE_ACCESS)
+        archive_lane_check(lane, OTF2_EvtWriter_RmaOpTest(lane->writer, NULL, lane->time,
+                                                          request.object, request.matching));
+    else if (request.kind == ARCHIVE_FILE)
+        archive_lane_check(lane, OTF2_EvtWriter_IoOperationTest(lane->writer, NULL, lane->time,
+                                                                request.object, request.matching));
+}
+
+void writing_cancel(struct writing *it, struct archive_lane *lane, const struct trace_event *event)
+{
+    const struct archive_request request = writing_forget(it, event->request);
+    if (request.kind == ARCHIVE_FREE)
+        archive_lane_check(lane, OTF2_EvtWriter_MpiRequestCancelled(lane->writer, NULL, lane->time,
+                                                                    event->request));
+    else if (request.kind == ARCHIVE_FILE)
+        archive_lane_check(lane,
+                           OTF2_EvtWriter_IoOperationCancelled(lane->writer, NULL, lane->time,
+                                                               request.object, request.matching));
+}
+
+/* ---- Collectives ----------------------------------------------------------------------------- */
+
+static uint32_t root_of(const struct trace_event *event)
+{
+    if (event->root == TRACE_ROOT_SELF)
+        return OTF2_COLLECTIVE_ROOT_SELF;
+    if (event->root == TRACE_PROC_NULL)
+        return OTF2_COLLECTIVE_ROOT_THIS_GROUP;
+    return event->root >= 0 ? (uint32_t)event->root : OTF2_COLLECTIVE_ROOT_NONE;
+}
+
+static OTF2_CollectiveOp operation_of(const struct writing *it, uint32_t function)
+{
+    return function < it->process->function_count ? it->functions[function].operation
+                                                  : OTF2_COLLECTIVE_OP_BARRIER;
+}
+
+void writing_begin_collective(struct archive_lane *lane, const struct trace_event *event)
+{
+    struct archive_call *call = archive_lane_call(lane);
+    if (!call || call->is_collective || event->comm == TRACE_NONE)
+        return;
+    call->is_collective = true;
+    call->comm = event->comm;
+    archive_lane_check(lane, OTF2_EvtWriter_MpiCollectiveBegin(lane->writer, NULL, lane->time));
+}
+
+void writing_end_collective(struct writing *it, struct archive_lane *lane,
+                            const struct trace_event *event)
+{
+    writing_begin_collective(lane, event); /* where its beginning is missing */
+    struct archive_call *call = archive_lane_call(lane);
+    if (!call || !call->is_collective)
+        return;
+    archive_lane_check(lane, OTF2_EvtWriter_MpiCollectiveEnd(
+                                 lane->writer, NULL, lane->time, operation_of(it, call->function),
+                                 call->comm, root_of(event), event->bytes, event->received));
+    call->is_collective = false;
+}
+
+void writing_nonblocking(struct writing *it, struct archive_lane *lane,
+                         const struct trace_event *event)
+{
+    if (event->kind == TRACE_ICOLLECTIVE_REQUEST) {
+        if (event->comm == TRACE_NONE)
+            writing_remember(it, event, &(struct archive_request){.kind = ARCHIVE_IGNORED});
+        else
+            archive_lane_check(lane, OTF2_EvtWriter_NonBlockingCollectiveRequest(
+                                         lane->writer, NULL, lane->time, event->request));
+    } else if (writing_forget(it, event->request).kind == ARCHIVE_FREE &&
+               event->comm != TRACE_NONE) {
+        archive_lane_check(lane, OTF2_EvtWriter_NonBlockingCollectiveComplete(
+                                     lane->writer, NULL, lane->time,
+                                     operation_of(it, event->function), event->comm, root_of(event),
+                                     event->bytes, event->received, event->request));
+    }
+}
