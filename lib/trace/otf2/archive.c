@@ -184,9 +184,8 @@ void archive_open(struct archive *archive, const char *directory,
 bool archive_start(struct archive *archive)
 {
     const struct trace_otf2_group *group = archive->group;
-    const OTF2_ErrorCode error =
-        group ? archive_set_collectives(archive)
-              : OTF2_Archive_SetSerialCollectiveCallbacks(archive->files);
+    const OTF2_ErrorCode error = group ? archive_set_collectives(archive)
+                                       : OTF2_Archive_SetSerialCollectiveCallbacks(archive->files);
     archive_check(archive, error);
     if (error == OTF2_SUCCESS && (!group || !group->rank))
         archive_check(archive, OTF2_Archive_SetCreator(archive->files, CREATOR " " QMPI_VERSION));

@@ -16,7 +16,7 @@
 struct definitions {
     const struct archive_plan *plan;
     OTF2_GlobalDefWriter *writer;
-    struct archive_map strings;
+    struct trace_map strings;
     OTF2_ErrorCode error; /* the first one */
 };
 
@@ -30,7 +30,7 @@ static void check(struct definitions *it, OTF2_ErrorCode error)
 static OTF2_StringRef put_string(struct definitions *it, const char *text)
 {
     bool is_new = false;
-    const uint32_t number = archive_map_add(&it->strings, text, strlen(text), &is_new);
+    const uint32_t number = trace_map_add(&it->strings, text, strlen(text), &is_new);
     if (is_new)
         check(it, OTF2_GlobalDefWriter_WriteString(it->writer, number, text));
     return number;
@@ -81,7 +81,7 @@ static void put_paradigms(struct definitions *it)
 
 static void put_nodes(struct definitions *it)
 {
-    const struct archive_map *hosts = &it->plan->hosts;
+    const struct trace_map *hosts = &it->plan->hosts;
     check(it, OTF2_GlobalDefWriter_WriteSystemTreeNode(it->writer, 0, put_string(it, "machine"),
                                                        put_string(it, "machine"),
                                                        OTF2_UNDEFINED_SYSTEM_TREE_NODE));
@@ -139,7 +139,7 @@ static void put_processes(struct definitions *it)
         const struct archive_part *part = plan->ranks[i].part;
         const struct trace_process *process = part ? part->process : NULL;
         const uint32_t node =
-            process ? 1 + archive_map_find(&plan->hosts, process->host, strlen(process->host)) : 0;
+            process ? 1 + trace_map_find(&plan->hosts, process->host, strlen(process->host)) : 0;
         check(it, OTF2_GlobalDefWriter_WriteLocationGroup(
                       it->writer, i, put_name(it, &plan->ranks[i]),
                       OTF2_LOCATION_GROUP_TYPE_PROCESS, node, OTF2_UNDEFINED_LOCATION_GROUP));
@@ -197,8 +197,8 @@ static void put_calls(struct definitions *it)
         const struct archive_context *context = &plan->contexts[i];
         check(it, OTF2_GlobalDefWriter_WriteCallingContext(
                       it->writer, i, context->region, context->place,
-                      context->parent == ARCHIVE_NONE ? OTF2_UNDEFINED_CALLING_CONTEXT
-                                                      : context->parent));
+                      context->parent == TRACE_NO_NUMBER ? OTF2_UNDEFINED_CALLING_CONTEXT
+                                                         : context->parent));
     }
 }
 
@@ -239,7 +239,7 @@ static void put_locations(struct definitions *it)
 /* The first of the plan is that of MPI_COMM_SELF. */
 static void put_groups(struct definitions *it)
 {
-    const struct archive_map *groups = &it->plan->groups;
+    const struct trace_map *groups = &it->plan->groups;
     put_locations(it);
     for (uint32_t i = 0; i < groups->count; i++)
         check(it, OTF2_GlobalDefWriter_WriteGroup(
@@ -251,7 +251,7 @@ static void put_groups(struct definitions *it)
 
 static OTF2_CommRef number_of(const struct definitions *it, uint32_t comm)
 {
-    return comm == ARCHIVE_NONE ? OTF2_UNDEFINED_COMM : it->plan->comms[comm].number;
+    return comm == TRACE_NO_NUMBER ? OTF2_UNDEFINED_COMM : it->plan->comms[comm].number;
 }
 
 static void put_comms(struct definitions *it)
@@ -262,7 +262,7 @@ static void put_comms(struct definitions *it)
         const OTF2_CommFlag flags =
             comm->has_events ? OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS : OTF2_COMM_FLAG_NONE;
         const uint32_t name = put_string(it, comm->name), parent = number_of(it, comm->parent);
-        check(it, comm->remote == ARCHIVE_NONE
+        check(it, comm->remote == TRACE_NO_NUMBER
                       ? OTF2_GlobalDefWriter_WriteComm(it->writer, i, name, comm->group + 1, parent,
                                                        flags)
                       : OTF2_GlobalDefWriter_WriteInterComm(it->writer, i, name, comm->group + 1,
@@ -307,6 +307,6 @@ bool archive_write_definitions(const struct archive_plan *plan, OTF2_GlobalDefWr
     put_comms(&it);
     put_objects(&it);
     const bool good = it.error == OTF2_SUCCESS && !it.strings.failed;
-    archive_map_clear(&it.strings);
+    trace_map_clear(&it.strings);
     return good;
 }

@@ -2,8 +2,8 @@
 /* See events.h: calls and regions, and what is told of them in the order of time. */
 #include "trace/otf2/events.h"
 
+#include "trace/map.h"
 #include "trace/otf2/attributes.h"
-#include "trace/otf2/map.h"
 #include "trace/otf2/writing.h"
 
 #include <stdlib.h>
@@ -66,16 +66,17 @@ static void change_region(struct writing *it, struct archive_lane *lane,
                           const struct trace_event *event)
 {
     const uint32_t number = (uint32_t)it->process->function_count + event->object;
-    uint32_t *place = &it->region_lanes[event->object];
-    if (event->kind == TRACE_REGION_BEGIN && *place == ARCHIVE_NONE) {
-        *place = (uint32_t)(lane - it->lanes);
+    struct writing_region *region = &it->regions[event->object];
+    if (event->kind == TRACE_REGION_BEGIN) {
+        if (region->count++)
+            return;
+        region->lane = (uint32_t)(lane - it->lanes);
         archive_lane_change(lane, number, true);
-    } else if (event->kind == TRACE_REGION_END && *place != ARCHIVE_NONE) {
-        struct archive_lane *other = &it->lanes[*place];
+    } else if (region->count && !--region->count) {
+        struct archive_lane *other = &it->lanes[region->lane];
         write_entered(it, other, event);
         other->time = writing_time(it, other, event->time);
         archive_lane_change(other, number, false);
-        *place = ARCHIVE_NONE;
     }
 }
 
@@ -108,7 +109,7 @@ static void write_event(struct writing *it, struct archive_lane *lane,
         writing_begin_request(it, lane, event);
         return;
     case TRACE_ISEND_COMPLETE:
-        if (writing_forget(it, event->request).kind == ARCHIVE_FREE)
+        if (writing_forget(it, event->request).kind == TRACE_REQUEST_FREE)
             archive_lane_check(lane, OTF2_EvtWriter_MpiIsendComplete(lane->writer, NULL, lane->time,
                                                                      event->request));
         return;
@@ -219,14 +220,12 @@ static bool prepare(struct writing *it, OTF2_Archive *archive)
     it->lane_count = archive_thread_count(it->part);
     it->lanes = calloc(it->lane_count, sizeof *it->lanes);
     it->functions = calloc(process->function_count + 1, sizeof *it->functions);
-    it->region_lanes = calloc(process->region_count + 1, sizeof *it->region_lanes);
+    it->regions = calloc(process->region_count + 1, sizeof *it->regions);
     it->attributes = OTF2_AttributeList_New();
-    if (!it->lanes || !it->functions || !it->region_lanes || !it->attributes)
+    if (!it->lanes || !it->functions || !it->regions || !it->attributes)
         return false;
     for (size_t i = 0; i < process->function_count; i++)
         it->functions[i] = archive_describe(&process->functions[i]);
-    for (size_t i = 0; i < process->region_count; i++)
-        it->region_lanes[i] = ARCHIVE_NONE;
     for (size_t i = 0; i < it->lane_count; i++) {
         it->lanes[i].writer = OTF2_Archive_GetEvtWriter(archive, archive_location(it->part, i));
         if (!it->lanes[i].writer)
@@ -257,9 +256,9 @@ OTF2_ErrorCode archive_write_events(OTF2_Archive *archive, const struct archive_
     }
     if (it.attributes)
         OTF2_AttributeList_Delete(it.attributes);
-    archive_requests_clear(&it.requests);
+    trace_pending_clear(&it.requests);
     free(it.lanes);
     free(it.functions);
-    free(it.region_lanes);
+    free(it.regions);
     return error;
 }

@@ -2,7 +2,7 @@
 /* See lane.h. */
 #include "trace/otf2/lane.h"
 
-#include "trace/otf2/map.h"
+#include "trace/map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void write_leave(struct archive_lane *lane, uint32_t region)
 static void begin_region(struct archive_lane *lane, uint32_t region)
 {
     uint32_t *regions =
-        archive_grow(lane->regions, lane->region_count, &lane->region_room, sizeof *regions);
+        trace_grow(lane->regions, lane->region_count, &lane->region_room, sizeof *regions);
     if (!regions) {
         archive_lane_check(lane, OTF2_ERROR_MEM_ALLOC_FAILED);
         return;
@@ -68,7 +68,7 @@ static void make_changes(struct archive_lane *lane)
 void archive_lane_change(struct archive_lane *lane, uint32_t region, bool begins)
 {
     struct archive_change *changes =
-        archive_grow(lane->changes, lane->change_count, &lane->change_room, sizeof *changes);
+        trace_grow(lane->changes, lane->change_count, &lane->change_room, sizeof *changes);
     if (!changes) {
         archive_lane_check(lane, OTF2_ERROR_MEM_ALLOC_FAILED);
         return;
@@ -89,7 +89,7 @@ struct archive_call *archive_lane_call(const struct archive_lane *lane)
 void archive_lane_enter(struct archive_lane *lane, OTF2_AttributeList *attributes,
                         uint32_t function)
 {
-    struct archive_call *calls = archive_grow(lane->calls, lane->depth, &lane->room, sizeof *calls);
+    struct archive_call *calls = trace_grow(lane->calls, lane->depth, &lane->room, sizeof *calls);
     if (!calls) {
         archive_lane_check(lane, OTF2_ERROR_MEM_ALLOC_FAILED);
         return;

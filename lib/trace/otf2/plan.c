@@ -28,19 +28,19 @@ uint32_t plan_add_region(struct archive_plan *plan, const struct archive_region 
     bool is_new = false;
     if (!key) {
         plan->failed = true;
-        return ARCHIVE_NONE;
+        return TRACE_NO_NUMBER;
     }
     key[0] = (char)region->paradigm;
     memcpy(key + 1, region->name, length);
-    const uint32_t number = archive_map_add(&plan->region_keys, key, length + 1, &is_new);
+    const uint32_t number = trace_map_add(&plan->region_keys, key, length + 1, &is_new);
     free(key);
-    if (!is_new || number == ARCHIVE_NONE)
+    if (!is_new || number == TRACE_NO_NUMBER)
         return number;
     struct archive_region *regions =
-        archive_grow(plan->regions, number, &plan->region_room, sizeof *regions);
+        trace_grow(plan->regions, number, &plan->region_room, sizeof *regions);
     if (!regions) {
         plan->failed = true;
-        return ARCHIVE_NONE;
+        return TRACE_NO_NUMBER;
     }
     plan->regions = regions;
     regions[number] = *region;
@@ -76,12 +76,11 @@ static void add_counters(struct archive_plan *plan, size_t part)
     for (size_t i = 0; table && i < process->counter_count; i++) {
         const struct trace_counter *counter = &process->counters[i];
         bool is_new;
-        table[i] =
-            archive_map_add(&plan->metric_keys, counter->name, strlen(counter->name), &is_new);
-        if (table[i] == ARCHIVE_NONE || !is_new)
+        table[i] = trace_map_add(&plan->metric_keys, counter->name, strlen(counter->name), &is_new);
+        if (table[i] == TRACE_NO_NUMBER || !is_new)
             continue;
         const struct trace_counter **metrics =
-            archive_grow(plan->metrics, table[i], &plan->metric_room, sizeof *metrics);
+            trace_grow(plan->metrics, table[i], &plan->metric_room, sizeof *metrics);
         plan->failed |= !metrics;
         if (!metrics)
             return;
@@ -125,13 +124,13 @@ void archive_plan_make(struct archive_plan *plan, const struct archive_part *par
     }
     find_times(plan);
     plan_find_ranks(plan);
-    archive_map_add(&plan->groups, NULL, 0, NULL); /* that of MPI_COMM_SELF */
+    trace_map_add(&plan->groups, NULL, 0, NULL); /* that of MPI_COMM_SELF */
     for (size_t i = 0; i < count && !plan->failed; i++) {
         plan->tables[i].bound = plan->bound;
         plan->tables[i].length = (uint64_t)(plan->end - plan->base);
         if (!parts[i].process)
             continue;
-        archive_map_add(&plan->hosts, parts[i].process->host, strlen(parts[i].process->host), NULL);
+        trace_map_add(&plan->hosts, parts[i].process->host, strlen(parts[i].process->host), NULL);
         add_regions(plan, i);
         add_counters(plan, i);
         plan_add_comms(plan, i);
@@ -141,10 +140,10 @@ void archive_plan_make(struct archive_plan *plan, const struct archive_part *par
     }
     if (!plan->failed)
         plan_order_comms(plan);
-    const struct archive_map *maps[] = {&plan->hosts,      &plan->region_keys, &plan->comm_keys,
-                                        &plan->groups,     &plan->window_keys, &plan->file_keys,
-                                        &plan->file_names, &plan->metric_keys, &plan->texts,
-                                        &plan->frame_keys, &plan->place_keys,  &plan->context_keys};
+    const struct trace_map *maps[] = {&plan->hosts,      &plan->region_keys, &plan->comm_keys,
+                                      &plan->groups,     &plan->window_keys, &plan->file_keys,
+                                      &plan->file_names, &plan->metric_keys, &plan->texts,
+                                      &plan->frame_keys, &plan->place_keys,  &plan->context_keys};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         plan->failed |= maps[i]->failed;
 }
@@ -154,12 +153,12 @@ void archive_plan_clear(struct archive_plan *plan)
     for (size_t i = 0; plan->tables && i < plan->part_count; i++)
         archive_tables_clear(&plan->tables[i]);
     plan_free_frames(plan);
-    struct archive_map *maps[] = {&plan->hosts,      &plan->region_keys, &plan->comm_keys,
-                                  &plan->groups,     &plan->window_keys, &plan->file_keys,
-                                  &plan->file_names, &plan->metric_keys, &plan->texts,
-                                  &plan->frame_keys, &plan->place_keys,  &plan->context_keys};
+    struct trace_map *maps[] = {&plan->hosts,      &plan->region_keys, &plan->comm_keys,
+                                &plan->groups,     &plan->window_keys, &plan->file_keys,
+                                &plan->file_names, &plan->metric_keys, &plan->texts,
+                                &plan->frame_keys, &plan->place_keys,  &plan->context_keys};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
-        archive_map_clear(maps[i]);
+        trace_map_clear(maps[i]);
     void *arrays[] = {plan->tables,  plan->ranks, plan->regions, plan->comms,  plan->comm_order,
                       plan->windows, plan->files, plan->metrics, plan->places, plan->contexts};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)

@@ -6,7 +6,7 @@
 #ifndef QMPI_TRACE_OTF2_PLAN_H
 #define QMPI_TRACE_OTF2_PLAN_H
 
-#include "trace/otf2/map.h"
+#include "trace/map.h"
 #include "trace/otf2/part.h"
 
 #include <otf2/otf2.h>
@@ -27,8 +27,8 @@ struct archive_region {
 struct archive_comm {
     const char *name;
     uint64_t parent_id;
-    uint32_t group, remote; /* ARCHIVE_NONE: it has none */
-    uint32_t parent;        /* ARCHIVE_NONE: not known */
+    uint32_t group, remote; /* TRACE_NO_NUMBER: it has none */
+    uint32_t parent;        /* TRACE_NO_NUMBER: not known */
     uint32_t number;        /* in the archive, where parents come first */
     bool is_self, has_events;
 };
@@ -50,7 +50,7 @@ struct archive_place {
 };
 
 struct archive_context {
-    uint32_t region, place, parent; /* parent: ARCHIVE_NONE: none */
+    uint32_t region, place, parent; /* parent: TRACE_NO_NUMBER: none */
 };
 
 struct archive_plan {
@@ -60,20 +60,20 @@ struct archive_plan {
 
     struct archive_rank *ranks;
     size_t rank_count;
-    struct archive_map hosts;
-    struct archive_map region_keys;
+    struct trace_map hosts;
+    struct trace_map region_keys;
     struct archive_region *regions;
-    struct archive_map comm_keys;
+    struct trace_map comm_keys;
     struct archive_comm *comms;
-    uint32_t *comm_order;      /* the indices, by number */
-    struct archive_map groups; /* keys: arrays of uint64_t */
-    struct archive_map window_keys;
+    uint32_t *comm_order;    /* the indices, by number */
+    struct trace_map groups; /* keys: arrays of uint64_t */
+    struct trace_map window_keys;
     struct archive_window *windows;
-    struct archive_map file_keys, file_names;
+    struct trace_map file_keys, file_names;
     struct archive_file *files;
-    struct archive_map metric_keys;
+    struct trace_map metric_keys;
     const struct trace_counter **metrics;
-    struct archive_map texts, frame_keys, place_keys, context_keys;
+    struct trace_map texts, frame_keys, place_keys, context_keys;
     struct archive_frame *frames; /* what is at an address: see plan_sites.c */
     struct archive_place *places;
     struct archive_context *contexts;

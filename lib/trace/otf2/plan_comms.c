@@ -19,11 +19,11 @@ static uint32_t add_group(struct archive_plan *plan, const int *group, int size)
     uint64_t *members = calloc((size_t)size + 1, sizeof *members);
     plan->failed |= !members;
     if (!members)
-        return ARCHIVE_NONE;
+        return TRACE_NO_NUMBER;
     for (int i = 0; i < size; i++)
         members[i] = plan_find_rank(plan, group[i]);
     const uint32_t number =
-        archive_map_add(&plan->groups, members, (size_t)size * sizeof *members, NULL);
+        trace_map_add(&plan->groups, members, (size_t)size * sizeof *members, NULL);
     free(members);
     return number;
 }
@@ -46,15 +46,15 @@ static void add_comm(struct archive_plan *plan, size_t part, size_t index, uint3
     const struct comm_key key = {self ? 0 : comm->id, self || comm->id ? 0 : part + 1,
                                  self || comm->id ? 0 : index};
     bool is_new = false;
-    *number = archive_map_add(&plan->comm_keys, &key, sizeof key, &is_new);
-    if (*number == ARCHIVE_NONE)
+    *number = trace_map_add(&plan->comm_keys, &key, sizeof key, &is_new);
+    if (*number == TRACE_NO_NUMBER)
         return;
     if (is_new) {
         struct archive_comm *comms =
-            archive_grow(plan->comms, *number, &plan->comm_room, sizeof *comms);
+            trace_grow(plan->comms, *number, &plan->comm_room, sizeof *comms);
         plan->failed |= !comms;
         if (!comms) {
-            *number = ARCHIVE_NONE;
+            *number = TRACE_NO_NUMBER;
             return;
         }
         plan->comms = comms;
@@ -63,7 +63,7 @@ static void add_comm(struct archive_plan *plan, size_t part, size_t index, uint3
             .parent_id = self ? 0 : comm->parent,
             .group = self ? 0 : add_group(plan, comm->group, comm->size),
             .remote =
-                comm->remote ? add_group(plan, comm->remote, comm->remote_size) : ARCHIVE_NONE,
+                comm->remote ? add_group(plan, comm->remote, comm->remote_size) : TRACE_NO_NUMBER,
             .is_self = self};
     }
     struct archive_comm *it = &plan->comms[*number];
@@ -83,17 +83,17 @@ void plan_add_comms(struct archive_plan *plan, size_t part)
 /* Numbers a communicator after its parent; `depth` ends circles, which no program makes. */
 static void number_comm(struct archive_plan *plan, uint32_t index, size_t *count)
 {
-    while (plan->comms[index].number == ARCHIVE_NONE) {
+    while (plan->comms[index].number == TRACE_NO_NUMBER) {
         uint32_t first = index;
         for (size_t depth = 0; depth < plan->comm_keys.count; depth++) {
             const uint32_t parent = plan->comms[first].parent;
-            if (parent == ARCHIVE_NONE || plan->comms[parent].number != ARCHIVE_NONE)
+            if (parent == TRACE_NO_NUMBER || plan->comms[parent].number != TRACE_NO_NUMBER)
                 break;
             first = parent;
         }
         struct archive_comm *comm = &plan->comms[first];
-        if (comm->parent != ARCHIVE_NONE && plan->comms[comm->parent].number == ARCHIVE_NONE)
-            comm->parent = ARCHIVE_NONE;
+        if (comm->parent != TRACE_NO_NUMBER && plan->comms[comm->parent].number == TRACE_NO_NUMBER)
+            comm->parent = TRACE_NO_NUMBER;
         comm->number = (uint32_t)*count;
         plan->comm_order[(*count)++] = first;
     }
@@ -111,9 +111,9 @@ void plan_order_comms(struct archive_plan *plan)
     for (uint32_t i = 0; i < all; i++) {
         struct archive_comm *comm = &plan->comms[i];
         const struct comm_key key = {comm->parent_id, 0, 0};
-        comm->number = ARCHIVE_NONE;
+        comm->number = TRACE_NO_NUMBER;
         comm->parent =
-            comm->parent_id ? archive_map_find(&plan->comm_keys, &key, sizeof key) : ARCHIVE_NONE;
+            comm->parent_id ? trace_map_find(&plan->comm_keys, &key, sizeof key) : TRACE_NO_NUMBER;
     }
     for (uint32_t i = 0; i < all; i++)
         number_comm(plan, i, &count);
@@ -150,11 +150,11 @@ void plan_add_windows(struct archive_plan *plan, size_t part)
         const struct trace_window *window = &process->windows[i];
         const struct object_key key = object_key(plan, part, window->comm, i, seen);
         bool is_new;
-        table[i] = archive_map_add(&plan->window_keys, &key, sizeof key, &is_new);
-        if (table[i] == ARCHIVE_NONE)
+        table[i] = trace_map_add(&plan->window_keys, &key, sizeof key, &is_new);
+        if (table[i] == TRACE_NO_NUMBER)
             break;
         struct archive_window *windows =
-            archive_grow(plan->windows, table[i], &plan->window_room, sizeof *windows);
+            trace_grow(plan->windows, table[i], &plan->window_room, sizeof *windows);
         plan->failed |= !windows;
         if (!windows)
             break;
@@ -162,7 +162,7 @@ void plan_add_windows(struct archive_plan *plan, size_t part)
         if (is_new)
             windows[table[i]] = (struct archive_window){
                 .name = "",
-                .comm = key.comm < plan->comm_keys.count ? (uint32_t)key.comm : ARCHIVE_NONE};
+                .comm = key.comm < plan->comm_keys.count ? (uint32_t)key.comm : TRACE_NO_NUMBER};
         if (!*windows[table[i]].name)
             windows[table[i]].name = window->name;
         windows[table[i]].has_events |= plan->parts[part].window_events[i];
@@ -180,18 +180,18 @@ void plan_add_files(struct archive_plan *plan, size_t part)
         const struct trace_file *file = &process->files[i];
         const struct object_key key = object_key(plan, part, file->comm, i, seen);
         bool is_new;
-        table[i] = archive_map_add(&plan->file_keys, &key, sizeof key, &is_new);
-        if (table[i] == ARCHIVE_NONE || !is_new)
+        table[i] = trace_map_add(&plan->file_keys, &key, sizeof key, &is_new);
+        if (table[i] == TRACE_NO_NUMBER || !is_new)
             continue;
         struct archive_file *files =
-            archive_grow(plan->files, table[i], &plan->file_room, sizeof *files);
+            trace_grow(plan->files, table[i], &plan->file_room, sizeof *files);
         plan->failed |= !files;
         if (!files)
             break;
         plan->files = files;
         files[table[i]] = (struct archive_file){
-            archive_map_add(&plan->file_names, file->name, strlen(file->name), NULL),
-            key.comm < plan->comm_keys.count ? (uint32_t)key.comm : ARCHIVE_NONE};
+            trace_map_add(&plan->file_names, file->name, strlen(file->name), NULL),
+            key.comm < plan->comm_keys.count ? (uint32_t)key.comm : TRACE_NO_NUMBER};
     }
     free(seen);
 }

@@ -9,7 +9,7 @@
 uint32_t *plan_table(struct archive_plan *plan, struct archive_tables *tables,
                      enum archive_table table, size_t count);
 
-/* The number of a region, which is added if it is new; ARCHIVE_NONE: memory is exhausted. */
+/* The number of a region, which is added if it is new; TRACE_NO_NUMBER: memory is exhausted. */
 uint32_t plan_add_region(struct archive_plan *plan, const struct archive_region *region);
 
 /* Which processes there are. */

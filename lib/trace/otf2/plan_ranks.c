@@ -27,7 +27,7 @@ static int compare_ranks(const void *a, const void *b)
 
 static bool add_rank(struct archive_plan *plan, size_t *room, struct archive_rank rank)
 {
-    struct archive_rank *ranks = archive_grow(plan->ranks, plan->rank_count, room, sizeof *ranks);
+    struct archive_rank *ranks = trace_grow(plan->ranks, plan->rank_count, room, sizeof *ranks);
     plan->failed |= !ranks;
     if (!ranks)
         return false;
@@ -37,14 +37,14 @@ static bool add_rank(struct archive_plan *plan, size_t *room, struct archive_ran
 }
 
 /* Of a communicator of which no process was seen yet: each of its members once. */
-static void add_members(struct archive_plan *plan, size_t *room, struct archive_map *seen,
+static void add_members(struct archive_plan *plan, size_t *room, struct trace_map *seen,
                         const int *group, int size)
 {
     for (int i = 0; group && i < size; i++) {
         bool is_new = false;
         if (group[i] < 0)
             continue;
-        archive_map_add(seen, &group[i], sizeof group[i], &is_new);
+        trace_map_add(seen, &group[i], sizeof group[i], &is_new);
         if (is_new && !add_rank(plan, room, (struct archive_rank){.rank = group[i]}))
             return;
     }
@@ -53,10 +53,10 @@ static void add_members(struct archive_plan *plan, size_t *room, struct archive_
 /* Numbers of threads in the archive that other processes do not have. */
 static void number_missing(struct archive_plan *plan)
 {
-    struct archive_map used = {0};
+    struct trace_map used = {0};
     for (size_t i = 0; i < plan->rank_count; i++) {
         if (plan->ranks[i].part)
-            archive_map_add(&used, &plan->ranks[i].location, sizeof(uint64_t), NULL);
+            trace_map_add(&used, &plan->ranks[i].location, sizeof(uint64_t), NULL);
     }
     for (size_t i = 0; i < plan->rank_count; i++) {
         struct archive_rank *rank = &plan->ranks[i];
@@ -64,23 +64,23 @@ static void number_missing(struct archive_plan *plan)
             continue;
         bool is_free = false;
         for (rank->location = (uint64_t)rank->rank; !is_free && !used.failed; rank->location++)
-            archive_map_add(&used, &rank->location, sizeof(uint64_t), &is_free);
+            trace_map_add(&used, &rank->location, sizeof(uint64_t), &is_free);
         rank->location--;
     }
     plan->failed |= used.failed;
-    archive_map_clear(&used);
+    trace_map_clear(&used);
 }
 
 void plan_find_ranks(struct archive_plan *plan)
 {
-    struct archive_map seen = {0}, comms = {0};
+    struct trace_map seen = {0}, comms = {0};
     size_t room = 0, count = 0;
     for (size_t i = 0; i < plan->part_count && !plan->failed; i++) {
         const struct archive_part *part = &plan->parts[i];
         int rank = part->process ? part->process->rank : (int)part->location;
         bool is_new = true;
         if (rank >= 0)
-            archive_map_add(&seen, &rank, sizeof rank, &is_new);
+            trace_map_add(&seen, &rank, sizeof rank, &is_new);
         else
             rank = TRACE_UNDEFINED;
         add_rank(plan, &room,
@@ -92,7 +92,7 @@ void plan_find_ranks(struct archive_plan *plan)
             const struct trace_comm *comm = &process->comms[k];
             bool is_new = true;
             if (comm->id)
-                archive_map_add(&comms, &comm->id, sizeof comm->id, &is_new);
+                trace_map_add(&comms, &comm->id, sizeof comm->id, &is_new);
             if (is_new) {
                 add_members(plan, &room, &seen, comm->group, comm->size);
                 add_members(plan, &room, &seen, comm->remote, comm->remote_size);
@@ -101,8 +101,8 @@ void plan_find_ranks(struct archive_plan *plan)
     }
     plan->failed |= seen.failed || comms.failed;
     count = plan->rank_count;
-    archive_map_clear(&seen);
-    archive_map_clear(&comms);
+    trace_map_clear(&seen);
+    trace_map_clear(&comms);
     if (count)
         qsort(plan->ranks, count, sizeof *plan->ranks, compare_ranks);
     number_missing(plan);

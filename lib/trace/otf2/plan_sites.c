@@ -21,7 +21,7 @@ struct archive_frame {
 
 static uint32_t add_text(struct archive_plan *plan, const char *text)
 {
-    return archive_map_add(&plan->texts, text, strlen(text), NULL);
+    return trace_map_add(&plan->texts, text, strlen(text), NULL);
 }
 
 /* A library that was built anew since has other places. */
@@ -69,12 +69,12 @@ static const struct archive_frame *find_frame(struct archive_plan *plan,
     memcpy(key + sizeof frame->offset, library, length);
     bool is_new = false;
     const uint32_t number =
-        archive_map_add(&plan->frame_keys, key, length + sizeof frame->offset, &is_new);
+        trace_map_add(&plan->frame_keys, key, length + sizeof frame->offset, &is_new);
     free(key);
-    if (number == ARCHIVE_NONE)
+    if (number == TRACE_NO_NUMBER)
         return NULL;
     struct archive_frame *frames =
-        archive_grow(plan->frames, number, &plan->frame_room, sizeof *frames);
+        trace_grow(plan->frames, number, &plan->frame_room, sizeof *frames);
     plan->failed |= !frames;
     if (!frames)
         return NULL;
@@ -88,11 +88,11 @@ static uint32_t add_place(struct archive_plan *plan, const struct archive_frame 
 {
     const struct archive_place place = {frame->file, frame->line};
     bool is_new = false;
-    const uint32_t number = archive_map_add(&plan->place_keys, &place, sizeof place, &is_new);
-    if (number == ARCHIVE_NONE || !is_new)
+    const uint32_t number = trace_map_add(&plan->place_keys, &place, sizeof place, &is_new);
+    if (number == TRACE_NO_NUMBER || !is_new)
         return number;
     struct archive_place *places =
-        archive_grow(plan->places, number, &plan->place_room, sizeof *places);
+        trace_grow(plan->places, number, &plan->place_room, sizeof *places);
     plan->failed |= !places;
     if (places) {
         plan->places = places;
@@ -104,19 +104,19 @@ static uint32_t add_place(struct archive_plan *plan, const struct archive_frame 
 static uint32_t add_context(struct archive_plan *plan, const struct archive_frame *frame,
                             uint32_t parent)
 {
-    if (plan->failed || frame->function == ARCHIVE_NONE)
-        return ARCHIVE_NONE;
+    if (plan->failed || frame->function == TRACE_NO_NUMBER)
+        return TRACE_NO_NUMBER;
     const struct archive_context context = {
         plan_add_region(plan, &(struct archive_region){plan->texts.keys[frame->function].data, "",
                                                        OTF2_REGION_ROLE_FUNCTION,
                                                        OTF2_PARADIGM_SAMPLING}),
         add_place(plan, frame), parent};
     bool is_new = false;
-    const uint32_t number = archive_map_add(&plan->context_keys, &context, sizeof context, &is_new);
-    if (number == ARCHIVE_NONE || !is_new)
+    const uint32_t number = trace_map_add(&plan->context_keys, &context, sizeof context, &is_new);
+    if (number == TRACE_NO_NUMBER || !is_new)
         return number;
     struct archive_context *contexts =
-        archive_grow(plan->contexts, number, &plan->context_room, sizeof *contexts);
+        trace_grow(plan->contexts, number, &plan->context_room, sizeof *contexts);
     plan->failed |= !contexts;
     if (contexts) {
         plan->contexts = contexts;
@@ -129,7 +129,7 @@ static uint32_t add_context(struct archive_plan *plan, const struct archive_fram
 static void add_site(struct archive_plan *plan, const struct trace_process *process,
                      const struct trace_site *site, uint32_t *place, uint32_t *context)
 {
-    uint32_t parent = ARCHIVE_NONE;
+    uint32_t parent = TRACE_NO_NUMBER;
     for (size_t i = site->count; i-- > 0 && !plan->failed;) {
         const struct archive_frame *frame = find_frame(plan, process, &site->frames[i]);
         if (!frame)
@@ -140,7 +140,7 @@ static void add_site(struct archive_plan *plan, const struct trace_process *proc
         if (i == 0)
             *place = add_place(plan, &known);
     }
-    *context = parent == ARCHIVE_NONE ? 0 : parent; /* not used then */
+    *context = parent == TRACE_NO_NUMBER ? 0 : parent; /* not used then */
 }
 
 void plan_add_sites(struct archive_plan *plan, size_t part)

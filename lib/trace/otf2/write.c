@@ -4,6 +4,7 @@
  * all processes, the global definitions, and for each process the tables that translate its
  * numbers.
  */
+#define _GNU_SOURCE
 #include "trace/otf2/write.h"
 #define _GNU_SOURCE
 #include "trace/otf2/archive.h"
@@ -68,12 +69,12 @@ static struct archive_part make_part(const struct trace *trace, size_t index)
 /* Numbers that no process has, for those without a rank or with the rank of another one. */
 static bool number_parts(struct archive_part *parts, size_t count)
 {
-    struct archive_map used = {0};
+    struct trace_map used = {0};
     uint64_t next = 0;
     for (size_t i = 0; i < count; i++) {
         bool is_new = false;
         if (parts[i].location != UINT64_MAX)
-            archive_map_add(&used, &parts[i].location, sizeof parts[i].location, &is_new);
+            trace_map_add(&used, &parts[i].location, sizeof parts[i].location, &is_new);
         if (!is_new)
             parts[i].location = UINT64_MAX;
     }
@@ -81,11 +82,11 @@ static bool number_parts(struct archive_part *parts, size_t count)
         bool is_new = parts[i].location != UINT64_MAX;
         while (!is_new && !used.failed) {
             parts[i].location = next++;
-            archive_map_add(&used, &parts[i].location, sizeof next, &is_new);
+            trace_map_add(&used, &parts[i].location, sizeof next, &is_new);
         }
     }
     const bool good = !used.failed;
-    archive_map_clear(&used);
+    trace_map_clear(&used);
     return good;
 }
 

@@ -9,14 +9,14 @@ void writing_access(struct writing *it, struct archive_lane *lane, const struct 
 {
     const uint32_t window = event->object;
     if (event->peer < 0 || window == TRACE_NONE) {
-        writing_remember(it, event, &(struct archive_request){.kind = ARCHIVE_IGNORED});
+        writing_remember(it, event, &(struct trace_request){.kind = WRITING_IGNORED});
         return;
     }
     const uint64_t matching = it->matching++;
     const uint32_t peer = (uint32_t)event->peer;
     writing_remember(
         it, event,
-        &(struct archive_request){.kind = ARCHIVE_ACCESS, .object = window, .matching = matching});
+        &(struct trace_request){.kind = WRITING_ACCESS, .object = window, .value = matching});
     OTF2_EvtWriter *writer = lane->writer;
     if (event->kind == TRACE_RMA_PUT) {
         archive_lane_check(lane, OTF2_EvtWriter_RmaPut(writer, NULL, lane->time, window, peer,
@@ -37,11 +37,11 @@ void writing_access(struct writing *it, struct archive_lane *lane, const struct 
 void writing_complete_access(struct writing *it, struct archive_lane *lane,
                              const struct trace_event *event)
 {
-    const struct archive_request request = writing_forget(it, event->request);
-    if (request.kind == ARCHIVE_ACCESS)
-        archive_lane_check(lane, OTF2_EvtWriter_RmaOpCompleteNonBlocking(lane->writer, NULL,
-                                                                         lane->time, request.object,
-                                                                         request.matching));
+    const struct trace_request request = writing_forget(it, event->request);
+    if (request.kind == WRITING_ACCESS)
+        archive_lane_check(lane,
+                           OTF2_EvtWriter_RmaOpCompleteNonBlocking(lane->writer, NULL, lane->time,
+                                                                   request.object, request.value));
 }
 
 static void begin_file_access(struct writing *it, struct archive_lane *lane,
@@ -84,20 +84,20 @@ void writing_file_event(struct writing *it, struct archive_lane *lane,
 {
     if (event->kind == TRACE_IO_REQUEST) {
         if (event->object == TRACE_NONE) {
-            writing_remember(it, event, &(struct archive_request){.kind = ARCHIVE_IGNORED});
+            writing_remember(it, event, &(struct trace_request){.kind = WRITING_IGNORED});
             return;
         }
         const uint64_t matching = it->matching++;
         writing_remember(it, event,
-                         &(struct archive_request){
-                             .kind = ARCHIVE_FILE, .object = event->object, .matching = matching});
+                         &(struct trace_request){
+                             .kind = WRITING_FILE, .object = event->object, .value = matching});
         begin_file_access(it, lane, event, OTF2_UNDEFINED_UINT64, matching);
         archive_lane_check(lane, OTF2_EvtWriter_IoOperationIssued(lane->writer, NULL, lane->time,
                                                                   event->object, matching));
     } else if (event->request != TRACE_NO_REQUEST) {
-        const struct archive_request request = writing_forget(it, event->request);
-        if (request.kind == ARCHIVE_FILE)
-            complete_file_access(lane, event, request.object, request.matching);
+        const struct trace_request request = writing_forget(it, event->request);
+        if (request.kind == WRITING_FILE)
+            complete_file_access(lane, event, request.object, request.value);
     } else if (event->object != TRACE_NONE) {
         /* Its beginning was not written with that of the call. */
         writing_file_access(it, lane, event);

@@ -9,31 +9,31 @@
 /* ---- Requests -------------------------------------------------------------------------------- */
 
 void writing_remember(struct writing *it, const struct trace_event *event,
-                      const struct archive_request *request)
+                      const struct trace_request *request)
 {
     if (event->request == TRACE_NO_REQUEST)
         return;
-    struct archive_request added = *request;
+    struct trace_request added = *request;
     added.number = event->request;
-    it->failed |= !archive_requests_add(&it->requests, &added);
+    it->failed |= !trace_pending_add(&it->requests, &added);
 }
 
-/* Removes what is known of a request. Its kind is ARCHIVE_FREE if nothing is. */
-struct archive_request writing_forget(struct writing *it, uint64_t number)
+/* Removes what is known of a request. Its kind is TRACE_REQUEST_FREE if nothing is. */
+struct trace_request writing_forget(struct writing *it, uint64_t number)
 {
-    struct archive_request *found = archive_requests_find(&it->requests, number);
-    struct archive_request request = {0};
+    struct trace_request *found = trace_pending_find(&it->requests, number);
+    struct trace_request request = {0};
     if (found) {
         request = *found;
-        archive_requests_remove(&it->requests, found);
+        trace_pending_remove(&it->requests, found);
     }
     return request;
 }
 
-struct archive_request writing_find(const struct writing *it, uint64_t number)
+struct trace_request writing_find(const struct writing *it, uint64_t number)
 {
-    const struct archive_request *found = archive_requests_find(&it->requests, number);
-    return found ? *found : (struct archive_request){0};
+    const struct trace_request *found = trace_pending_find(&it->requests, number);
+    return found ? *found : (struct trace_request){0};
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ void writing_begin_request(struct writing *it, struct archive_lane *lane,
     /* Whether a receive from any rank gets a message is known when it completes. */
     const bool is_receive = event->kind == TRACE_IRECV_REQUEST;
     if (event->comm == TRACE_NONE || (event->peer < 0 && !(is_receive && event->peer == TRACE_ANY)))
-        writing_remember(it, event, &(struct archive_request){.kind = ARCHIVE_IGNORED});
+        writing_remember(it, event, &(struct trace_request){.kind = WRITING_IGNORED});
     else if (is_receive)
         archive_lane_check(
             lane, OTF2_EvtWriter_MpiIrecvRequest(lane->writer, NULL, lane->time, event->request));
@@ -79,7 +79,7 @@ void writing_message(struct archive_lane *lane, const struct trace_event *event)
 
 void writing_receive(struct writing *it, struct archive_lane *lane, const struct trace_event *event)
 {
-    if (writing_forget(it, event->request).kind == ARCHIVE_IGNORED)
+    if (writing_forget(it, event->request).kind == WRITING_IGNORED)
         return;
     /* A request that was told must end: as one that was given up, if what came is not known. */
     archive_lane_check(
@@ -92,28 +92,28 @@ void writing_receive(struct writing *it, struct archive_lane *lane, const struct
 
 void writing_test(struct writing *it, struct archive_lane *lane, const struct trace_event *event)
 {
-    const struct archive_request request = writing_find(it, event->request);
-    if (request.kind == ARCHIVE_FREE)
+    const struct trace_request request = writing_find(it, event->request);
+    if (request.kind == TRACE_REQUEST_FREE)
         archive_lane_check(
             lane, OTF2_EvtWriter_MpiRequestTest(lane->writer, NULL, lane->time, event->request));
-    else if (request.kind == ARCHIVE_ACCESS)
+    else if (request.kind == WRITING_ACCESS)
         archive_lane_check(lane, OTF2_EvtWriter_RmaOpTest(lane->writer, NULL, lane->time,
-                                                          request.object, request.matching));
-    else if (request.kind == ARCHIVE_FILE)
+                                                          request.object, request.value));
+    else if (request.kind == WRITING_FILE)
         archive_lane_check(lane, OTF2_EvtWriter_IoOperationTest(lane->writer, NULL, lane->time,
-                                                                request.object, request.matching));
+                                                                request.object, request.value));
 }
 
 void writing_cancel(struct writing *it, struct archive_lane *lane, const struct trace_event *event)
 {
-    const struct archive_request request = writing_forget(it, event->request);
-    if (request.kind == ARCHIVE_FREE)
+    const struct trace_request request = writing_forget(it, event->request);
+    if (request.kind == TRACE_REQUEST_FREE)
         archive_lane_check(lane, OTF2_EvtWriter_MpiRequestCancelled(lane->writer, NULL, lane->time,
                                                                     event->request));
-    else if (request.kind == ARCHIVE_FILE)
+    else if (request.kind == WRITING_FILE)
         archive_lane_check(lane,
                            OTF2_EvtWriter_IoOperationCancelled(lane->writer, NULL, lane->time,
-                                                               request.object, request.matching));
+                                                               request.object, request.value));
 }
 
 /* ---- Collectives ----------------------------------------------------------------------------- */
@@ -161,11 +161,11 @@ void writing_nonblocking(struct writing *it, struct archive_lane *lane,
 {
     if (event->kind == TRACE_ICOLLECTIVE_REQUEST) {
         if (event->comm == TRACE_NONE)
-            writing_remember(it, event, &(struct archive_request){.kind = ARCHIVE_IGNORED});
+            writing_remember(it, event, &(struct trace_request){.kind = WRITING_IGNORED});
         else
             archive_lane_check(lane, OTF2_EvtWriter_NonBlockingCollectiveRequest(
                                          lane->writer, NULL, lane->time, event->request));
-    } else if (writing_forget(it, event->request).kind == ARCHIVE_FREE &&
+    } else if (writing_forget(it, event->request).kind == TRACE_REQUEST_FREE &&
                event->comm != TRACE_NONE) {
         archive_lane_check(lane, OTF2_EvtWriter_NonBlockingCollectiveComplete(
                                      lane->writer, NULL, lane->time,

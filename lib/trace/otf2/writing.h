@@ -6,7 +6,15 @@
 #include "trace/otf2/events.h"
 #include "trace/otf2/functions.h"
 #include "trace/otf2/lane.h"
-#include "trace/otf2/requests.h"
+#include "trace/pending.h"
+
+/* Kinds of requests of which something is known; of messages and collectives nothing need be. The
+ * object is a window or file, the value the number of the access in the archive. */
+enum {
+    WRITING_IGNORED = TRACE_REQUEST_FREE + 1, /* it is not in the archive */
+    WRITING_ACCESS,                           /* one-sided */
+    WRITING_FILE
+};
 
 struct writing {
     const struct archive_source *source;
@@ -15,8 +23,11 @@ struct writing {
     struct archive_function *functions;
     struct archive_lane *lanes;
     size_t lane_count;
-    uint32_t *region_lanes; /* by region: that in which it is open; ARCHIVE_NONE: it is not */
-    struct archive_requests requests;
+    struct writing_region {
+        uint32_t lane; /* in which it is open */
+        size_t count;  /* how often it has begun and not ended */
+    } * regions;
+    struct trace_pending requests;
     OTF2_AttributeList *attributes;
     uint64_t matching; /* the last number of an access */
     bool failed;       /* memory is exhausted */
@@ -26,12 +37,13 @@ struct writing {
 OTF2_TimeStamp writing_time(const struct writing *it, const struct archive_lane *lane,
                             int64_t time);
 
-/* Requests of which something is known. What was removed has the kind ARCHIVE_FREE if nothing was.
+/* Requests of which something is known. What was removed has the kind TRACE_REQUEST_FREE if nothing
+ * was.
  */
 void writing_remember(struct writing *it, const struct trace_event *event,
-                      const struct archive_request *request);
-struct archive_request writing_forget(struct writing *it, uint64_t number);
-struct archive_request writing_find(const struct writing *it, uint64_t number);
+                      const struct trace_request *request);
+struct trace_request writing_forget(struct writing *it, uint64_t number);
+struct trace_request writing_find(const struct writing *it, uint64_t number);
 
 /* TRACE_ISEND, TRACE_IRECV_REQUEST */
 void writing_begin_request(struct writing *it, struct archive_lane *lane,

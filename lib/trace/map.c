@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* See map.h: a hash table with open addressing. */
-#include "trace/otf2/map.h"
+#include "trace/map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void *archive_grow(void *array, size_t count, size_t *room, size_t size)
+void *trace_grow(void *array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
         return array;
@@ -28,19 +28,19 @@ static uint64_t hash_bytes(const void *data, size_t size)
 }
 
 /* The place of a key, or the free one where it belongs. */
-static uint32_t *find_place(const struct archive_map *map, const void *data, size_t size)
+static uint32_t *find_place(const struct trace_map *map, const void *data, size_t size)
 {
     const size_t mask = map->place_count - 1;
     for (size_t i = hash_bytes(data, size) & mask;; i = (i + 1) & mask) {
         if (!map->places[i])
             return &map->places[i];
-        const struct archive_key *key = &map->keys[map->places[i] - 1];
+        const struct trace_key *key = &map->keys[map->places[i] - 1];
         if (key->size == size && !memcmp(key->data, data, size))
             return &map->places[i];
     }
 }
 
-static bool make_places(struct archive_map *map)
+static bool make_places(struct trace_map *map)
 {
     if (map->count + 1 <= map->place_count / 2)
         return true;
@@ -56,13 +56,13 @@ static bool make_places(struct archive_map *map)
     return true;
 }
 
-uint32_t archive_map_add(struct archive_map *map, const void *data, size_t size, bool *is_new)
+uint32_t trace_map_add(struct trace_map *map, const void *data, size_t size, bool *is_new)
 {
-    struct archive_key *keys = archive_grow(map->keys, map->count, &map->room, sizeof *keys);
+    struct trace_key *keys = trace_grow(map->keys, map->count, &map->room, sizeof *keys);
     map->keys = keys ? keys : map->keys;
-    if (!keys || !make_places(map) || map->count >= ARCHIVE_NONE - 1) {
+    if (!keys || !make_places(map) || map->count >= TRACE_NO_NUMBER - 1) {
         map->failed = true;
-        return ARCHIVE_NONE;
+        return TRACE_NO_NUMBER;
     }
     uint32_t *place = find_place(map, data, size);
     if (is_new)
@@ -72,26 +72,26 @@ uint32_t archive_map_add(struct archive_map *map, const void *data, size_t size,
     char *copy = malloc(size + 1);
     if (!copy) {
         map->failed = true;
-        return ARCHIVE_NONE;
+        return TRACE_NO_NUMBER;
     }
     if (size)
         memcpy(copy, data, size);
     copy[size] = 0;
-    keys[map->count] = (struct archive_key){copy, size};
+    keys[map->count] = (struct trace_key){copy, size};
     *place = (uint32_t)++map->count;
     return *place - 1;
 }
 
-uint32_t archive_map_find(const struct archive_map *map, const void *data, size_t size)
+uint32_t trace_map_find(const struct trace_map *map, const void *data, size_t size)
 {
-    return map->place_count ? *find_place(map, data, size) - 1 : ARCHIVE_NONE;
+    return map->place_count ? *find_place(map, data, size) - 1 : TRACE_NO_NUMBER;
 }
 
-void archive_map_clear(struct archive_map *map)
+void trace_map_clear(struct trace_map *map)
 {
     for (size_t i = 0; i < map->count; i++)
         free(map->keys[i].data);
     free(map->keys);
     free(map->places);
-    *map = (struct archive_map){0};
+    *map = (struct trace_map){0};
 }
