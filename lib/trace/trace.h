@@ -6,6 +6,8 @@
 #include "trace/definitions.h"
 #include "trace/encode.h"
 #include "trace/event.h"
+#include "trace/otf2.h"
+#include "trace/profile.h"
 #include "trace/reader.h"
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See process.h: what a call moved, and what is noted of it when it ends. */
+#define _GNU_SOURCE
 #include "trace/profile/process.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See process.h: calls, regions, and what is application time. */
+#define _GNU_SOURCE
 #include "trace/profile/process.h"
 
 #include <stdlib.h>

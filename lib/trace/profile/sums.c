@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See sums.h. */
+#define _GNU_SOURCE
 #include "trace/profile/sums.h"
 
 void sums_add(struct sums *sums, uint64_t time, uint64_t sent, uint64_t received)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See time_windows.h. */
+#define _GNU_SOURCE
 #include "trace/profile/time_windows.h"
 
 void time_windows_begin(struct time_windows *windows, uint64_t start, double tick)
