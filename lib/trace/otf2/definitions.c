@@ -100,10 +100,11 @@ static uint32_t put_name(struct definitions *it, const struct archive_rank *rank
 {
     char *name = NULL;
     const struct trace_process *process = rank->part ? rank->part->process : NULL;
+    if (rank->rank < 0 && !process)
+        return put_string(it, "other processes");
     const int length = rank->rank >= 0 ? asprintf(&name, "MPI Rank %d", rank->rank)
                                        : asprintf(&name, "Process %lld on %s",
-                                                  process ? (long long)process->pid : 0,
-                                                  process ? process->host : "?");
+                                                  (long long)process->pid, process->host);
     const uint32_t number = length >= 0 ? put_string(it, name) : 0;
     if (length >= 0)
         free(name);
@@ -262,11 +263,8 @@ static void put_comms(struct definitions *it)
         const OTF2_CommFlag flags =
             comm->has_events ? OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS : OTF2_COMM_FLAG_NONE;
         const uint32_t name = put_string(it, comm->name), parent = number_of(it, comm->parent);
-        check(it, comm->remote == TRACE_NO_NUMBER
-                      ? OTF2_GlobalDefWriter_WriteComm(it->writer, i, name, comm->group + 1, parent,
-                                                       flags)
-                      : OTF2_GlobalDefWriter_WriteInterComm(it->writer, i, name, comm->group + 1,
-                                                            comm->remote + 1, parent, flags));
+        check(it,
+              OTF2_GlobalDefWriter_WriteComm(it->writer, i, name, comm->group + 1, parent, flags));
     }
 }
 

@@ -102,7 +102,7 @@ static void write_event(struct writing *it, struct archive_lane *lane,
         return;
     case TRACE_SEND:
     case TRACE_RECV:
-        writing_message(lane, event);
+        writing_message(it, lane, event);
         return;
     case TRACE_ISEND:
     case TRACE_IRECV_REQUEST:

@@ -25,6 +25,36 @@ void archive_part_clear(struct archive_part *part)
     *part = (struct archive_part){0};
 }
 
+/* ---- Intercommunicators ---------------------------------------------------------------------- */
+
+/* Processes whose ranks are not known come last. */
+static unsigned lowest_rank(const int *group, int size)
+{
+    unsigned lowest = UINT32_MAX;
+    for (int i = 0; group && i < size; i++) {
+        if ((unsigned)group[i] < lowest)
+            lowest = (unsigned)group[i];
+    }
+    return lowest;
+}
+
+static bool is_local_first(const struct trace_comm *comm)
+{
+    return lowest_rank(comm->group, comm->size) <= lowest_rank(comm->remote, comm->remote_size);
+}
+
+int archive_remote_shift(const struct trace_comm *comm)
+{
+    return comm->remote && is_local_first(comm) ? comm->size : 0;
+}
+
+int archive_local_shift(const struct trace_comm *comm)
+{
+    return comm->remote && !is_local_first(comm) ? comm->remote_size : 0;
+}
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
 void archive_tables_clear(struct archive_tables *tables)
 {
     for (int i = 0; i < ARCHIVE_TABLES; i++)

@@ -33,6 +33,14 @@ static inline size_t archive_thread_count(const struct archive_part *part)
     return part->process && part->process->location_count ? part->process->location_count : 1;
 }
 
+/*
+ * An intercommunicator is in the archive as a communicator of both groups, of which that with the
+ * lowest rank comes first: the Python reader of OTF2 3.0 cannot read the record that there is for
+ * intercommunicators. So much must be added to ranks in the remote and in the local group.
+ */
+int archive_remote_shift(const struct trace_comm *comm);
+int archive_local_shift(const struct trace_comm *comm);
+
 /* The arrays of a part, for its process. False: memory is exhausted. */
 bool archive_part_prepare(struct archive_part *part);
 void archive_part_clear(struct archive_part *part);

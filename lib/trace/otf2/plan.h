@@ -11,7 +11,8 @@
 
 #include <otf2/otf2.h>
 
-/* A process of the archive; one of which only the rank is known has no part. */
+/* A process of the archive; one of which only the rank is known has no part. One without a part and
+ * a rank stands for all processes that are not of MPI_COMM_WORLD. */
 struct archive_rank {
     int rank; /* in MPI_COMM_WORLD; TRACE_UNDEFINED: not known */
     const struct archive_part *part;
@@ -27,9 +28,9 @@ struct archive_region {
 struct archive_comm {
     const char *name;
     uint64_t parent_id;
-    uint32_t group, remote; /* TRACE_NO_NUMBER: it has none */
-    uint32_t parent;        /* TRACE_NO_NUMBER: not known */
-    uint32_t number;        /* in the archive, where parents come first */
+    uint32_t group;  /* of both groups, if it is an intercommunicator */
+    uint32_t parent; /* TRACE_NO_NUMBER: not known */
+    uint32_t number; /* in the archive, where parents come first */
     bool is_self, has_events;
 };
 

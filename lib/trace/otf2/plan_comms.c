@@ -14,16 +14,25 @@
 
 /* ---- Communicators --------------------------------------------------------------------------- */
 
-static uint32_t add_group(struct archive_plan *plan, const int *group, int size)
+static void find_members(const struct archive_plan *plan, uint64_t *members, const int *group,
+                         int size)
 {
-    uint64_t *members = calloc((size_t)size + 1, sizeof *members);
+    for (int i = 0; i < size; i++)
+        members[i] = plan_find_rank(plan, group ? group[i] : TRACE_UNDEFINED);
+}
+
+/* The group, or both groups. */
+static uint32_t add_group(struct archive_plan *plan, const struct trace_comm *comm)
+{
+    const int remote_size = comm->remote ? comm->remote_size : 0;
+    const size_t size = (size_t)comm->size + (size_t)remote_size;
+    uint64_t *members = calloc(size + 1, sizeof *members);
     plan->failed |= !members;
     if (!members)
         return TRACE_NO_NUMBER;
-    for (int i = 0; i < size; i++)
-        members[i] = plan_find_rank(plan, group[i]);
-    const uint32_t number =
-        trace_map_add(&plan->groups, members, (size_t)size * sizeof *members, NULL);
+    find_members(plan, members + archive_local_shift(comm), comm->group, comm->size);
+    find_members(plan, members + archive_remote_shift(comm), comm->remote, remote_size);
+    const uint32_t number = trace_map_add(&plan->groups, members, size * sizeof *members, NULL);
     free(members);
     return number;
 }
@@ -58,13 +67,10 @@ static void add_comm(struct archive_plan *plan, size_t part, size_t index, uint3
             return;
         }
         plan->comms = comms;
-        comms[*number] = (struct archive_comm){
-            .name = "",
-            .parent_id = self ? 0 : comm->parent,
-            .group = self ? 0 : add_group(plan, comm->group, comm->size),
-            .remote =
-                comm->remote ? add_group(plan, comm->remote, comm->remote_size) : TRACE_NO_NUMBER,
-            .is_self = self};
+        comms[*number] = (struct archive_comm){.name = "",
+                                               .parent_id = self ? 0 : comm->parent,
+                                               .group = self ? 0 : add_group(plan, comm),
+                                               .is_self = self};
     }
     struct archive_comm *it = &plan->comms[*number];
     if (!*it->name)

@@ -14,7 +14,7 @@ uint32_t plan_add_region(struct archive_plan *plan, const struct archive_region 
 
 /* Which processes there are. */
 void plan_find_ranks(struct archive_plan *plan);
-/* The index in `ranks` of a rank in MPI_COMM_WORLD; UINT64_MAX: none. */
+/* The index in `ranks` of a rank in MPI_COMM_WORLD, or of that for unknown ones. */
 uint64_t plan_find_rank(const struct archive_plan *plan, int rank);
 
 void plan_add_comms(struct archive_plan *plan, size_t part);

@@ -36,16 +36,16 @@ static bool add_rank(struct archive_plan *plan, size_t *room, struct archive_ran
     return true;
 }
 
-/* Of a communicator of which no process was seen yet: each of its members once. */
+/* Of a communicator of which no process was seen yet: each of its members once. All that are not
+ * known are one. */
 static void add_members(struct archive_plan *plan, size_t *room, struct trace_map *seen,
                         const int *group, int size)
 {
     for (int i = 0; group && i < size; i++) {
+        const int rank = group[i] < 0 ? TRACE_UNDEFINED : group[i];
         bool is_new = false;
-        if (group[i] < 0)
-            continue;
-        trace_map_add(seen, &group[i], sizeof group[i], &is_new);
-        if (is_new && !add_rank(plan, room, (struct archive_rank){.rank = group[i]}))
+        trace_map_add(seen, &rank, sizeof rank, &is_new);
+        if (is_new && !add_rank(plan, room, (struct archive_rank){.rank = rank}))
             return;
     }
 }
@@ -63,7 +63,8 @@ static void number_missing(struct archive_plan *plan)
         if (rank->part)
             continue;
         bool is_free = false;
-        for (rank->location = (uint64_t)rank->rank; !is_free && !used.failed; rank->location++)
+        for (rank->location = rank->rank < 0 ? plan->rank_count : (uint64_t)rank->rank;
+             !is_free && !used.failed; rank->location++)
             trace_map_add(&used, &rank->location, sizeof(uint64_t), &is_free);
         rank->location--;
     }
@@ -111,8 +112,10 @@ void plan_find_ranks(struct archive_plan *plan)
 uint64_t plan_find_rank(const struct archive_plan *plan, int rank)
 {
     const struct archive_rank *ranks = plan->ranks;
-    if (rank < 0)
-        return UINT64_MAX;
+    if (rank < 0) { /* the last one, if it is not known which */
+        const struct archive_rank *last = plan->rank_count ? &ranks[plan->rank_count - 1] : NULL;
+        return last && last->rank < 0 && !last->part ? plan->rank_count - 1 : 0;
+    }
     if ((size_t)rank < plan->rank_count && ranks[rank].rank == rank) /* as in most traces */
         return (uint64_t)rank;
     size_t begin = 0, end = plan->rank_count;
@@ -125,5 +128,5 @@ uint64_t plan_find_rank(const struct archive_plan *plan, int rank)
         else
             begin = middle + 1;
     }
-    return UINT64_MAX;
+    return 0;
 }

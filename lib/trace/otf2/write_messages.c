@@ -38,9 +38,16 @@ struct trace_request writing_find(const struct writing *it, uint64_t number)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-static bool is_message(const struct trace_event *event)
+enum { NO_PEER = -1 };
+
+/* The rank of the peer of a message in its communicator, as the archive has it. */
+static int64_t peer_of(const struct writing *it, const struct trace_event *event)
 {
-    return event->peer >= 0 && event->comm != TRACE_NONE;
+    if (event->comm >= it->process->comm_count || event->peer < 0)
+        return NO_PEER;
+    const struct trace_comm *comm = &it->process->comms[event->comm];
+    const int size = comm->remote ? comm->remote_size : comm->size;
+    return event->peer < size ? event->peer + (int64_t)archive_remote_shift(comm) : NO_PEER;
 }
 
 static uint32_t tag_of(const struct trace_event *event)
@@ -51,43 +58,45 @@ static uint32_t tag_of(const struct trace_event *event)
 void writing_begin_request(struct writing *it, struct archive_lane *lane,
                            const struct trace_event *event)
 {
+    const int64_t peer = peer_of(it, event);
     /* Whether a receive from any rank gets a message is known when it completes. */
-    const bool is_receive = event->kind == TRACE_IRECV_REQUEST;
-    if (event->comm == TRACE_NONE || (event->peer < 0 && !(is_receive && event->peer == TRACE_ANY)))
-        writing_remember(it, event, &(struct trace_request){.kind = WRITING_IGNORED});
-    else if (is_receive)
+    if (event->kind == TRACE_IRECV_REQUEST && event->comm != TRACE_NONE &&
+        (peer != NO_PEER || event->peer == TRACE_ANY))
         archive_lane_check(
             lane, OTF2_EvtWriter_MpiIrecvRequest(lane->writer, NULL, lane->time, event->request));
+    else if (event->kind == TRACE_ISEND && peer != NO_PEER)
+        archive_lane_check(lane, OTF2_EvtWriter_MpiIsend(lane->writer, NULL, lane->time,
+                                                         (uint32_t)peer, event->comm, tag_of(event),
+                                                         event->bytes, event->request));
     else
-        archive_lane_check(lane, OTF2_EvtWriter_MpiIsend(
-                                     lane->writer, NULL, lane->time, (uint32_t)event->peer,
-                                     event->comm, tag_of(event), event->bytes, event->request));
+        writing_remember(it, event, &(struct trace_request){.kind = WRITING_IGNORED});
 }
 
-void writing_message(struct archive_lane *lane, const struct trace_event *event)
+void writing_message(struct writing *it, struct archive_lane *lane, const struct trace_event *event)
 {
-    if (!is_message(event))
+    const int64_t peer = peer_of(it, event);
+    if (peer == NO_PEER)
         return;
-    const uint32_t peer = (uint32_t)event->peer;
     archive_lane_check(lane,
                        event->kind == TRACE_SEND
-                           ? OTF2_EvtWriter_MpiSend(lane->writer, NULL, lane->time, peer,
+                           ? OTF2_EvtWriter_MpiSend(lane->writer, NULL, lane->time, (uint32_t)peer,
                                                     event->comm, tag_of(event), event->bytes)
-                           : OTF2_EvtWriter_MpiRecv(lane->writer, NULL, lane->time, peer,
+                           : OTF2_EvtWriter_MpiRecv(lane->writer, NULL, lane->time, (uint32_t)peer,
                                                     event->comm, tag_of(event), event->bytes));
 }
 
 void writing_receive(struct writing *it, struct archive_lane *lane, const struct trace_event *event)
 {
+    const int64_t peer = peer_of(it, event);
     if (writing_forget(it, event->request).kind == WRITING_IGNORED)
         return;
     /* A request that was told must end: as one that was given up, if what came is not known. */
     archive_lane_check(
         lane,
-        is_message(event)
-            ? OTF2_EvtWriter_MpiIrecv(lane->writer, NULL, lane->time, (uint32_t)event->peer,
-                                      event->comm, tag_of(event), event->bytes, event->request)
-            : OTF2_EvtWriter_MpiRequestCancelled(lane->writer, NULL, lane->time, event->request));
+        peer == NO_PEER
+            ? OTF2_EvtWriter_MpiRequestCancelled(lane->writer, NULL, lane->time, event->request)
+            : OTF2_EvtWriter_MpiIrecv(lane->writer, NULL, lane->time, (uint32_t)peer, event->comm,
+                                      tag_of(event), event->bytes, event->request));
 }
 
 void writing_test(struct writing *it, struct archive_lane *lane, const struct trace_event *event)
@@ -118,13 +127,18 @@ void writing_cancel(struct writing *it, struct archive_lane *lane, const struct 
 
 /* ---- Collectives ----------------------------------------------------------------------------- */
 
-static uint32_t root_of(const struct trace_event *event)
+/* On an intercommunicator, the root itself and the ranks of its group name none in the other. */
+static uint32_t root_of(const struct writing *it, const struct trace_event *event, uint32_t number)
 {
-    if (event->root == TRACE_ROOT_SELF)
-        return OTF2_COLLECTIVE_ROOT_SELF;
-    if (event->root == TRACE_PROC_NULL)
-        return OTF2_COLLECTIVE_ROOT_THIS_GROUP;
-    return event->root >= 0 ? (uint32_t)event->root : OTF2_COLLECTIVE_ROOT_NONE;
+    if (number >= it->process->comm_count)
+        return OTF2_COLLECTIVE_ROOT_NONE;
+    const struct trace_comm *comm = &it->process->comms[number];
+    const int size = comm->remote ? comm->remote_size : comm->size;
+    if (event->root == TRACE_ROOT_SELF && comm->rank >= 0)
+        return (uint32_t)(comm->rank + archive_local_shift(comm));
+    return event->root >= 0 && event->root < size
+               ? (uint32_t)(event->root + archive_remote_shift(comm))
+               : OTF2_COLLECTIVE_ROOT_NONE;
 }
 
 static OTF2_CollectiveOp operation_of(const struct writing *it, uint32_t function)
@@ -152,7 +166,8 @@ void writing_end_collective(struct writing *it, struct archive_lane *lane,
         return;
     archive_lane_check(lane, OTF2_EvtWriter_MpiCollectiveEnd(
                                  lane->writer, NULL, lane->time, operation_of(it, call->function),
-                                 call->comm, root_of(event), event->bytes, event->received));
+                                 call->comm, root_of(it, event, call->comm), event->bytes,
+                                 event->received));
     call->is_collective = false;
 }
 
@@ -167,9 +182,10 @@ void writing_nonblocking(struct writing *it, struct archive_lane *lane,
                                          lane->writer, NULL, lane->time, event->request));
     } else if (writing_forget(it, event->request).kind == TRACE_REQUEST_FREE &&
                event->comm != TRACE_NONE) {
-        archive_lane_check(lane, OTF2_EvtWriter_NonBlockingCollectiveComplete(
-                                     lane->writer, NULL, lane->time,
-                                     operation_of(it, event->function), event->comm, root_of(event),
-                                     event->bytes, event->received, event->request));
+        archive_lane_check(lane,
+                           OTF2_EvtWriter_NonBlockingCollectiveComplete(
+                               lane->writer, NULL, lane->time, operation_of(it, event->function),
+                               event->comm, root_of(it, event, event->comm), event->bytes,
+                               event->received, event->request));
     }
 }

@@ -49,7 +49,8 @@ struct trace_request writing_find(const struct writing *it, uint64_t number);
 void writing_begin_request(struct writing *it, struct archive_lane *lane,
                            const struct trace_event *event);
 /* TRACE_SEND, TRACE_RECV */
-void writing_message(struct archive_lane *lane, const struct trace_event *event);
+void writing_message(struct writing *it, struct archive_lane *lane,
+                     const struct trace_event *event);
 /* TRACE_IRECV */
 void writing_receive(struct writing *it, struct archive_lane *lane,
                      const struct trace_event *event);
