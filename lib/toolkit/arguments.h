@@ -3,8 +3,8 @@
  * The arguments of a call. Its MPI library may have other handles and constants than those with
  * which profile is compiled: all but words and addresses is converted.
  */
-#ifndef QMPI_TOOL_PROFILE_RECORD_ARGUMENTS_H
-#define QMPI_TOOL_PROFILE_RECORD_ARGUMENTS_H
+#ifndef QMPI_TOOLKIT_ARGUMENTS_H
+#define QMPI_TOOLKIT_ARGUMENTS_H
 
 #include <qmpi/observer.h>
 

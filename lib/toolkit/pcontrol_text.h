@@ -3,8 +3,8 @@
  * Whether a word that MPI_Pcontrol found behind `level` is a string: it is unknown how many
  * arguments were given, so that it may be anything.
  */
-#ifndef QMPI_TOOL_PROFILE_RECORD_PCONTROL_TEXT_H
-#define QMPI_TOOL_PROFILE_RECORD_PCONTROL_TEXT_H
+#ifndef QMPI_TOOLKIT_PCONTROL_TEXT_H
+#define QMPI_TOOLKIT_PCONTROL_TEXT_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See hash_table.h. */
-#include "record/hash_table.h"
+#include "toolkit/hash_table.h"
 
 #include <stdlib.h>
 #include <string.h>

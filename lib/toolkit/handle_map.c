@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See handle_map.h. */
-#include "record/handle_map.h"
+#include "toolkit/handle_map.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See pcontrol_text.h. */
-#include "record/pcontrol_text.h"
+#include "toolkit/pcontrol_text.h"
 
-#include "toolkit/toolkit.h"
+#include "toolkit/safe_read.h"
 
 #include <stdint.h>
 

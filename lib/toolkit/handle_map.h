@@ -4,8 +4,8 @@
  * Read by every call, without a lock; changed under the layer's lock when an object is first seen
  * and when it is freed, after which MPI may give its handle to another one.
  */
-#ifndef QMPI_TOOL_PROFILE_RECORD_HANDLE_MAP_H
-#define QMPI_TOOL_PROFILE_RECORD_HANDLE_MAP_H
+#ifndef QMPI_TOOLKIT_HANDLE_MAP_H
+#define QMPI_TOOLKIT_HANDLE_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

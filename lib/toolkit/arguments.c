@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See arguments.h. */
-#include "record/arguments.h"
+#include "toolkit/arguments.h"
 
 size_t arguments_handle_size;
 

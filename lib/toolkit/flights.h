@@ -3,27 +3,22 @@
  * The calls that a thread is in: the program's, and those from within it (a callback of an
  * attribute that calls MPI). Each thread notes its own, on every call and without a lock; whoever
  * saves the process while it hangs, or is killed, reads them all, and sees each whole or not at
- * all.
+ * all. What `number`, `data` and `held` mean is the tool's.
  */
-#ifndef QMPI_TOOL_PROFILE_RECORD_FLIGHTS_H
-#define QMPI_TOOL_PROFILE_RECORD_FLIGHTS_H
-
-#include "toolkit/toolkit.h"
+#ifndef QMPI_TOOLKIT_FLIGHTS_H
+#define QMPI_TOOLKIT_FLIGHTS_H
 
 #include <qmpi/observer.h>
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct site;
-struct receive;
-
 enum flight_state {
     FLIGHT_ENDED,
     FLIGHT_BEGINS, /* it cannot be seen yet */
     FLIGHT_RUNS,   /* it counts when it has ended */
-    FLIGHT_WAITS,  /* sync=yes: for the other ranks; it has not begun */
-    FLIGHT_NOTED,  /* it has been counted already: MPI_Finalize */
+    FLIGHT_WAITS,  /* for the other ranks, by the tool's will; it has not begun */
+    FLIGHT_NOTED,  /* it runs, and has been counted or recorded already */
     FLIGHT_STATES = 8
 };
 
@@ -31,12 +26,12 @@ enum flight_state {
 struct flight {
     uint64_t mark; /* the state, and a multiple of FLIGHT_STATES that grows: no two are equal; what
                       QMPIX_Word holds where it runs */
-    uint64_t wait;
+    uint64_t number;        /* of the tool */
     uint64_t since;         /* tick at which the state began; where it runs the record has that, */
     const QMPIX_Call *call; /* at flights_begin_place */
     const QMPIX_Word *word;
-    struct site *site;            /* in the thread's table; NULL: memory was out */
-    struct receive *receives;     /* the thread's own: those that the call may complete */
+    void *data;                   /* of the tool, for others too */
+    void *held;                   /* of the tool, for the thread alone */
     struct flight *outer, *inner; /* made once, in this order, and used again */
 };
 
@@ -87,24 +82,23 @@ static inline struct flight *flights_begin(struct flights *flights, const QMPIX_
         return NULL;
     FLIGHT_PUT(flight->mark, flight_next_mark(flight->mark, FLIGHT_BEGINS));
     FLIGHT_PUT(flight->word, word);
-    FLIGHT_PUT(flight->wait, 0);
+    FLIGHT_PUT(flight->number, 0);
     flights->nested = flight->outer ? flight : NULL;
     return flight;
 }
 
-static inline void flights_describe(struct flight *flight, const QMPIX_Call *call,
-                                    struct site *site)
+static inline void flights_describe(struct flight *flight, const QMPIX_Call *call, void *data)
 {
     FLIGHT_PUT(flight->call, call);
-    FLIGHT_PUT(flight->site, site);
+    FLIGHT_PUT(flight->data, data);
 }
 
-/* It has waited for the others so long. Meanwhile it cannot be seen: what waits for the others and
- * what has waited do not mix. */
-static inline void flights_wait(struct flight *flight, uint64_t ticks)
+/* Gives it another number. Meanwhile it cannot be seen: what belongs to the numbers does not mix.
+ */
+static inline void flights_renumber(struct flight *flight, uint64_t number)
 {
     FLIGHT_PUT(flight->mark, flight_next_mark(flight->mark, FLIGHT_BEGINS));
-    FLIGHT_PUT(flight->wait, ticks);
+    FLIGHT_PUT(flight->number, number);
 }
 
 /* From now on, or anew, it can be seen. Those that do not count never are. Returns the mark. */
@@ -141,6 +135,16 @@ static inline const uint64_t *flights_times(const QMPIX_Call *call)
     return (const uint64_t *)(const void *)((const char *)call + flights_begin_place);
 }
 
+/* The call of a word; NULL: it is not known. */
+struct flight *flights_find(struct flights *flights, const QMPIX_Word *word);
+
+/* Whether a call is not under way any more, as seen from the call of `word`: it was left by a jump,
+ * out of an error handler for one. */
+bool flight_was_left(const struct flight *flight, const QMPIX_Word *word);
+
+/* Forgets the innermost call. */
+void flights_pop(struct flights *flights, struct flight *flight);
+
 /* The call of a word ends, and can be seen no longer: what it noted is valid until the next one
  * begins. NULL: it is not known. */
 struct flight *flights_end(struct flights *flights, const QMPIX_Word *word);
@@ -155,13 +159,13 @@ static inline bool flights_are_none(const struct flights *flights)
 }
 
 static inline void flights_run_first(struct flights *flights, const QMPIX_Call *call,
-                                     QMPIX_Word *word, struct site *site)
+                                     QMPIX_Word *word, uint64_t number, void *data)
 {
     struct flight *flight = &flights->first;
     const uint64_t mark = flight->mark + FLIGHT_STATES + FLIGHT_RUNS;
     FLIGHT_PUT(flight->word, word);
-    FLIGHT_PUT(flight->wait, 0);
-    flights_describe(flight, call, site);
+    FLIGHT_PUT(flight->number, number);
+    flights_describe(flight, call, data);
     FLIGHT_PUT(flight->mark, mark);
     word->number = mark;
 }

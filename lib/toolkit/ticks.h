@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The clock of <qmpi/clock.h>, as calls are noted with it: a conversion that is inline. */
-#ifndef QMPI_TOOL_PROFILE_RECORD_TICKS_H
-#define QMPI_TOOL_PROFILE_RECORD_TICKS_H
+#ifndef QMPI_TOOLKIT_TICKS_H
+#define QMPI_TOOLKIT_TICKS_H
 
 #include <qmpi/clock.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* See flights.h. */
 #define _GNU_SOURCE
-#include "record/flights.h"
+#include "toolkit/flights.h"
 
-#include "toolkit/toolkit.h"
+#include "toolkit/safe_read.h"
 #include "util/util.h"
 
 #include <signal.h>
@@ -28,17 +28,16 @@ static bool on_signal_stack(void)
 }
 
 /*
- * Whether a call is not under way any more: it was left by a jump, out of an error handler for one.
  * The stack grows downwards: then its word is below this one, or was written over; that of a call
  * under way is as it was. It may also be on another stack, which may be gone.
  */
-static bool was_left(const struct flight *flight, const QMPIX_Word *word)
+bool flight_was_left(const struct flight *flight, const QMPIX_Word *word)
 {
     return ((uintptr_t)flight->word <= (uintptr_t)word && !on_signal_stack()) ||
            flight_is_overwritten(flight, flight->word);
 }
 
-static void pop(struct flights *flights, struct flight *flight)
+void flights_pop(struct flights *flights, struct flight *flight)
 {
     FLIGHT_PUT(flight->mark, flight->mark - flight_state(flight->mark));
     flights->nested = flight->outer && flight->outer->outer ? flight->outer : NULL;
@@ -57,27 +56,33 @@ static struct flight *make(struct flight *outer)
 struct flight *flights_place(struct flights *flights, const QMPIX_Word *word)
 {
     struct flight *flight;
-    while ((flight = flights_innermost(flights)) && was_left(flight, word))
-        pop(flights, flight);
+    while ((flight = flights_innermost(flights)) && flight_was_left(flight, word))
+        flights_pop(flights, flight);
     if (!flight)
         return &flights->first;
     return flight->inner ? flight->inner : make(flight);
 }
 
-struct flight *flights_end(struct flights *flights, const QMPIX_Word *word)
+struct flight *flights_find(struct flights *flights, const QMPIX_Word *word)
 {
-    struct flight *flight = flights_innermost(flights), *inner;
+    struct flight *flight = flights_innermost(flights);
     while (flight && flight->word != word)
         flight = flight->outer;
+    return flight;
+}
+
+struct flight *flights_end(struct flights *flights, const QMPIX_Word *word)
+{
+    struct flight *flight = flights_find(flights, word), *inner;
     while (flight && (inner = flights_innermost(flights)) != flight)
-        pop(flights, inner);
+        flights_pop(flights, inner);
     if (flight)
-        pop(flights, flight);
+        flights_pop(flights, flight);
     return flight;
 }
 
 void flights_forget(struct flights *flights)
 {
     for (struct flight *flight; (flight = flights_innermost(flights));)
-        pop(flights, flight);
+        flights_pop(flights, flight);
 }

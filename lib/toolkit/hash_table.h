@@ -4,8 +4,8 @@
  * and is never removed; its key is whole before readers can find it. Only the thread that owns the
  * table searches it; readers walk all rows. So neither side takes a lock.
  */
-#ifndef QMPI_TOOL_PROFILE_RECORD_HASH_TABLE_H
-#define QMPI_TOOL_PROFILE_RECORD_HASH_TABLE_H
+#ifndef QMPI_TOOLKIT_HASH_TABLE_H
+#define QMPI_TOOLKIT_HASH_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

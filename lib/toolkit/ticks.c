@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See ticks.h. */
-#include "record/ticks.h"
+#include "toolkit/ticks.h"
 
 uint64_t ticks_scale = UINT64_C(1) << 58;
 
