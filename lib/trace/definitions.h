@@ -121,4 +121,10 @@ struct trace_process {
     bool is_ring;        /* only the last part was kept */
 };
 
+/* Frees the members of a process, which must have been allocated one by one, and sets them to 0. */
+void trace_process_clear(struct trace_process *process);
+
+/* How the names of files end. */
+#define TRACE_FILE_SUFFIX ".qtrace"
+
 #endif

@@ -7,20 +7,13 @@
 #ifndef QMPI_TRACE_ENCODE_H
 #define QMPI_TRACE_ENCODE_H
 
+#include "trace/bytes.h"
 #include "trace/definitions.h"
 #include "trace/event.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Bytes that grow; `failed` is set when memory is exhausted, and nothing is added from then on. */
-struct trace_bytes {
-    unsigned char *data;
-    size_t size, room;
-    bool failed;
-};
-void trace_bytes_free(struct trace_bytes *bytes);
 
 /* The header of a file: what is known of the process at its start (file, run, host, program, pid,
  * clock, start). Members of struct trace_process that become known later have blocks of their own.

@@ -7,6 +7,7 @@
 #ifndef QMPI_TRACE_READER_H
 #define QMPI_TRACE_READER_H
 
+#include "trace/bytes.h"
 #include "trace/definitions.h"
 #include "trace/event.h"
 
@@ -81,14 +82,12 @@ int trace_world_rank(const struct trace_process *process, uint32_t comm, int ran
  * and back: all members of struct trace_process. They return false if memory is exhausted, or the
  * bytes are invalid. The caller frees what they have made, by trace_bytes_free and
  * trace_process_clear. */
-struct trace_bytes;
+
 bool trace_process_pack(const struct trace_process *process, struct trace_bytes *bytes);
 bool trace_process_unpack(const void *bytes, size_t size, struct trace_process *process);
-void trace_process_clear(struct trace_process *process);
 
 /* The path of the file of a process in the directory of a trace: DIRECTORY/rank-7.qtrace, or
  * DIRECTORY/HOST-PID.qtrace if `rank` is TRACE_UNDEFINED. The caller frees it. */
 char *trace_file_path(const char *directory, int rank, int64_t pid, const char *host);
-#define TRACE_FILE_SUFFIX ".qtrace"
 
 #endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* See stream.h. */
+#include "trace/stream.h"
+
+#include <stdlib.h>
+
+/* ---- Events of calls ------------------------------------------------------------------------- */
+
+static uint64_t clip(const struct trace_stream *stream, uint64_t ticks)
+{
+    if (ticks < stream->last)
+        ticks = stream->last;
+    if (ticks < stream->begin)
+        ticks = stream->begin;
+    return ticks < stream->end ? ticks : stream->end;
+}
+
+static void make_event(struct trace_stream *stream, struct trace_event *event, enum trace_kind kind,
+                       uint64_t ticks)
+{
+    trace_event_clear(event, kind, clip(stream, ticks));
+    event->location = stream->stream->location;
+    stream->last = event->ticks;
+}
+
+/* Whether a call ends before the end of what is given. */
+static bool is_known(const struct trace_stream *stream, size_t depth)
+{
+    const struct trace_stack *end = &stream->stream->end;
+    return depth >= end->depth || end->calls[depth].number != stream->stack.calls[depth].number ||
+           stream->process->end_ticks > stream->end;
+}
+
+/* The first call that has not been given yet. */
+static void make_enter(struct trace_stream *stream, struct trace_event *event, size_t *depth)
+{
+    *depth = stream->told++;
+    const struct trace_call *call = &stream->stack.calls[*depth];
+    make_event(stream, event, TRACE_ENTER, call->ticks);
+    event->function = call->function;
+    event->site = call->site;
+    event->is_known = is_known(stream, *depth);
+}
+
+/* The innermost call is left. */
+static void make_leave(struct trace_stream *stream, struct trace_event *event, enum trace_kind kind,
+                       uint64_t ticks, size_t *depth)
+{
+    *depth = --stream->stack.depth;
+    const struct trace_call *call = &stream->stack.calls[*depth];
+    stream->told = *depth;
+    make_event(stream, event, kind, ticks);
+    event->function = call->function;
+    event->site = call->site;
+}
+
+/* ---- Valid indices --------------------------------------------------------------------------- */
+
+static bool has_object(const struct trace_process *process, const struct trace_event *event)
+{
+    switch (event->kind) {
+    case TRACE_RMA_PUT:
+    case TRACE_RMA_GET:
+    case TRACE_RMA_ATOMIC:
+    case TRACE_WIN_CREATE:
+    case TRACE_WIN_DESTROY:
+        return event->object < process->window_count;
+    case TRACE_IO_REQUEST:
+    case TRACE_IO:
+    case TRACE_FILE_OPEN:
+    case TRACE_FILE_CLOSE:
+        return event->object < process->file_count;
+    case TRACE_REGION_BEGIN:
+    case TRACE_REGION_END:
+        return event->object < process->region_count;
+    case TRACE_COUNTER:
+        return event->object < process->counter_count;
+    default:
+        return true;
+    }
+}
+
+static bool needs_comm(enum trace_kind kind)
+{
+    switch (kind) {
+    case TRACE_SEND:
+    case TRACE_RECV:
+    case TRACE_ISEND:
+    case TRACE_IRECV_REQUEST:
+    case TRACE_IRECV:
+    case TRACE_COLLECTIVE_BEGIN:
+    case TRACE_COLLECTIVE_END:
+    case TRACE_ICOLLECTIVE_REQUEST:
+    case TRACE_ICOLLECTIVE_COMPLETE:
+    case TRACE_COMM_CREATE:
+    case TRACE_COMM_DESTROY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Whether what an event refers to is defined. */
+static bool is_valid(const struct trace_process *process, struct trace_event *event)
+{
+    if (event->site >= process->site_count)
+        event->site = TRACE_NONE;
+    if ((event->kind == TRACE_ENTER || event->kind == TRACE_ICOLLECTIVE_COMPLETE) &&
+        event->function >= process->function_count)
+        return false;
+    if (needs_comm(event->kind) && event->comm >= process->comm_count)
+        return false;
+    return has_object(process, event);
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+/* Goes on with the block that is loaded, whose calls in progress replace those before it. */
+static bool continue_block(struct trace_stream *stream)
+{
+    struct trace_stack stack = stream->stack;
+    stream->stack = stream->loaded.stack;
+    stream->loaded.stack = stack;
+    stream->number = stream->loaded.head.number;
+    stream->is_gap = false;
+    stream->is_loaded = true;
+    return true;
+}
+
+static void note_gap(struct trace_stream *stream)
+{
+    const struct trace_stack *stack = &stream->stack, *after = &stream->loaded.stack;
+    const uint64_t missing = stream->loaded.head.number - stream->number;
+    size_t common = 0;
+    while (common < stack->depth && common < after->depth &&
+           stack->calls[common].number == after->calls[common].number)
+        common++;
+    stream->common = common;
+    stream->is_gap = true;
+    stream->is_loaded = false;
+    if (stream->number || !stream->process->is_ring)
+        stream->dropped += missing;
+}
+
+/* A call whose function is not defined would make all that is in it unintelligible. */
+static bool is_stack_valid(const struct trace_stream *stream, struct trace_stack *stack)
+{
+    for (size_t i = 0; i < stack->depth; i++) {
+        if (stack->calls[i].function >= stream->process->function_count)
+            return false;
+        if (stack->calls[i].site >= stream->process->site_count)
+            stack->calls[i].site = TRACE_NONE;
+    }
+    return true;
+}
+
+/* Loads the next block. Returns false at the end; damaged blocks are skipped. */
+static bool load_block(struct trace_stream *stream, struct trace_bytes *scratch)
+{
+    while (stream->next_block < stream->stream->count) {
+        const struct trace_source_block *block = &stream->stream->blocks[stream->next_block++];
+        if (block->first > stream->end)
+            return false;
+        if (!trace_source_load(stream->source, block, &stream->loaded, scratch) ||
+            !is_stack_valid(stream, &stream->loaded.stack) ||
+            !trace_decoder_begin(&stream->decoder, &stream->loaded.head, stream->loaded.body.data,
+                                 stream->loaded.body.size))
+            continue;
+        if (block->number == stream->number)
+            return continue_block(stream);
+        note_gap(stream);
+        return true;
+    }
+    return false;
+}
+
+void trace_stream_begin(struct trace_stream *stream)
+{
+    const struct trace_source_stream *blocks = stream->stream;
+    stream->decoder.fields = stream->source->fields;
+    /* Blocks that end before the beginning are skipped: the next one tells the calls in progress.
+     */
+    size_t low = 0, high = blocks->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (blocks->blocks[middle].last < stream->begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    stream->next_block = low;
+    if (low)
+        stream->number = low < blocks->count ? blocks->blocks[low].number : UINT64_MAX;
+}
+
+void trace_stream_free(struct trace_stream *stream)
+{
+    trace_loaded_block_free(&stream->loaded);
+    trace_decoder_free(&stream->decoder);
+    trace_stack_free(&stream->stack);
+}
+
+/* ---- The events of blocks -------------------------------------------------------------------- */
+
+/* At the end of the blocks. What is in progress then was not left. */
+static bool read_end(struct trace_stream *stream)
+{
+    const struct trace_stack *end = &stream->stream->end;
+    const struct trace_source_block *block = &stream->stream->blocks[stream->stream->count - 1];
+    stream->is_at_end = true;
+    if (stream->next_block == stream->stream->count && block->first <= stream->end &&
+        stream->number < block->number + block->events)
+        stream->dropped += block->number + block->events - stream->number;
+    /* All blocks are before the beginning. */
+    if (stream->number == UINT64_MAX && stream->process->end_ticks >= stream->begin)
+        for (size_t i = 0; i < end->depth; i++)
+            if (end->calls[i].function >= stream->process->function_count ||
+                !trace_stack_push(&stream->stack, end->calls[i]))
+                break;
+    return false;
+}
+
+/* Reads an event into `held`. Returns false at the end, and at a gap. */
+static bool read_event(struct trace_stream *stream, struct trace_bytes *scratch)
+{
+    struct trace_event *event = &stream->held;
+    for (;;) {
+        if (!stream->is_loaded && !load_block(stream, scratch))
+            return read_end(stream);
+        if (stream->is_gap)
+            return false;
+        if (!trace_decode(&stream->decoder, event)) {
+            stream->is_loaded = false;
+            continue;
+        }
+        stream->number++;
+        if ((int)event->kind >= TRACE_KINDS)
+            continue;
+        event->location = stream->stream->location;
+        if (!is_valid(stream->process, event) ||
+            (event->kind == TRACE_ENTER && stream->stack.depth > TRACE_DEPTH_MAX)) {
+            /* The rest of the block cannot be understood: it counts as missing. */
+            stream->number--;
+            stream->is_loaded = false;
+            continue;
+        }
+        return true;
+    }
+}
+
+/* Before the beginning, only the calls in progress matter. */
+static bool is_before(struct trace_stream *stream)
+{
+    const struct trace_event *event = &stream->held;
+    if (event->ticks >= stream->begin)
+        return false;
+    trace_stack_note(&stream->stack, event, event->ticks, stream->number - 1);
+    stream->dropped = 0;
+    return true;
+}
+
+/* Gives the event that was read. Returns false if nothing is to be given. */
+static bool give_held(struct trace_stream *stream, struct trace_event *event, size_t *depth)
+{
+    stream->has_held = false;
+    const struct trace_event *held = &stream->held;
+    *depth = stream->stack.depth;
+    switch (held->kind) {
+    case TRACE_ENTER:
+        if (!trace_stack_push(&stream->stack, (struct trace_call){held->function, held->site,
+                                                                  held->ticks, stream->number - 1}))
+            return false;
+        make_enter(stream, event, depth);
+        return true;
+    case TRACE_LEAVE:
+    case TRACE_INTERRUPTED:
+        if (!stream->stack.depth)
+            return false;
+        make_leave(stream, event, held->kind, held->ticks, depth);
+        return true;
+    default:
+        *event = *held;
+        stream->last = held->ticks;
+        return true;
+    }
+}
+
+/* ---- All together ---------------------------------------------------------------------------- */
+
+/* In a gap: events are missing, calls that ended in it are left, and the block after it begins. */
+static bool give_gap(struct trace_stream *stream, struct trace_event *event, size_t *depth)
+{
+    if (stream->stack.depth > stream->common) {
+        if (stream->stack.depth > stream->told) {
+            stream->stack.depth--;
+            return false;
+        }
+        make_leave(stream, event, TRACE_LEAVE, stream->last, depth);
+        return true;
+    }
+    continue_block(stream);
+    return false;
+}
+
+/* After the last event: calls end with the selection, or where the rest is missing, but for those
+ * in which the process ended. */
+static bool give_last(struct trace_stream *stream, struct trace_event *event, size_t *depth)
+{
+    const bool is_cut = stream->process->end_ticks > stream->end;
+    if (stream->stack.depth && is_known(stream, stream->stack.depth - 1)) {
+        make_leave(stream, event, TRACE_LEAVE, is_cut ? stream->end : stream->last, depth);
+        return true;
+    }
+    stream->is_finished = true;
+    return false;
+}
+
+bool trace_stream_next(struct trace_stream *stream, struct trace_event *event, size_t *depth,
+                       struct trace_bytes *scratch)
+{
+    while (!stream->is_finished) {
+        const bool has_begun = stream->has_held || stream->is_at_end;
+        if (stream->is_gap) {
+            if (give_gap(stream, event, depth))
+                return true;
+        } else if (has_begun && stream->dropped) {
+            make_event(stream, event, TRACE_DROPPED, stream->last);
+            event->bytes = stream->dropped;
+            stream->dropped = 0;
+            *depth = stream->stack.depth;
+            return true;
+        } else if (has_begun && stream->told < stream->stack.depth) {
+            make_enter(stream, event, depth);
+            return true;
+        } else if (stream->has_held) {
+            if (give_held(stream, event, depth))
+                return true;
+        } else if (stream->is_at_end) {
+            if (give_last(stream, event, depth))
+                return true;
+        } else if (read_event(stream, scratch)) {
+            if (stream->held.ticks > stream->end)
+                stream->is_at_end = true;
+            else
+                stream->has_held = !is_before(stream);
+        }
+    }
+    return false;
+}
