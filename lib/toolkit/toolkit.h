@@ -20,6 +20,7 @@
 
 /* Options, texts and files. */
 #include "toolkit/companion_file.h"
+#include "toolkit/function_names.h"
 #include "toolkit/locale_numbers.h"
 #include "toolkit/options.h"
 #include "toolkit/output_name.h"
