@@ -49,12 +49,12 @@ static void visit_some(const struct visit *visit)
     const int *indices = argument_address(visit->call, completion->indices);
     struct pending *at = visit->held;
     const bool failed = !argument_result_is_success(visit->call);
-    /* Implementations list them in order: from the last one downwards this is one walk. The number
-     * may be MPI_UNDEFINED, which is below 0. */
-    for (int i = count - 1; i >= 0; i--) {
-        if (!at || at->place < indices[i])
+    /* Implementations list them in order: then this is one walk. The number may be MPI_UNDEFINED,
+     * which is below 0. */
+    for (int i = 0; i < count; i++) {
+        if (!at || at->place > indices[i])
             at = visit->held;
-        while (at && at->place > indices[i])
+        while (at && at->place < indices[i])
             at = at->next_held;
         const bool bad = failed && error_of(visit->call, completion, i) != MPI_SUCCESS;
         if (at && at->place == indices[i])

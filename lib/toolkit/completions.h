@@ -26,7 +26,7 @@ typedef void completions_ended(void *data, struct pending *pending, int argument
 
 /*
  * Calls `each` for those of the entries that the call has completed; in `after`. `held` is what the
- * call has held from before it on, by `place` downwards. `data` is passed to `each`.
+ * call has held from before it on, by `place` upwards. `data` is passed to `each`.
  */
 void completions_each(const QMPIX_Call *call, const struct completion *completion,
                       struct pending *held, completions_ended *each, void *data);

@@ -79,3 +79,13 @@ void handles_remove(struct handles *handles, uint64_t handle)
     __atomic_store_n(&cell->state, (int64_t)HANDLE_REMOVED, __ATOMIC_RELEASE);
     note_change(handles);
 }
+
+void handles_clear(struct handles *handles)
+{
+    struct handle_map *map = handles->map;
+    for (size_t i = 0; map && i < (size_t)1 << map->bits; i++) {
+        if (map->matrix[i].state >= HANDLE_FIRST)
+            __atomic_store_n(&map->matrix[i].state, (int64_t)HANDLE_REMOVED, __ATOMIC_RELEASE);
+    }
+    note_change(handles);
+}

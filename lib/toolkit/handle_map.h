@@ -75,4 +75,7 @@ bool handles_set(struct handles *handles, uint64_t handle, int number);
 /* Forgets a handle. Under the lock. */
 void handles_remove(struct handles *handles, uint64_t handle);
 
+/* Forgets all. Under the lock. */
+void handles_clear(struct handles *handles);
+
 #endif

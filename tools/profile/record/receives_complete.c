@@ -24,7 +24,7 @@ void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call 
     const int count = completion->count < 0 ? 1 : argument_int(call, completion->count);
     const void *requests = argument_address(call, completion->requests);
     flight->held = NULL;
-    for (int i = 0; requests && i < count; i++) {
+    for (int i = count - 1; requests && i >= 0; i--) {
         struct receive *receive =
             receives_find(&layer->receives, argument_element_word(call, completion->requests, i));
         if (!receive || !receive->active)
