@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: any bytes as the value of an option that has a small language of its own: delay's
- * spans, noise and sets of numbers, mpit's lists of patterns. What is read must keep what its
- * header says, and be read the same again.
+ * spans and noise, sets of numbers, lists of functions, mpit's lists of patterns. What is read must
+ * keep what its header says, and be read the same again.
  */
 #define _GNU_SOURCE
 #include "../../tools/delay/duration.h"
 #include "../../tools/mpit/patterns.h"
+#include "util/util.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,21 +35,44 @@ static void check_duration(const struct duration *duration)
     require(low <= high, "a greater number draws less");
 }
 
-static void check_set(const struct number_set *set)
+static void check_set(const struct qmpi_number_set *set)
 {
     require(set->count >= 0 && (set->count == 0) == (set->ranges == NULL), "a set without ranges");
     for (int i = 0; i < set->count; i++) {
-        const struct duration_range *range = &set->ranges[i];
+        const struct qmpi_number_range *range = &set->ranges[i];
         require(range->first <= range->last && range->step > 0, "a range that holds nothing");
         if (range->first % range->step == 0)
-            require(duration_set_has(set, range->first), "its first number is not in the set");
+            require(qmpi_number_set_has(set, range->first), "its first number is not in the set");
     }
+}
+
+static bool describe(int number, const char **name, unsigned *group)
+{
+    static const char *const names[] = {"MPI_Send", "MPI_Barrier", NULL, "MPI_File_open"};
+    *name = names[number];
+    *group = 1U << number;
+    return *name != NULL;
+}
+
+static void check_functions(const char *text)
+{
+    unsigned char listed[4];
+    char *item = qmpi_function_list_read(text, 4, describe, listed);
+    require(!listed[2], "a function is listed that does not exist");
+    for (int i = 0; i < 4; i++)
+        require(listed[i] != QMPI_FUNCTION_NAMED, "a function is named, but not listed");
+    if (item) {
+        char *problem = qmpi_function_list_refuse("functions=", item);
+        require(strstr(problem, "\nhint: ") != NULL, "a problem without a hint");
+        free(problem);
+    }
+    free(item);
 }
 
 static void read_as(unsigned what, const char *text)
 {
     struct duration duration, again;
-    struct number_set set = {NULL, 0};
+    struct qmpi_number_set set = {NULL, 0};
     uint64_t period;
     bool random_moment;
     switch (what % 4) {
@@ -67,7 +91,8 @@ static void read_as(unsigned what, const char *text)
         }
         break;
     case 2:
-        if (duration_read_set(text, &set)) {
+        check_functions(text);
+        if (qmpi_number_set_read(text, &set)) {
             check_set(&set);
             free(set.ranges);
         }

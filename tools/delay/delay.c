@@ -82,7 +82,7 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
     if (rule->period)
         spend_noise(rule);
     const uint64_t n = count(rule, number);
-    if (!duration_set_has(&rule->calls, n) || !happens(rule, number, n))
+    if (!qmpi_number_set_has(&rule->calls, n) || !happens(rule, number, n))
         return;
     word->number = n; /* for `after`: the call was acted on */
     act(rule, call, n);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The small languages of delay's options: spans of time with a distribution, and sets of numbers.
- * They know nothing of MPI.
+ * The language of delay's options for spans of time with a distribution. It knows nothing of MPI.
  */
 #ifndef QMPI_TOOL_DELAY_DURATION_H
 #define QMPI_TOOL_DELAY_DURATION_H
@@ -27,27 +26,5 @@ uint64_t duration_draw(const struct duration *duration, double drawn);
 
 /* strtod, whatever decimal point the program's language has. */
 double duration_read_real(const char *text, char **end);
-
-struct duration_range {
-    uint64_t first, last, step; /* n is in it: first <= n <= last, and n is a multiple of step */
-};
-
-struct number_set {
-    struct duration_range *ranges;
-    int count; /* 0: every number is in the set */
-};
-
-/* `3`, `10-20`, `10-`, `every 5`, with `;` between them. False: it is none of these. */
-bool duration_read_set(const char *text, struct number_set *set);
-
-static inline bool duration_set_has(const struct number_set *set, uint64_t number)
-{
-    bool has = set->count == 0;
-    for (int i = 0; i < set->count && !has; i++) {
-        const struct duration_range *range = &set->ranges[i];
-        has = number >= range->first && number <= range->last && number % range->step == 0;
-    }
-    return has;
-}
 
 #endif

@@ -3,33 +3,14 @@
 #define _GNU_SOURCE
 #include "filter.h"
 
+#include "toolkit/toolkit.h"
 #include "util/util.h"
 
 #include <qmpi/observer.h>
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct {
-    const char *name;
-    unsigned group;
-} groups[] = {
-    {"point-to-point", QMPIX_GROUP_POINT_TO_POINT},
-    {"completion", QMPIX_GROUP_COMPLETION},
-    {"collective", QMPIX_GROUP_COLLECTIVE},
-    {"one-sided", QMPIX_GROUP_ONE_SIDED},
-    {"io", QMPIX_GROUP_IO},
-    {"datatype", QMPIX_GROUP_DATATYPE},
-    {"communicator", QMPIX_GROUP_COMMUNICATOR},
-    {"group", QMPIX_GROUP_GROUP},
-    {"topology", QMPIX_GROUP_TOPOLOGY},
-    {"environment", QMPIX_GROUP_ENVIRONMENT},
-    {"info", QMPIX_GROUP_INFO},
-    {"process", QMPIX_GROUP_PROCESS},
-    {"tool-information", QMPIX_GROUP_TOOL_INFORMATION},
-};
 
 /* These cannot sensibly fail: they initialize or finalize MPI, or do not return an error code. */
 static const char *const never[] = {
@@ -63,15 +44,6 @@ static bool can_fail(const QMPIX_Function *function)
     return function->result == QMPIX_KIND_INT && !is_among(function->name, never);
 }
 
-static unsigned group_named(const char *name)
-{
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        if (!strcmp(name, groups[i].name))
-            return groups[i].group;
-    }
-    return 0;
-}
-
 static const QMPIX_Function *described(int number)
 {
     const QMPIX_Function *function = NULL;
@@ -79,49 +51,23 @@ static const QMPIX_Function *described(int number)
     return function;
 }
 
-/* Takes the functions that `word` means in or out. How many they are. */
-static int apply(const char *word, bool in, unsigned char does[MPI_LAST_FUNC])
+static char *read_list(const char *list, unsigned char does[MPI_LAST_FUNC])
 {
-    const unsigned group = group_named(word);
-    int count = 0;
+    unsigned char listed[MPI_LAST_FUNC];
+    char *item = tool_functions_read(list ? list : "*", listed);
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
-        const QMPIX_Function *function = described(number);
-        if (!function || !(group ? function->group == group : !fnmatch(word, function->name, 0)))
-            continue;
-        count++;
-        does[number] = in ? RULE_ACTS : 0;
-        if (in && !strcmp(word, function->name))
+        does[number] = listed[number] & QMPI_FUNCTION_LISTED ? RULE_ACTS : 0;
+        if (listed[number] & QMPI_FUNCTION_NAMED)
             does[number] |= RULE_NAMED;
     }
-    return count;
-}
-
-static char *apply_all(const char *list, unsigned char does[MPI_LAST_FUNC])
-{
-    if (!list || *list == '!')
-        apply("*", true, does);
-    while (list && *list) {
-        const size_t length = strcspn(list, ";");
-        const bool in = *list != '!';
-        char *word = qmpi_copy_part(list + !in, length - !in);
-        const bool found = !*word || apply(word, in, does) > 0;
-        char *problem = NULL;
-        if (!found)
-            problem = qmpi_message("functions=: '%.100s' matches no function of this MPI\n"
-                                   "hint: give names that `qmpi functions` lists, patterns such as "
-                                   "MPI_*send, or groups such as collective or point-to-point",
-                                   word);
-        free(word);
-        if (problem)
-            return problem;
-        list += length + (list[length] == ';');
-    }
-    return NULL;
+    char *problem = item && *item ? qmpi_function_list_refuse("functions=", item) : NULL;
+    free(item);
+    return problem;
 }
 
 char *choose_functions(const char *list, bool fails, unsigned char does[MPI_LAST_FUNC])
 {
-    char *problem = apply_all(list, does);
+    char *problem = read_list(list, does);
     int acting = 0, failing = 0;
     for (int number = 0; number < MPI_LAST_FUNC && !problem; number++) {
         const QMPIX_Function *function = does[number] ? described(number) : NULL;

@@ -31,8 +31,6 @@ static const char duration_hint[] =
     "ns, us, ms and s";
 static const char noise_hint[] =
     "give the length of a detour and the interval between detours: 50us/1ms, or 50us/random 1ms";
-static const char set_hint[] =
-    "give numbers, ranges and steps separated by ;, such as 3;10-20;100-;every 5";
 
 static char *refuse(const char *key, const char *value, const char *hint)
 {
@@ -54,10 +52,11 @@ static char *read_duration(const struct rule *rule, const char *key, struct dura
     return !value || duration_read(value, duration) ? NULL : refuse(key, value, duration_hint);
 }
 
-static char *read_set(const struct rule *rule, const char *key, struct number_set *set)
+static char *read_set(const struct rule *rule, const char *key, struct qmpi_number_set *set)
 {
     const char *value = option(rule, key);
-    return !value || duration_read_set(value, set) ? NULL : refuse(key, value, set_hint);
+    return !value || qmpi_number_set_read(value, set) ? NULL
+                                                      : refuse(key, value, QMPI_NUMBER_SET_HINT);
 }
 
 static char *read_word(const struct rule *rule, const char *key, const char *no, const char *yes,
@@ -175,6 +174,6 @@ struct rule *rule_read(int tool_id)
 void rule_set_rank(struct rule *rule, int rank)
 {
     __atomic_store_n(&rule->rank, rank, __ATOMIC_RELAXED);
-    __atomic_store_n(&rule->active, duration_set_has(&rule->ranks, (uint64_t)rank),
+    __atomic_store_n(&rule->active, qmpi_number_set_has(&rule->ranks, (uint64_t)rank),
                      __ATOMIC_RELAXED);
 }

@@ -8,6 +8,7 @@
 
 #include "duration.h"
 #include "filter.h"
+#include "util/util.h"
 
 #include <qmpi/qmpi.h>
 
@@ -19,7 +20,7 @@ struct rule {
     uint64_t stream; /* its place among the layers of delay: each draws numbers of its own */
     uint64_t seed;
     unsigned char does[MPI_LAST_FUNC];
-    struct number_set ranks, calls;
+    struct qmpi_number_set ranks, calls;
     bool count_each; /* n-th call of each function, not of all of them together */
     double probability;
     struct duration before, after;
