@@ -379,7 +379,7 @@ static uint64_t count_messages(const struct role *role, const struct open_call *
         return 0;
     if (call->messages)
         return call->messages;
-    return call->awaits || call->sent + call->received > 0;
+    return role->starts || call->awaits || call->sent + call->received > 0;
 }
 
 /* What its operations move will be counted where the call is. */
