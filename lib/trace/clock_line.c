@@ -75,7 +75,7 @@ bool trace_clock_line_make(struct trace_clock_line *line, const struct trace_pro
 {
     size_t count = process->point_count;
     struct trace_clock_point *points = malloc((count + 1) * sizeof *points);
-    *line = (struct trace_clock_line){calloc(count + 1, sizeof *line->segments), 0};
+    *line = (struct trace_clock_line){.segments = calloc(count + 1, sizeof *line->segments)};
     if (!points || !line->segments) {
         free(points);
         trace_clock_line_free(line);
@@ -109,8 +109,7 @@ void trace_clock_line_free(struct trace_clock_line *line)
 
 void trace_clock_line_move(struct trace_clock_line *line, int64_t nanoseconds)
 {
-    for (size_t i = 0; i < line->count; i++)
-        line->segments[i].world = add(line->segments[i].world, nanoseconds);
+    line->moved = add(line->moved, nanoseconds);
 }
 
 int64_t trace_clock_line_time(const struct trace_clock_line *line, uint64_t ticks)
@@ -118,14 +117,14 @@ int64_t trace_clock_line_time(const struct trace_clock_line *line, uint64_t tick
     const struct trace_clock_segment *segment = line->segments;
     for (size_t i = 1; i < line->count && ticks >= segment[1].ticks; i++)
         segment++;
-    if (ticks >= segment->ticks) {
-        const wide passed = (wide)(ticks - segment->ticks) * segment->slope >> segment->shift;
-        return add(segment->world, passed > INT64_MAX ? INT64_MAX : (int64_t)passed);
-    }
-    const wide product = (wide)(segment->ticks - ticks) * segment->slope;
-    const wide ahead =
-        (product >> segment->shift) + ((product & (((wide)1 << segment->shift) - 1)) != 0);
-    return add(segment->world, ahead > INT64_MAX ? -INT64_MAX : -(int64_t)ahead);
+    const bool is_before = ticks < segment->ticks;
+    const uint64_t passed = is_before ? segment->ticks - ticks : ticks - segment->ticks;
+    wide product = (wide)passed * segment->slope;
+    if (segment->shift) /* to the nearest, halves up */
+        product += ((wide)1 << (segment->shift - 1)) - is_before;
+    product >>= segment->shift;
+    const int64_t nanoseconds = product > INT64_MAX ? INT64_MAX : (int64_t)product;
+    return add(add(segment->world, is_before ? -nanoseconds : nanoseconds), line->moved);
 }
 
 bool trace_clock_line_find(const struct trace_clock_line *line, int64_t time, uint64_t *ticks)

@@ -119,16 +119,28 @@ static void choose_run(struct trace_opened *opened)
     }
     const struct trace_process chosen = {
         .run = {trace->processes[newest].run[0], trace->processes[newest].run[1]}};
+    size_t others = 0, early = 0;
+    char *other = NULL, *first = NULL; /* the path of one of each */
     for (size_t i = trace->process_count; i-- > 0;) {
         const struct trace_process *process = &trace->processes[i];
         if (is_same_run(process, &chosen))
             continue;
-        warn(opened, qmpi_message(has_run(process) ? "%s is of another run, and is not read"
-                                                   : "%s ends before MPI was initialized, and is "
-                                                     "not read",
-                                  process->file));
+        char **example = has_run(process) ? &other : &first;
+        ++*(has_run(process) ? &others : &early);
+        if (!*example)
+            *example = qmpi_copy(process->file);
         remove_process(opened, i);
     }
+    if (others)
+        warn(opened, qmpi_message("there are traces of several runs: that which began last is "
+                                  "read; %zu files of others are not, such as %s",
+                                  others, other));
+    if (early)
+        warn(opened, qmpi_message("%zu files end before MPI was initialized, and are not read, "
+                                  "such as %s",
+                                  early, first));
+    free(other);
+    free(first);
 }
 
 static int compare_processes(const struct trace_process *one, const struct trace_process *other)
@@ -211,8 +223,14 @@ static void warn_of_damage(struct trace_opened *opened)
     const struct trace *trace = &opened->trace;
     for (size_t i = 0; i < trace->process_count; i++) {
         const struct trace_source *source = &opened->sources[i];
-        if (source->damaged)
-            warn(opened, qmpi_message("%s is damaged: parts of it are not read", source->path));
+        if (source->damaged && source->lost)
+            warn(opened, qmpi_message("%s is damaged: %llu bytes are not read, nor the last %llu "
+                                      "events",
+                                      source->path, (unsigned long long)source->damaged,
+                                      (unsigned long long)source->lost));
+        else if (source->damaged)
+            warn(opened, qmpi_message("%s is damaged: %llu bytes are not read", source->path,
+                                      (unsigned long long)source->damaged));
         if (source->is_exhausted)
             warn(opened,
                  qmpi_message("%s has more definitions than fit into memory", source->path));

@@ -241,6 +241,15 @@ bool trace_definitions_add_location(struct trace_definitions *definitions, uint3
     return ELEMENT(location, index) != NULL;
 }
 
+bool trace_definitions_add_function(struct trace_definitions *definitions, const char *name)
+{
+    definitions->seen++;
+    struct trace_function *function = ELEMENT(function, definitions->process->function_count);
+    if (function)
+        function->name = strdup(name);
+    return function && function->name;
+}
+
 static bool take_location(struct trace_definitions *definitions, struct trace_input *input)
 {
     struct trace_location *location = ELEMENT(location, trace_take_varint(input));

@@ -93,7 +93,7 @@ static uint64_t whole_size(const struct trace_block *block)
 
 /* ---- Finding the blocks ---------------------------------------------------------------------- */
 
-static bool add_block(struct scan *scan, uint64_t offset)
+static bool add_block(struct scan *scan, uint64_t offset, uint64_t size)
 {
     struct trace_source *source = scan->source;
     struct trace_events_head head;
@@ -112,6 +112,7 @@ static bool add_block(struct scan *scan, uint64_t offset)
                                                                         .events = head.events,
                                                                         .first = head.first,
                                                                         .last = head.last,
+                                                                        .size = size,
                                                                         .location = head.location,
                                                                         .stream = head.stream};
     return trace_definitions_add_location(scan->definitions, head.location);
@@ -128,7 +129,7 @@ static bool note_block(struct scan *scan, uint64_t offset, const struct trace_bl
         return true;
     }
     if (block->type == TRACE_BLOCK_EVENTS)
-        return add_block(scan, offset);
+        return add_block(scan, offset, whole_size(block));
     if (!read_body(scan->descriptor, offset, block, &scan->body, &scan->stored))
         return false;
     const bool is_valid =
@@ -221,7 +222,7 @@ static void sort_blocks(struct trace_source *source)
         const struct trace_source_block *block = &source->blocks[i];
         if (last && is_same_stream(last, block) &&
             (block->number - last->number < last->events || block->first < last->last))
-            source->damaged++;
+            source->damaged += block->size;
         else
             source->blocks[count++] = *block;
     }
@@ -244,6 +245,7 @@ static bool find_end(const struct trace_source *source, const struct trace_sourc
     return !decoder->left;
 }
 
+/* Finds the streams, which end where their last block can be decoded. */
 static bool make_streams(struct trace_source *source)
 {
     struct trace_decoder *decoder = calloc(1, sizeof *decoder);
@@ -261,10 +263,12 @@ static bool make_streams(struct trace_source *source)
                is_same_stream(&source->blocks[i], &source->blocks[end]))
             end++;
         size_t count = end - i;
-        while (count &&
-               !find_end(source, &source->blocks[i + count - 1], &loaded, decoder, &scratch)) {
-            source->damaged++;
-            count--;
+        for (; count; count--) {
+            const struct trace_source_block *last = &source->blocks[i + count - 1];
+            if (find_end(source, last, &loaded, decoder, &scratch))
+                break;
+            source->damaged += last->size;
+            source->lost += last->events;
         }
         if (count) {
             source->streams[source->stream_count++] =
@@ -302,6 +306,13 @@ static void note_events(const struct trace_source *source, struct trace_process 
         process->end_ticks = process->start_ticks;
 }
 
+/* Definitions may be lost: of calls, it must still be told that there are some. */
+static bool add_unknown(struct trace_source *source, struct trace_definitions *definitions)
+{
+    source->unknown = (uint32_t)definitions->process->function_count;
+    return trace_definitions_add_function(definitions, "(unknown)");
+}
+
 static bool scan_file(struct scan *scan, struct trace_process *process, const char *path,
                       char **problem)
 {
@@ -328,14 +339,17 @@ static bool scan_file(struct scan *scan, struct trace_process *process, const ch
     sort_blocks(source);
     free(process->file);
     process->file = strdup(path);
-    if (!process->file || !make_streams(source) || !trace_definitions_finish(scan->definitions)) {
+    source->unknown = TRACE_NONE;
+    if (!process->file || !make_streams(source) ||
+        (source->damaged && !add_unknown(source, scan->definitions)) ||
+        !trace_definitions_finish(scan->definitions)) {
         *problem = qmpi_message("%s: memory is exhausted\nhint: read fewer processes", path);
         return false;
     }
     if (source->lacks_zstd) {
-        *problem = qmpi_message("%s is compressed by Zstandard, and libzstd.so.1 is not there\n"
-                                "hint: install it (Debian: libzstd1)",
-                                path);
+        *problem =
+            qmpi_message("%s is compressed by Zstandard, which this qmpi cannot read here\n%-s",
+                         path, trace_zstd_hint());
         return false;
     }
     note_events(source, process);

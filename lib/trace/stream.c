@@ -100,13 +100,15 @@ static bool needs_comm(enum trace_kind kind)
     }
 }
 
-/* Whether what an event refers to is defined. */
-static bool is_valid(const struct trace_process *process, struct trace_event *event)
+/* Whether what an event refers to is defined; makes the best of it. */
+static bool is_valid(const struct trace_stream *stream, struct trace_event *event)
 {
+    const struct trace_process *process = stream->process;
     if (event->site >= process->site_count)
         event->site = TRACE_NONE;
-    if ((event->kind == TRACE_ENTER || event->kind == TRACE_ICOLLECTIVE_COMPLETE) &&
-        event->function >= process->function_count)
+    if (event->function >= process->function_count)
+        event->function = event->kind == TRACE_ENTER ? stream->source->unknown : TRACE_NONE;
+    if (event->kind == TRACE_ENTER && event->function == TRACE_NONE)
         return false;
     if (needs_comm(event->kind) && event->comm >= process->comm_count)
         return false;
@@ -121,6 +123,9 @@ static bool continue_block(struct trace_stream *stream)
     struct trace_stack stack = stream->stack;
     stream->stack = stream->loaded.stack;
     stream->loaded.stack = stack;
+    /* In a ring, the first block may be later than what is wanted. */
+    while (stream->stack.depth && stream->stack.calls[stream->stack.depth - 1].ticks > stream->end)
+        stream->stack.depth--;
     stream->number = stream->loaded.head.number;
     stream->is_gap = false;
     stream->is_loaded = true;
@@ -142,11 +147,13 @@ static void note_gap(struct trace_stream *stream)
         stream->dropped += missing;
 }
 
-/* A call whose function is not defined would make all that is in it unintelligible. */
+/* As is_valid, for the calls in progress at the beginning of a block. */
 static bool is_stack_valid(const struct trace_stream *stream, struct trace_stack *stack)
 {
     for (size_t i = 0; i < stack->depth; i++) {
         if (stack->calls[i].function >= stream->process->function_count)
+            stack->calls[i].function = stream->source->unknown;
+        if (stack->calls[i].function == TRACE_NONE)
             return false;
         if (stack->calls[i].site >= stream->process->site_count)
             stack->calls[i].site = TRACE_NONE;
@@ -159,13 +166,15 @@ static bool load_block(struct trace_stream *stream, struct trace_bytes *scratch)
 {
     while (stream->next_block < stream->stream->count) {
         const struct trace_source_block *block = &stream->stream->blocks[stream->next_block++];
-        if (block->first > stream->end)
+        /* Of the first one, the calls in progress are needed in any case. */
+        if (block->first > stream->end && stream->has_loaded)
             return false;
         if (!trace_source_load(stream->source, block, &stream->loaded, scratch) ||
             !is_stack_valid(stream, &stream->loaded.stack) ||
             !trace_decoder_begin(&stream->decoder, &stream->loaded.head, stream->loaded.body.data,
                                  stream->loaded.body.size))
             continue;
+        stream->has_loaded = true;
         if (block->number == stream->number)
             return continue_block(stream);
         note_gap(stream);
@@ -214,9 +223,10 @@ static bool read_end(struct trace_stream *stream)
     /* All blocks are before the beginning. */
     if (stream->number == UINT64_MAX && stream->process->end_ticks >= stream->begin)
         for (size_t i = 0; i < end->depth; i++)
-            if (end->calls[i].function >= stream->process->function_count ||
-                !trace_stack_push(&stream->stack, end->calls[i]))
+            if (!trace_stack_push(&stream->stack, end->calls[i]))
                 break;
+    if (!is_stack_valid(stream, &stream->stack))
+        stream->stack.depth = 0;
     return false;
 }
 
@@ -237,11 +247,15 @@ static bool read_event(struct trace_stream *stream, struct trace_bytes *scratch)
         if ((int)event->kind >= TRACE_KINDS)
             continue;
         event->location = stream->stream->location;
-        if (!is_valid(stream->process, event) ||
-            (event->kind == TRACE_ENTER && stream->stack.depth > TRACE_DEPTH_MAX)) {
+        if (event->kind == TRACE_ENTER &&
+            (!is_valid(stream, event) || stream->stack.depth > TRACE_DEPTH_MAX)) {
             /* The rest of the block cannot be understood: it counts as missing. */
             stream->number--;
             stream->is_loaded = false;
+            continue;
+        }
+        if (!is_valid(stream, event)) {
+            stream->dropped++;
             continue;
         }
         return true;

@@ -25,6 +25,7 @@ struct trace_stream {
     struct trace_loaded_block loaded;
     struct trace_decoder decoder;
     bool is_loaded;  /* there may be more events in the block */
+    bool has_loaded; /* any block */
     uint64_t number; /* of the next event */
     uint64_t last;   /* ticks of the last event given */
 
