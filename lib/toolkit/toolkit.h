@@ -11,6 +11,7 @@
 #include "toolkit/handle_map.h"
 #include "toolkit/hash_table.h"
 #include "toolkit/leavings.h"
+#include "toolkit/next.h"
 #include "toolkit/pcontrol_text.h"
 #include "toolkit/pending.h"
 #include "toolkit/private_comm.h"

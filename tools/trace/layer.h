@@ -52,8 +52,9 @@ struct layer {
     uint64_t init_ticks, finalize_ticks; /* when the clocks were compared; 0: never */
     unsigned char ends[MPI_LAST_FUNC];   /* enum trait_end: how calls of a function end */
     struct switches switches;
-    bool has_started;     /* the processes have agreed on where to write */
-    atomic_bool finished; /* the file is complete, or will be */
+    bool has_failed_early; /* see start_early */
+    bool has_started;      /* the processes have agreed on where to write */
+    atomic_bool finished;  /* the file is complete, or will be */
     struct chunk_pool pool;
     struct recorder *_Atomic recorders; /* of all threads */
     atomic_uint locations;
@@ -62,6 +63,7 @@ struct layer {
     pthread_mutex_t lock;      /* of the objects and regions; no MPI call under it */
     struct objects objects;
     struct regions *regions;
+    struct counters *counters;
     struct pending_table operations, messages;
     _Atomic uint64_t operation_order; /* of the last one */
     _Atomic uint64_t epoch;           /* grows when completions may have been missed */

@@ -3,6 +3,7 @@
 #include "publish.h"
 
 #include "layer.h"
+#include "save/snapshot.h"
 #include "util/util.h"
 
 #include <qmpi/mpit.h>
@@ -29,10 +30,8 @@ static int write_save(void *user, const void *object, const void *buffer, int co
     (void)object;
     (void)count;
     memcpy(&value, buffer, sizeof value);
-    if (value) {
-        atomic_store(&layer->writer.saves, true);
-        writer_wake(&layer->writer);
-    }
+    if (value)
+        snapshot_request(layer);
     return MPI_SUCCESS;
 }
 

@@ -12,6 +12,7 @@
 #include "record/observe.h"
 #include "record/recorder.h"
 #include "record/switches.h"
+#include "save/archive.h"
 #include "save/directory.h"
 #include "util/util.h"
 
@@ -195,6 +196,7 @@ static void init(int tool_id)
                                  "trace.so that is part of this qmpi");
         return;
     }
+    archive_check(layer);
     publish_lazily(layer);
     QMPIX_Register_stack_changed(tool_id, stack_changed);
     tool_file_name_start();

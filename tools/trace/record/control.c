@@ -5,6 +5,7 @@
 #include "record/counters.h"
 #include "record/regions.h"
 #include "record/switches.h"
+#include "save/snapshot.h"
 #include "save/start.h"
 #include "save/termination.h"
 
@@ -98,6 +99,7 @@ static void begin_mpi(struct layer *layer, MPI_Session session)
         layer->writer.begin = nanoseconds_from_now(layer->options.begin);
     if (layer->options.end >= 0)
         layer->writer.stop = nanoseconds_from_now(layer->options.end);
+    snapshot_watch(layer);
     termination_watch();
     if (session == MPI_SESSION_NULL && tool_private_comm(&comm)) {
         start_all(layer, comm);
@@ -147,12 +149,18 @@ static void put_call(struct recorder *recorder, const struct flight *flight, boo
 static void finalize(struct recorder *recorder, const struct flight *flight, bool is_on)
 {
     struct layer *layer = recorder->layer;
+    MPI_Comm comm;
     put_call(recorder, flight, is_on);
     counters_end(layer);
     switches_set(layer, OFF_CLOSED, true);
     layer->finalize_ticks = ticks_now();
-    termination_finish(layer);
+    termination_end(layer, TRACE_END_FINALIZE, NULL);
     objects_end(layer);
+    if (tool_private_comm(&comm)) {
+        PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        finish_all(layer, comm);
+        PMPI_Comm_free(&comm);
+    }
 }
 
 /* With the last session MPI is gone, unless MPI_Init was called. */
@@ -167,14 +175,18 @@ static void finalize_session(struct recorder *recorder, const QMPIX_Call *call,
         return;
     const bool gathers = tool_sessions_end(&layer->sessions, session, &comm, &last);
     last = last && !has_world();
-    if (last)
-        put_call(recorder, flight, is_on);
     if (last) {
+        put_call(recorder, flight, is_on);
         counters_end(layer);
         objects_end(layer);
     }
-    if (gathers)
-        PMPI_Comm_free(&comm);
+    if (!gathers)
+        return;
+    /* What a later session does is not recorded: all processes write their files now. */
+    layer->finalize_ticks = ticks_now();
+    termination_end(layer, TRACE_END_FINALIZE, NULL);
+    finish_all(layer, comm);
+    PMPI_Comm_free(&comm);
 }
 
 static void abort_mpi(struct recorder *recorder, struct flight *flight, bool is_on)

@@ -4,6 +4,7 @@
 #include "record/recorder.h"
 
 #include "record/operations.h"
+#include "save/start.h"
 #include "util/util.h"
 
 #include <string.h>
@@ -159,6 +160,8 @@ void *recorder_next_chunk(struct recorder *recorder, size_t size)
         return NULL;
     recorder_hand_over(recorder, false);
     struct chunk *chunk = chunk_take(&layer->pool);
+    if (!chunk && !recorder->interrupts && !atomic_load(&layer->writer.runs))
+        start_early(layer);
     if (!chunk && !layer->options.drops && !recorder->interrupts)
         chunk = wait_for_chunk(recorder, &from, &waited);
     if (!chunk) {

@@ -5,10 +5,15 @@
 
 #include "layer.h"
 #include "record/switches.h"
+#include "save/archive.h"
 #include "save/directory.h"
 #include "util/util.h"
+#include "write/process.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,15 +34,56 @@ static bool records(const struct layer *layer)
     return qmpi_number_set_has(&layer->options.ranks, layer->rank < 0 ? 0 : (uint64_t)layer->rank);
 }
 
-static void open_file(struct layer *layer)
+static char *host_name(void)
 {
     char host[256] = "";
     gethostname(host, sizeof host - 1);
-    char *path = trace_file_path(layer->directory, layer->rank, getpid(), host);
+    return strdup(host);
+}
+
+/* A file that was begun early is moved: what it begins with is told again. */
+static void move_file(struct layer *layer, char *path)
+{
+    struct writer *writer = &layer->writer;
+    if (rename(writer->path, path)) {
+        qmpi_printf("trace (layer %d): rank %d: cannot move %s to %s: %s; it stays there",
+                    layer->tool_id, layer->rank, writer->path, path, strerror(errno));
+        free(path);
+        path = writer->path;
+    }
+    writer->path = path;
+    writer->mpi = process_mpi();
+    atomic_store(&writer->has_world, true);
+}
+
+static void open_file(struct layer *layer)
+{
+    char *host = host_name();
+    char *path = trace_file_path(layer->directory, layer->rank, getpid(), host ? host : "");
+    free(host);
     directory_make(layer->directory);
-    if (path)
-        writer_start(layer, path);
+    if (!path)
+        return;
+    if (atomic_load(&layer->writer.runs)) {
+        move_file(layer, path);
+        return;
+    }
+    writer_start(layer, path);
     free(path);
+}
+
+bool start_early(struct layer *layer)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    char *path = NULL, *host = host_name();
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&layer->writer.runs) && !layer->has_failed_early && host &&
+        asprintf(&path, "%s.%s-%ld" TRACE_FILE_SUFFIX, layer->directory, host, (long)getpid()) > 0)
+        layer->has_failed_early = !writer_start(layer, path);
+    pthread_mutex_unlock(&lock);
+    free(path);
+    free(host);
+    return atomic_load(&layer->writer.runs);
 }
 
 static void say(const struct layer *layer, char *problem)
@@ -72,7 +118,7 @@ void start_all(struct layer *layer, MPI_Comm comm)
 
 void start_alone(struct layer *layer)
 {
-    if (atomic_load(&layer->writer.runs) || !records(layer))
+    if (!records(layer))
         return;
     char *problem = directory_check(layer->directory);
     if (problem) {
@@ -82,4 +128,10 @@ void start_alone(struct layer *layer)
     }
     choose_run(layer->run);
     open_file(layer);
+}
+
+void finish_all(struct layer *layer, MPI_Comm comm)
+{
+    if (layer->options.format == FORMAT_OTF2)
+        archive_write(layer, comm);
 }

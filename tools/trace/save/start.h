@@ -5,6 +5,8 @@
 
 #include "toolkit/toolkit.h"
 
+#include <stdbool.h>
+
 struct layer;
 
 /* Collective over `comm`, a communicator of all processes: rank 0 prepares the directory, and each
@@ -13,5 +15,12 @@ void start_all(struct layer *layer, MPI_Comm comm);
 
 /* The same for this process alone. */
 void start_alone(struct layer *layer);
+
+/* The memory is full, and MPI_Init has not returned: this process begins to write to a file beside
+ * the directory, which start_all moves there. False: it cannot. */
+bool start_early(struct layer *layer);
+
+/* Collective over `comm`: makes of the files what the options ask for. They are complete. */
+void finish_all(struct layer *layer, MPI_Comm comm);
 
 #endif

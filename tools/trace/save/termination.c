@@ -32,11 +32,6 @@ void termination_end(struct layer *layer, enum trace_end end, const char *detail
         writer_finish(layer, end, detail, FOREVER);
 }
 
-void termination_finish(struct layer *layer)
-{
-    termination_end(layer, TRACE_END_FINALIZE, NULL);
-}
-
 /* ---- Signals --------------------------------------------------------------------------------- */
 
 static bool wants(void)

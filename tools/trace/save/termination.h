@@ -16,7 +16,4 @@ void termination_watch(void);
 /* Completes the file of a layer, of a process that ends without MPI_Finalize. */
 void termination_end(struct layer *layer, enum trace_end end, const char *detail);
 
-/* The same with MPI_Finalize. Collective over all processes: the archive is made. */
-void termination_finish(struct layer *layer);
-
 #endif

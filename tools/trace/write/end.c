@@ -4,6 +4,7 @@
 #include "write/end.h"
 
 #include "layer.h"
+#include "util/util.h"
 #include "write/file.h"
 #include "write/process.h"
 
@@ -14,6 +15,16 @@ static uint64_t peak_memory(void)
 {
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_maxrss * 1024;
+}
+
+static void say(const struct layer *layer, const struct trace_process *process)
+{
+    static const char *const ends[] = {
+        [TRACE_END_EXIT] = "exit", [TRACE_END_ABORT] = "MPI_Abort", [TRACE_END_SIGNAL] = "signal "};
+    qmpi_printf(
+        "trace (layer %d): rank %d ended without MPI_Finalize (%s%s); `qmpi trace` reads %s",
+        layer->tool_id, layer->rank < 0 ? 0 : layer->rank, ends[process->end],
+        process->end_detail ? process->end_detail : "", layer->writer.path);
 }
 
 void end_write(struct layer *layer)
@@ -32,6 +43,8 @@ void end_write(struct layer *layer)
     trace_put_definitions(&writer->out, &writer->records);
     atomic_store(&writer->has_failed, false); /* there may be room by now */
     file_write(layer, &writer->out);
+    if (process.end != TRACE_END_FINALIZE)
+        say(layer, &process);
     close(writer->descriptor);
     writer->descriptor = -1;
 }

@@ -22,7 +22,7 @@ bool file_create(struct layer *layer, const char *path)
         return false;
     process_describe(layer, &process);
     trace_put_header(&writer->out, &process);
-    trace_put_world(&writer->records, layer->run, layer->rank, layer->ranks, process.mpi);
+    process_put_world(layer, &writer->records, process.mpi);
     process_clear(&process);
     trace_put_definitions(&writer->out, &writer->records);
     file_write(layer, &writer->out);

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The first line of what may be a page. */
-static char *mpi_version(void)
+/* It may be a page. */
+char *process_mpi(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length;
@@ -38,7 +38,7 @@ void process_describe(const struct layer *layer, struct trace_process *process)
                                       .tool_id = layer->tool_id,
                                       .host = strdup(host),
                                       .program = realpath("/proc/self/exe", NULL),
-                                      .mpi = mpi_version(),
+                                      .mpi = process_mpi(),
                                       .clock = strdup(info.name ? info.name : ""),
                                       .pid = getpid(),
                                       .started = layer->started,
@@ -74,4 +74,13 @@ double process_tick(void)
     QMPIX_Clock_info info = {.size = sizeof info};
     QMPIX_Clock_get_info(&info);
     return info.tick;
+}
+
+void process_put_world(const struct layer *layer, struct trace_bytes *records, const char *mpi)
+{
+    struct trace_clock_point points[PROCESS_POINTS];
+    const size_t count = process_points(layer, points);
+    trace_put_world(records, layer->run, layer->rank, layer->ranks, mpi);
+    if (count)
+        trace_put_clock(records, process_tick(), points, count);
 }

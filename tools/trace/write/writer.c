@@ -9,6 +9,7 @@
 #include "util/util.h"
 #include "write/end.h"
 #include "write/file.h"
+#include "write/process.h"
 #include "write/translate.h"
 
 #include <errno.h>
@@ -145,6 +146,8 @@ static void finish_blocks(struct layer *layer)
         for (struct stream *stream = writer->streams[i]; stream; stream = stream->next)
             stream_finish_block(layer, stream);
     }
+    if (atomic_exchange(&writer->has_world, false))
+        process_put_world(layer, &writer->records, writer->mpi ? writer->mpi : "");
     definitions_take(layer, &writer->records);
     if (writer->records.size)
         trace_put_definitions(&writer->out, &writer->records);

@@ -26,6 +26,8 @@ struct writer {
     sem_t work;              /* something is to be done */
     atomic_bool is_sleeping; /* it waits for that */
     char *path;              /* of the file */
+    char *mpi;               /* see process_mpi; and */
+    atomic_bool has_world;   /* the rank is known, and not written yet */
     int descriptor;
     atomic_bool has_failed;  /* nothing more is written */
     char *problem;           /* why */

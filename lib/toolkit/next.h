@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How mpit calls MPI_T: through the layers below it, down to where what they all publish and what
+ * How tools call MPI_T: through the layers below them, down to where what they all publish and what
  * the MPI library has is merged. PMPI_T_X would show the library alone, MPI_T_X would enter the
  * stack at the top again.
  */
-#ifndef QMPI_TOOL_MPIT_NEXT_H
-#define QMPI_TOOL_MPIT_NEXT_H
+#ifndef QMPI_TOOLKIT_NEXT_H
+#define QMPI_TOOLKIT_NEXT_H
 
 #include <qmpi/qmpi.h>
 
