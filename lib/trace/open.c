@@ -304,7 +304,8 @@ static void find_base(struct trace_opened *opened)
     for (size_t i = 0; first > last && i < trace->process_count; i++) /* no events */
         first = last = trace_clock_line_time(&opened->lines[i], trace->processes[i].start_ticks);
     trace->base = first;
-    trace->end = (int64_t)((uint64_t)last - (uint64_t)first);
+    if (__builtin_sub_overflow(last, first, &trace->end))
+        trace->end = INT64_MAX;
     trace->started = (int64_t)((uint64_t)first + (uint64_t)epoch);
     for (size_t i = 0; i < trace->process_count; i++)
         trace_clock_line_move(&opened->lines[i], first == INT64_MIN ? INT64_MAX : -first);

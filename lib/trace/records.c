@@ -187,8 +187,11 @@ static bool take_comm(struct trace_definitions *definitions, struct trace_input 
     comm->size = (int)trace_take_limited(input, INT_MAX);
     int members = comm->size;
     comm->group = take_group(definitions, input, &members);
-    if (comm->group && members != comm->size)
+    if (comm->group && members != comm->size) {
+        free(comm->group);
+        comm->group = NULL;
         return false;
+    }
     if (trace_take_varint(input))
         comm->remote = take_group(definitions, input, &comm->remote_size);
     return !input->failed;
@@ -326,7 +329,7 @@ static bool (*const takers[])(struct trace_definitions *, struct trace_input *) 
 
 bool trace_definitions_read(struct trace_definitions *definitions, const void *records, size_t size)
 {
-    struct trace_input input = {records, (const unsigned char *)records + size, false};
+    struct trace_input input = trace_input_of(records, size);
     while (trace_input_left(&input) && !definitions->is_exhausted) {
         const uint64_t type = trace_take_varint(&input);
         struct trace_input record = trace_take_part(&input, trace_take_varint(&input));

@@ -97,7 +97,8 @@ static bool add_block(struct scan *scan, uint64_t offset, uint64_t size)
 {
     struct trace_source *source = scan->source;
     struct trace_events_head head;
-    if (!trace_events_head_read(&head, NULL, scan->head.data, scan->head.size))
+    if (!trace_events_head_read(&head, NULL, scan->head.data, scan->head.size) ||
+        !trace_definitions_add_location(scan->definitions, head.location))
         return false;
     if (source->block_count == source->block_room) {
         const size_t room = source->block_room ? 2 * source->block_room : 16;
@@ -115,7 +116,7 @@ static bool add_block(struct scan *scan, uint64_t offset, uint64_t size)
                                                                         .size = size,
                                                                         .location = head.location,
                                                                         .stream = head.stream};
-    return trace_definitions_add_location(scan->definitions, head.location);
+    return true;
 }
 
 /* Notes a block whose first bytes and head are read. Returns false if it is invalid. */

@@ -118,7 +118,7 @@ static bool is_valid(const struct trace_stream *stream, struct trace_event *even
 /* ---- Blocks ---------------------------------------------------------------------------------- */
 
 /* Goes on with the block that is loaded, whose calls in progress replace those before it. */
-static bool continue_block(struct trace_stream *stream)
+static void continue_block(struct trace_stream *stream)
 {
     struct trace_stack stack = stream->stack;
     stream->stack = stream->loaded.stack;
@@ -126,19 +126,27 @@ static bool continue_block(struct trace_stream *stream)
     /* In a ring, the first block may be later than what is wanted. */
     while (stream->stack.depth && stream->stack.calls[stream->stack.depth - 1].ticks > stream->end)
         stream->stack.depth--;
+    if (stream->told > stream->stack.depth)
+        stream->told = stream->stack.depth;
     stream->number = stream->loaded.head.number;
     stream->is_gap = false;
     stream->is_loaded = true;
-    return true;
 }
 
+static bool is_same_call(const struct trace_call *one, const struct trace_call *other)
+{
+    return one->number == other->number && one->function == other->function &&
+           one->site == other->site;
+}
+
+/* Between two blocks: usually, no event is missing, and the calls in progress are the same. */
 static void note_gap(struct trace_stream *stream)
 {
     const struct trace_stack *stack = &stream->stack, *after = &stream->loaded.stack;
     const uint64_t missing = stream->loaded.head.number - stream->number;
     size_t common = 0;
     while (common < stack->depth && common < after->depth &&
-           stack->calls[common].number == after->calls[common].number)
+           is_same_call(&stack->calls[common], &after->calls[common]))
         common++;
     stream->common = common;
     stream->is_gap = true;
@@ -175,8 +183,6 @@ static bool load_block(struct trace_stream *stream, struct trace_bytes *scratch)
                                  stream->loaded.body.size))
             continue;
         stream->has_loaded = true;
-        if (block->number == stream->number)
-            return continue_block(stream);
         note_gap(stream);
         return true;
     }
@@ -198,8 +204,9 @@ void trace_stream_begin(struct trace_stream *stream)
             high = middle;
     }
     stream->next_block = low;
-    if (low)
-        stream->number = low < blocks->count ? blocks->blocks[low].number : UINT64_MAX;
+    stream->is_after = low == blocks->count;
+    if (low && !stream->is_after)
+        stream->number = blocks->blocks[low].number;
 }
 
 void trace_stream_free(struct trace_stream *stream)
@@ -217,11 +224,10 @@ static bool read_end(struct trace_stream *stream)
     const struct trace_stack *end = &stream->stream->end;
     const struct trace_source_block *block = &stream->stream->blocks[stream->stream->count - 1];
     stream->is_at_end = true;
-    if (stream->next_block == stream->stream->count && block->first <= stream->end &&
-        stream->number < block->number + block->events)
+    if (!stream->is_after && stream->next_block == stream->stream->count &&
+        block->first <= stream->end && stream->number < block->number + block->events)
         stream->dropped += block->number + block->events - stream->number;
-    /* All blocks are before the beginning. */
-    if (stream->number == UINT64_MAX && stream->process->end_ticks >= stream->begin)
+    if (stream->is_after && stream->process->end_ticks >= stream->begin)
         for (size_t i = 0; i < end->depth; i++)
             if (!trace_stack_push(&stream->stack, end->calls[i]))
                 break;
