@@ -75,8 +75,8 @@ struct trace_input {
 
 static inline struct trace_input trace_input_of(const void *data, size_t size)
 {
-    const unsigned char *at = data;
-    return (struct trace_input){at, size ? at + size : at, false};
+    const unsigned char *at = size ? data : (const void *)"";
+    return (struct trace_input){at, at + size, false};
 }
 
 static inline size_t trace_input_left(const struct trace_input *input)
