@@ -227,8 +227,7 @@ static void add_access(struct process_sums *sums, struct open_call *call,
         event->object < process->window_count ? process->windows[event->object].comm : TRACE_NONE;
     const int peer =
         comm < process->comm_count ? trace_world_rank(process, comm, event->peer) : TRACE_UNDEFINED;
-    const bool reads = event->kind == TRACE_RMA_GET ||
-                       (event->kind == TRACE_RMA_ATOMIC && sums->roles[call->function].fetches);
+    const bool reads = event->kind == TRACE_RMA_GET || sums->roles[call->function].fetches;
     if (event->peer == TRACE_PROC_NULL)
         return;
     call->sent += event->bytes;
@@ -429,7 +428,8 @@ void process_sums_note(struct process_sums *sums, struct location_calls *locatio
     if (is_apart)
         return;
     function->in_mpi += time;
-    function->is_in_mpi = location->has_called = true;
+    const uint32_t caller[] = {(uint32_t)(location - sums->locations), sums->node};
+    trace_map_add(&sums->callers, caller, sizeof caller, NULL);
     time_windows_add(&sums->mpi, now - time, now);
     if (!role->polls)
         note_waits(sums, site, call, time);

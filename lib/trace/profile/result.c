@@ -53,7 +53,9 @@ static bool fill_function(const struct process_sums *sums, struct profile_functi
 {
     const struct trace_function *described = &sums->process->functions[its->function];
     function->name = strdup(described->name);
-    function->group = strdup(described->group);
+    /* The name of one group is written otherwise there. */
+    function->group = strdup(strcmp(described->group, "tool-information") ? described->group
+                                                                          : "tool information");
     function->ranks = 1;
     sums_fill(&function->calls, &its->sums, seconds(sums), rank_of(sums));
     uint64_t without = its->sums.calls;
@@ -96,13 +98,9 @@ static double time_in_mpi(const struct process_sums *sums, uint32_t region)
     return (double)time * seconds(sums);
 }
 
-/* Threads that called MPI in the run. Which of them did so in a region is not kept. */
-static double useful(const struct process_sums *sums, double time, double mpi)
+static double useful(const struct process_sums *sums, uint32_t region, double time, double mpi)
 {
-    int threads = 0;
-    for (size_t i = 0; i < sums->location_count; i++)
-        threads += sums->locations[i].has_called;
-    const double rest = time - mpi / (threads ? threads : 1);
+    const double rest = time - mpi / process_sums_threads(sums, region);
     return rest > 0 ? rest : 0;
 }
 
@@ -117,7 +115,7 @@ static bool fill_regions(const struct process_sums *sums, struct profile_result 
             continue;
         struct profile_region *region = &result->regions[result->region_count++];
         const double time = (double)its->time * seconds(sums), mpi = time_in_mpi(sums, i);
-        const double rest = useful(sums, time, mpi);
+        const double rest = useful(sums, i, time, mpi);
         region->name = strdup(sums->process->regions[i].name);
         region->entries = its->entries;
         region->time = sums_spread(time, rank_of(sums));
@@ -333,7 +331,7 @@ static bool fill_process(const struct process_sums *sums, struct profile_result 
         .mpi = time_in_mpi(sums, EVERYWHERE),
         .memory = sums->process->memory,
     };
-    process->useful = useful(sums, process->application, process->mpi);
+    process->useful = useful(sums, EVERYWHERE, process->application, process->mpi);
     result->application = sums_spread(process->application, process->rank);
     result->time = sums_spread(process->mpi, process->rank);
     return process->host != NULL;
@@ -361,9 +359,7 @@ static bool fill_windows(const struct process_sums *sums, struct profile_result 
     struct time_windows on = sums->on, mpi = sums->mpi;
     time_windows_widen(&on, mpi.doublings);
     time_windows_widen(&mpi, on.doublings);
-    int threads = 0;
-    for (size_t i = 0; i < sums->location_count; i++)
-        threads += sums->locations[i].has_called;
+    const int threads = process_sums_threads(sums, EVERYWHERE);
     struct profile_window_rank *rank = calloc(1, sizeof *rank);
     result->windows.ranks = rank;
     if (!rank)
@@ -380,8 +376,8 @@ static bool fill_windows(const struct process_sums *sums, struct profile_result 
     }
     struct profile_windows_rounding rounding = {0, 0};
     for (size_t i = 0; rank->mpi && i < rank->count; i++) {
-        const struct profile_window window = {
-            (double)on.times[i] * tick, (double)mpi.times[i] * tick / (threads ? threads : 1)};
+        const struct profile_window window = {(double)on.times[i] * tick,
+                                              (double)mpi.times[i] * tick / threads};
         profile_window_set(&rounding, rank, (double)on.width * tick, i, window);
     }
     return rank->mpi != NULL;
