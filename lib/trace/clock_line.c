@@ -35,11 +35,15 @@ static void set_slope(struct trace_clock_segment *segment, uint64_t rise, uint64
     segment->slope = scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
 }
 
+/* The length of a tick, if it can be one. */
+static double tick_of(const struct trace_process *process)
+{
+    return process->tick > 0 && process->tick < 1e9 ? process->tick : 1;
+}
+
 static void set_tick(struct trace_clock_segment *segment, double tick)
 {
     int exponent;
-    if (!(tick > 0) || !(tick < 1e9))
-        tick = 1;
     const double fraction = frexp(tick, &exponent); /* tick = fraction * 2^exponent */
     segment->slope = (uint64_t)ldexp(fraction, 62);
     segment->shift = 62 - exponent;
@@ -92,7 +96,7 @@ bool trace_clock_line_make(struct trace_clock_line *line, const struct trace_pro
         segment->ticks = points[i].ticks;
         segment->world = points[i].world;
         if (count == 1)
-            set_tick(segment, process->tick);
+            set_tick(segment, tick_of(process));
         else
             set_slope(segment, (uint64_t)points[i + 1].world - (uint64_t)points[i].world,
                       points[i + 1].ticks - points[i].ticks);
@@ -166,12 +170,12 @@ uint64_t trace_clock_bound(const struct trace_process *process, uint64_t ticks)
     if (count == 1 || second->ticks <= first->ticks) {
         bound = (double)first->bound;
         if (first->bound)
-            bound += fabs(before) * process->tick * RATES_DIFFER;
+            bound += fabs(before) * tick_of(process) * RATES_DIFFER;
     } else {
         const double after = between(second->ticks, ticks), part = before / (before + after);
         bound = fabs(1 - part) * (double)first->bound + fabs(part) * (double)second->bound;
         if (bound > 0)
-            bound += fmin(fabs(before), fabs(after)) * process->tick * RATE_CHANGES;
+            bound += fmin(fabs(before), fabs(after)) * tick_of(process) * RATE_CHANGES;
     }
     return bound < 9e18 ? (uint64_t)ceil(bound) : UINT64_MAX;
 }

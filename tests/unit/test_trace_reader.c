@@ -131,8 +131,8 @@ static void handlers_are_inserted_where_they_interrupted(void **unused)
 /* ---- Selections ------------------------------------------------------------------------------ */
 
 /* The part of `events` from `begin` to `end`; the process ends at `last`. */
-static size_t select_part(const struct trace_event *events, size_t count, int64_t begin,
-                          int64_t end, int64_t last, struct trace_event *part)
+static size_t filter_by_time(const struct trace_event *events, size_t count, int64_t begin,
+                             int64_t end, int64_t last, struct trace_event *part)
 {
     struct trace_event stack[20];
     size_t depth = 0, size = 0;
@@ -198,7 +198,7 @@ static void a_part_is_selected_by_time(void **unused)
             selection.end = selection.begin + (int64_t)random_under(&state, (uint64_t)trace->end);
             struct trace_event *part = calloc(whole + 50, sizeof *part);
             const size_t expected =
-                select_part(all, whole, selection.begin, selection.end, last, part);
+                filter_by_time(all, whole, selection.begin, selection.end, last, part);
             struct trace_event *found =
                 read_events(trace_cursor_make(trace, 0, 1, &selection), &count);
             if (count != expected)
