@@ -50,7 +50,7 @@ def run(request, tmp_path_factory):
 BY_THE_TOOL = {"by_rank", "waits", "efficiency", "useful", "nodes", "stddev", "min_rank", "max_rank"}
 
 
-def is_near(one, other):
+def is_about(one, other):
     return abs(one - other) <= 1e-6 * max(abs(one), abs(other)) + 1e-9
 
 
@@ -61,7 +61,7 @@ def is_equal(one, other, ignored):
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(is_equal(a, b, ignored) for a, b in zip(one, other))
     if isinstance(one, float) or isinstance(other, float):
-        return is_near(one, other)
+        return is_about(one, other)
     return one == other
 
 
@@ -87,7 +87,7 @@ def test_a_profile_of_a_trace_is_that_of_the_run(run):
     assert not compare(profile, trace, "matrix", "from", "to")
     assert is_equal(profile["time"], trace["time"], BY_THE_TOOL)
     for one, other in zip(profile["processes"], trace["processes"], strict=True):
-        assert (one["rank"], one["host"]) == (other["rank"], other["host"]) and is_near(one["mpi"], other["mpi"])
+        assert (one["rank"], one["host"]) == (other["rank"], other["host"]) and is_about(one["mpi"], other["mpi"])
     for one, other in zip(profile["regions"], trace["regions"]):
         assert (one["name"], one["entries"]) == (other["name"], other["entries"])
         assert is_equal(one["mpi"], other["mpi"], BY_THE_TOOL)
