@@ -10,7 +10,7 @@
 
 OTF2_TimeStamp writing_time(const struct writing *it, const struct archive_lane *lane, int64_t time)
 {
-    const int64_t since = time - it->source->begin;
+    const int64_t since = archive_subtract_times(time, it->source->begin);
     return since > 0 && (uint64_t)since > lane->time ? (uint64_t)since : lane->time;
 }
 
