@@ -266,6 +266,14 @@ void translate_chunk(struct layer *layer, struct stream *stream, struct chunk *c
     }
 }
 
+void translate_lost(struct layer *layer, struct stream *stream, const struct recorder *recorder)
+{
+    if (!recorder->dropped)
+        return;
+    close_all(layer, stream, recorder->dropped_from);
+    put_gap(layer, stream, TRACE_DROPPED, recorder->dropped, recorder->dropped_from);
+}
+
 /* ---- Calls in progress ----------------------------------------------------------------------- */
 
 void translate_flights(struct layer *layer, struct stream *stream, const struct flight *flight)
