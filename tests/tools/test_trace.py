@@ -274,11 +274,11 @@ def without_counters(process):
 
 def test_threads_and_signals(tmp_path):
     """Each thread is a location; handlers of signals make calls at any moment."""
-    process = trace(tmp_path, MANY, "threads=8", "signals=100", ranks=1)[0]
+    process = trace(tmp_path, MANY, "threads=8", "signals=20", ranks=1)[0]
     named = [location["name"] for location in process.locations]
     assert named[0] == "main thread" and len(set(named)) == len(named) >= 9
     assert sum(len(events) == 2000 for events in process.events.values()) == 8
-    assert process.calls()["MPI_Comm_size"] >= 100
+    assert process.calls()["MPI_Comm_size"] >= 20
     assert process.kinds("interrupted", "dropped") == []
     check_order(process)
 
@@ -292,9 +292,9 @@ def test_more_than_the_memory_before_init(tmp_path):
 def test_full_memory(tmp_path):
     """Threads wait for the writer, or what is lost is counted, at its place."""
     for full in ("wait", "drop"):
-        process = trace(tmp_path, MANY, "calls=500000", options=f",memory=1M,full={full},compress=no", ranks=1)[0]
+        process = trace(tmp_path, MANY, "calls=100000", options=f",memory=1M,full={full},compress=no", ranks=1)[0]
         calls, dropped = process.calls()["MPI_Initialized"], int(process.facts["dropped"])
-        assert calls + dropped == 500000 if full == "wait" else calls + dropped in (500000, 500001)
+        assert calls + dropped == 100000 if full == "wait" else calls + dropped in (100000, 100001)
         assert sum(int(event["bytes"]) for event in process.kinds("dropped")) == dropped
         assert full == "drop" or not dropped
 
@@ -389,11 +389,11 @@ def test_a_forked_child_records_nothing(tmp_path):
 
 def test_no_room(tmp_path):
     """The file ends with a whole block, and the program is not disturbed."""
-    result = run(MANY, "limit=500000", "calls=1000000", cwd=tmp_path, ranks=1, tools="trace,format=own,compress=no")
+    result = run(MANY, "limit=250000", "calls=300000", cwd=tmp_path, ranks=1, tools="trace,format=own,compress=no")
     assert result.returncode == 0
     assert [line for line in result.messages if "the trace ends here" in line]
     process, warnings = read(tmp_path / "qmpi-trace")
-    assert process[0].calls()["MPI_Initialized"] < 1000000 and process[0].facts["unfinished"] == "0"
+    assert process[0].calls()["MPI_Initialized"] < 300000 and process[0].facts["unfinished"] == "0"
 
 
 # ---- Directories ---------------------------------------------------------------------------------
