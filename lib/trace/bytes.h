@@ -73,6 +73,12 @@ struct trace_input {
     bool failed;
 };
 
+static inline struct trace_input trace_input_of(const void *data, size_t size)
+{
+    const unsigned char *at = size ? data : (const void *)"";
+    return (struct trace_input){at, at + size, false};
+}
+
 static inline size_t trace_input_left(const struct trace_input *input)
 {
     return (size_t)(input->end - input->at);

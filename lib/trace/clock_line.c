@@ -35,11 +35,15 @@ static void set_slope(struct trace_clock_segment *segment, uint64_t rise, uint64
     segment->slope = scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
 }
 
+/* The length of a tick, if it can be one. */
+static double tick_of(const struct trace_process *process)
+{
+    return process->tick > 0 && process->tick < 1e9 ? process->tick : 1;
+}
+
 static void set_tick(struct trace_clock_segment *segment, double tick)
 {
     int exponent;
-    if (!(tick > 0) || !(tick < 1e9))
-        tick = 1;
     const double fraction = frexp(tick, &exponent); /* tick = fraction * 2^exponent */
     segment->slope = (uint64_t)ldexp(fraction, 62);
     segment->shift = 62 - exponent;
@@ -75,7 +79,7 @@ bool trace_clock_line_make(struct trace_clock_line *line, const struct trace_pro
 {
     size_t count = process->point_count;
     struct trace_clock_point *points = malloc((count + 1) * sizeof *points);
-    *line = (struct trace_clock_line){calloc(count + 1, sizeof *line->segments), 0};
+    *line = (struct trace_clock_line){.segments = calloc(count + 1, sizeof *line->segments)};
     if (!points || !line->segments) {
         free(points);
         trace_clock_line_free(line);
@@ -92,7 +96,7 @@ bool trace_clock_line_make(struct trace_clock_line *line, const struct trace_pro
         segment->ticks = points[i].ticks;
         segment->world = points[i].world;
         if (count == 1)
-            set_tick(segment, process->tick);
+            set_tick(segment, tick_of(process));
         else
             set_slope(segment, (uint64_t)points[i + 1].world - (uint64_t)points[i].world,
                       points[i + 1].ticks - points[i].ticks);
@@ -109,8 +113,7 @@ void trace_clock_line_free(struct trace_clock_line *line)
 
 void trace_clock_line_move(struct trace_clock_line *line, int64_t nanoseconds)
 {
-    for (size_t i = 0; i < line->count; i++)
-        line->segments[i].world = add(line->segments[i].world, nanoseconds);
+    line->moved = add(line->moved, nanoseconds);
 }
 
 int64_t trace_clock_line_time(const struct trace_clock_line *line, uint64_t ticks)
@@ -118,14 +121,14 @@ int64_t trace_clock_line_time(const struct trace_clock_line *line, uint64_t tick
     const struct trace_clock_segment *segment = line->segments;
     for (size_t i = 1; i < line->count && ticks >= segment[1].ticks; i++)
         segment++;
-    if (ticks >= segment->ticks) {
-        const wide passed = (wide)(ticks - segment->ticks) * segment->slope >> segment->shift;
-        return add(segment->world, passed > INT64_MAX ? INT64_MAX : (int64_t)passed);
-    }
-    const wide product = (wide)(segment->ticks - ticks) * segment->slope;
-    const wide ahead =
-        (product >> segment->shift) + ((product & (((wide)1 << segment->shift) - 1)) != 0);
-    return add(segment->world, ahead > INT64_MAX ? -INT64_MAX : -(int64_t)ahead);
+    const bool is_before = ticks < segment->ticks;
+    const uint64_t passed = is_before ? segment->ticks - ticks : ticks - segment->ticks;
+    wide product = (wide)passed * segment->slope;
+    if (segment->shift) /* to the nearest, halves up */
+        product += ((wide)1 << (segment->shift - 1)) - is_before;
+    product >>= segment->shift;
+    const int64_t nanoseconds = product > INT64_MAX ? INT64_MAX : (int64_t)product;
+    return add(add(segment->world, is_before ? -nanoseconds : nanoseconds), line->moved);
 }
 
 bool trace_clock_line_find(const struct trace_clock_line *line, int64_t time, uint64_t *ticks)
@@ -167,12 +170,12 @@ uint64_t trace_clock_bound(const struct trace_process *process, uint64_t ticks)
     if (count == 1 || second->ticks <= first->ticks) {
         bound = (double)first->bound;
         if (first->bound)
-            bound += fabs(before) * process->tick * RATES_DIFFER;
+            bound += fabs(before) * tick_of(process) * RATES_DIFFER;
     } else {
         const double after = between(second->ticks, ticks), part = before / (before + after);
         bound = fabs(1 - part) * (double)first->bound + fabs(part) * (double)second->bound;
         if (bound > 0)
-            bound += fmin(fabs(before), fabs(after)) * process->tick * RATE_CHANGES;
+            bound += fmin(fabs(before), fabs(after)) * tick_of(process) * RATE_CHANGES;
     }
     return bound < 9e18 ? (uint64_t)ceil(bound) : UINT64_MAX;
 }

@@ -2,8 +2,8 @@
 /*
  * The world time of a process as a function of its ticks: lines through two neighbouring clock
  * points each; the first and the last go on before and after. With one point, the length of a tick
- * is the slope; without any, the line begins at `started`. It never decreases. Arithmetic is exact
- * to a nanosecond for any duration, and as fast as a multiplication.
+ * is the slope; without any, the line begins at `started`. It never decreases. Times are
+ * exact to a nanosecond for any duration, and cost a multiplication.
  */
 #ifndef QMPI_TRACE_CLOCK_LINE_H
 #define QMPI_TRACE_CLOCK_LINE_H
@@ -25,6 +25,7 @@ struct trace_clock_segment {
 struct trace_clock_line {
     struct trace_clock_segment *segments; /* in order; the first is for earlier ticks, too */
     size_t count;
+    int64_t moved; /* added to all times */
 };
 
 /* Makes the line of a process. Returns false if memory is exhausted. */

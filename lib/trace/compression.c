@@ -44,6 +44,11 @@ bool trace_zstd_is_there(void)
     return zstd.is_there;
 }
 
+const char *trace_zstd_hint(void)
+{
+    return "hint: install libzstd.so.1 (Debian: libzstd1)";
+}
+
 /* A context takes a while to make: the last one is used again by whoever comes next. */
 static ZSTD_CCtx *unused;
 
@@ -77,6 +82,11 @@ bool trace_decompress(void *out, size_t size, const void *data, size_t data_size
 bool trace_zstd_is_there(void)
 {
     return false;
+}
+
+const char *trace_zstd_hint(void)
+{
+    return "hint: build qmpi where zstd.h is (Debian: libzstd-dev)";
 }
 
 bool trace_compress(struct trace_bytes *out, const void *data, size_t size)

@@ -16,6 +16,9 @@ enum trace_compression { TRACE_STORED, TRACE_ZSTD };
 /* Whether blocks can be compressed, and compressed ones can be read. */
 bool trace_zstd_is_there(void);
 
+/* The last line of a message about compressed blocks that cannot be read. */
+const char *trace_zstd_hint(void);
+
 /* Appends `data`, compressed. Returns false, and appends nothing, if it would not become smaller or
  * libzstd is not there. */
 bool trace_compress(struct trace_bytes *out, const void *data, size_t size);

@@ -7,7 +7,7 @@
 bool trace_events_head_read(struct trace_events_head *head, struct trace_stack *stack,
                             const void *bytes, size_t size)
 {
-    struct trace_input input = {bytes, (const unsigned char *)bytes + size, false};
+    struct trace_input input = trace_input_of(bytes, size);
     head->location = (uint32_t)trace_take_limited(&input, UINT32_MAX - 1);
     head->stream = (uint32_t)trace_take_limited(&input, UINT32_MAX);
     head->number = trace_take_varint(&input);
@@ -21,7 +21,7 @@ bool trace_events_head_read(struct trace_events_head *head, struct trace_stack *
 bool trace_decoder_begin(struct trace_decoder *decoder, const struct trace_events_head *head,
                          const void *body, size_t size)
 {
-    struct trace_input input = {body, (const unsigned char *)body + size, false};
+    struct trace_input input = trace_input_of(body, size);
     struct trace_model *model = &decoder->model;
     uint64_t sizes[4];
     for (int i = 0; i < 4; i++)
@@ -146,16 +146,21 @@ bool trace_decode(struct trace_decoder *decoder, struct trace_event *event)
     if (passed > decoder->last - decoder->ticks)
         return false;
     event->ticks = decoder->ticks += passed;
-    set_shape(event, shape, fields);
+    /* A later version may tell more of a kind, which is read, and ignored. */
+    const uint32_t known = kind < TRACE_KINDS ? fields & trace_kind_fields[kind] : 0;
+    set_shape(event, shape, known);
     if (fields & FIELD(REQUEST)) {
         uint64_t *last = trace_model_request(model, fields);
-        event->request = *last + 1 + (uint64_t)trace_take_signed(&decoder->requests);
-        if (event->request != TRACE_NO_REQUEST)
-            *last = event->request;
+        const uint64_t request = *last + 1 + (uint64_t)trace_take_signed(&decoder->requests);
+        if (request != TRACE_NO_REQUEST)
+            *last = request;
+        if (known & FIELD(REQUEST))
+            event->request = request;
     }
     if (fields & FIELD(VALUE)) {
         model->value ^= trace_take_word(&decoder->values);
-        memcpy(&event->value, &model->value, sizeof event->value);
+        if (known & FIELD(VALUE))
+            memcpy(&event->value, &model->value, sizeof event->value);
     }
     if (decoder->times.failed || decoder->values.failed || decoder->requests.failed)
         return false;

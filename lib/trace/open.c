@@ -11,14 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void warn(struct trace_opened *opened, char *warning)
-{
-    char *warnings = qmpi_format("%s%s\n", opened->trace.warnings, warning);
-    free(opened->trace.warnings);
-    free(warning);
-    opened->trace.warnings = warnings;
-}
-
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 static bool add_file(struct trace_opened *opened, const char *path, char **problem)
@@ -36,18 +28,6 @@ static bool add_file(struct trace_opened *opened, const char *path, char **probl
         return false;
     trace->process_count++;
     return true;
-}
-
-static void remove_process(struct trace_opened *opened, size_t i)
-{
-    struct trace *trace = &opened->trace;
-    trace_source_close(&opened->sources[i]);
-    trace_process_clear(&trace->processes[i]);
-    trace->process_count--;
-    for (; i < trace->process_count; i++) {
-        trace->processes[i] = trace->processes[i + 1];
-        opened->sources[i] = opened->sources[i + 1];
-    }
 }
 
 static bool is_trace_file(const char *name)
@@ -76,7 +56,7 @@ static bool add_directory(struct trace_opened *opened, const char *path, char **
             if (!first_problem)
                 first_problem = qmpi_copy(file_problem);
             file_problem[strcspn(file_problem, "\n")] = '\0';
-            warn(opened, file_problem);
+            trace_warn(opened, file_problem);
         }
         free(file);
     }
@@ -92,130 +72,23 @@ static bool add_directory(struct trace_opened *opened, const char *path, char **
     return false;
 }
 
-/* ---- Processes ------------------------------------------------------------------------------- */
-
-static bool has_run(const struct trace_process *process)
-{
-    return process->run[0] || process->run[1];
-}
-
-static bool is_same_run(const struct trace_process *one, const struct trace_process *other)
-{
-    return one->run[0] == other->run[0] && one->run[1] == other->run[1];
-}
-
-/* Of several runs, leaves the newest one. Files of processes that ended before they knew their run
- * are only read if there are no others. */
-static void choose_run(struct trace_opened *opened)
-{
-    struct trace *trace = &opened->trace;
-    size_t newest = 0;
-    for (size_t i = 1; i < trace->process_count; i++) {
-        const struct trace_process *process = &trace->processes[i],
-                                   *other = &trace->processes[newest];
-        if (has_run(process) != has_run(other) ? has_run(process)
-                                               : process->started > other->started)
-            newest = i;
-    }
-    const struct trace_process chosen = {
-        .run = {trace->processes[newest].run[0], trace->processes[newest].run[1]}};
-    for (size_t i = trace->process_count; i-- > 0;) {
-        const struct trace_process *process = &trace->processes[i];
-        if (is_same_run(process, &chosen))
-            continue;
-        warn(opened, qmpi_message(has_run(process) ? "%s is of another run, and is not read"
-                                                   : "%s ends before MPI was initialized, and is "
-                                                     "not read",
-                                  process->file));
-        remove_process(opened, i);
-    }
-}
-
-static int compare_processes(const struct trace_process *one, const struct trace_process *other)
-{
-    const bool has_rank = one->rank >= 0;
-    if (has_rank != (other->rank >= 0))
-        return has_rank ? -1 : 1;
-    if (has_rank && one->rank != other->rank)
-        return one->rank < other->rank ? -1 : 1;
-    return strcmp(one->file, other->file);
-}
-
-struct pair {
-    struct trace_process process;
-    struct trace_source source;
-};
-
-static int compare_pairs(const void *a, const void *b)
-{
-    return compare_processes(&((const struct pair *)a)->process,
-                             &((const struct pair *)b)->process);
-}
-
-static void sort_processes(struct trace_opened *opened)
-{
-    struct trace *trace = &opened->trace;
-    struct pair *pairs = qmpi_allocate(trace->process_count, sizeof *pairs);
-    for (size_t i = 0; i < trace->process_count; i++)
-        pairs[i] = (struct pair){trace->processes[i], opened->sources[i]};
-    qsort(pairs, trace->process_count, sizeof *pairs, compare_pairs);
-    for (size_t i = 0; i < trace->process_count; i++) {
-        trace->processes[i] = pairs[i].process;
-        opened->sources[i] = pairs[i].source;
-    }
-    free(pairs);
-}
-
-/* Of two files of one rank, leaves the larger one. */
-static void remove_copies(struct trace_opened *opened)
-{
-    struct trace *trace = &opened->trace;
-    for (size_t i = trace->process_count; i-- > 1;) {
-        const struct trace_process *process = &trace->processes[i];
-        if (process->rank < 0 || process->rank != trace->processes[i - 1].rank)
-            continue;
-        const size_t removed = opened->sources[i].size > opened->sources[i - 1].size ? i - 1 : i;
-        warn(opened, qmpi_message("%s is of rank %d, as %s, and is not read",
-                                  trace->processes[removed].file, process->rank,
-                                  trace->processes[removed == i ? i - 1 : i].file));
-        remove_process(opened, removed);
-    }
-}
-
-static void warn_of_missing(struct trace_opened *opened)
-{
-    const struct trace *trace = &opened->trace;
-    int ranks = 0, found = 0, missing = -1;
-    for (size_t i = 0; i < trace->process_count; i++) {
-        const struct trace_process *process = &trace->processes[i];
-        if (process->ranks > ranks)
-            ranks = process->ranks;
-        if (process->rank < 0)
-            continue;
-        if (missing < 0 && process->rank != found)
-            missing = found;
-        found++;
-    }
-    if (missing < 0)
-        missing = found;
-    if (found && ranks - found == 1)
-        warn(opened, qmpi_message("the file of rank %d of %d is missing", missing, ranks));
-    else if (found && ranks > found)
-        warn(opened, qmpi_message("the files of %d of %d ranks are missing, the first of which is "
-                                  "rank %d",
-                                  ranks - found, ranks, missing));
-}
-
 static void warn_of_damage(struct trace_opened *opened)
 {
     const struct trace *trace = &opened->trace;
     for (size_t i = 0; i < trace->process_count; i++) {
         const struct trace_source *source = &opened->sources[i];
-        if (source->damaged)
-            warn(opened, qmpi_message("%s is damaged: parts of it are not read", source->path));
+        if (source->damaged && source->lost)
+            trace_warn(opened,
+                       qmpi_message("%s is damaged: %llu bytes are not read, nor the last %llu "
+                                    "events",
+                                    source->path, (unsigned long long)source->damaged,
+                                    (unsigned long long)source->lost));
+        else if (source->damaged)
+            trace_warn(opened, qmpi_message("%s is damaged: %llu bytes are not read", source->path,
+                                            (unsigned long long)source->damaged));
         if (source->is_exhausted)
-            warn(opened,
-                 qmpi_message("%s has more definitions than fit into memory", source->path));
+            trace_warn(opened,
+                       qmpi_message("%s has more definitions than fit into memory", source->path));
     }
 }
 
@@ -286,7 +159,8 @@ static void find_base(struct trace_opened *opened)
     for (size_t i = 0; first > last && i < trace->process_count; i++) /* no events */
         first = last = trace_clock_line_time(&opened->lines[i], trace->processes[i].start_ticks);
     trace->base = first;
-    trace->end = (int64_t)((uint64_t)last - (uint64_t)first);
+    if (__builtin_sub_overflow(last, first, &trace->end))
+        trace->end = INT64_MAX;
     trace->started = (int64_t)((uint64_t)first + (uint64_t)epoch);
     for (size_t i = 0; i < trace->process_count; i++)
         trace_clock_line_move(&opened->lines[i], first == INT64_MIN ? INT64_MAX : -first);
@@ -318,12 +192,7 @@ struct trace *trace_open(const char *path, char **problem)
         return NULL;
     }
     if (is_directory)
-        choose_run(opened);
-    sort_processes(opened);
-    if (is_directory) {
-        remove_copies(opened);
-        warn_of_missing(opened);
-    }
+        trace_choose_processes(opened);
     warn_of_damage(opened);
     find_base(opened);
     return &opened->trace;

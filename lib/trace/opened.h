@@ -14,4 +14,11 @@ struct trace_opened {
     size_t room;
 };
 
+/* Adds a line to the warnings, and frees it. */
+void trace_warn(struct trace_opened *opened, char *warning);
+
+/* Of all processes that were found in a directory, leaves those of the newest run, sorted. Files
+ * that are not read, and those that are missing, become warnings. */
+void trace_choose_processes(struct trace_opened *opened);
+
 #endif

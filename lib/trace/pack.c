@@ -68,7 +68,7 @@ static bool read_blocks(struct trace_definitions *definitions, struct trace_inpu
 
 bool trace_process_unpack(const void *bytes, size_t size, struct trace_process *process)
 {
-    struct trace_input input = {bytes, (const unsigned char *)bytes + size, false};
+    struct trace_input input = trace_input_of(bytes, size);
     struct trace_definitions *definitions = calloc(1, sizeof *definitions);
     *process = (struct trace_process){.rank = TRACE_UNDEFINED};
     if (!definitions)

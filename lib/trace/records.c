@@ -187,8 +187,11 @@ static bool take_comm(struct trace_definitions *definitions, struct trace_input 
     comm->size = (int)trace_take_limited(input, INT_MAX);
     int members = comm->size;
     comm->group = take_group(definitions, input, &members);
-    if (comm->group && members != comm->size)
+    if (comm->group && members != comm->size) {
+        free(comm->group);
+        comm->group = NULL;
         return false;
+    }
     if (trace_take_varint(input))
         comm->remote = take_group(definitions, input, &comm->remote_size);
     return !input->failed;
@@ -239,6 +242,15 @@ bool trace_definitions_add_location(struct trace_definitions *definitions, uint3
 {
     definitions->seen++;
     return ELEMENT(location, index) != NULL;
+}
+
+bool trace_definitions_add_function(struct trace_definitions *definitions, const char *name)
+{
+    definitions->seen++;
+    struct trace_function *function = ELEMENT(function, definitions->process->function_count);
+    if (function)
+        function->name = strdup(name);
+    return function && function->name;
 }
 
 static bool take_location(struct trace_definitions *definitions, struct trace_input *input)
@@ -317,7 +329,7 @@ static bool (*const takers[])(struct trace_definitions *, struct trace_input *) 
 
 bool trace_definitions_read(struct trace_definitions *definitions, const void *records, size_t size)
 {
-    struct trace_input input = {records, (const unsigned char *)records + size, false};
+    struct trace_input input = trace_input_of(records, size);
     while (trace_input_left(&input) && !definitions->is_exhausted) {
         const uint64_t type = trace_take_varint(&input);
         struct trace_input record = trace_take_part(&input, trace_take_varint(&input));
@@ -329,60 +341,4 @@ bool trace_definitions_read(struct trace_definitions *definitions, const void *r
             return false;
     }
     return !definitions->is_exhausted;
-}
-
-/* ---- What is missing ------------------------------------------------------------------------- */
-
-static bool make_text(char **text)
-{
-    if (!*text)
-        *text = strdup("");
-    return *text != NULL;
-}
-
-static bool make_texts(struct trace_process *process)
-{
-    bool whole = make_text(&process->file) && make_text(&process->host) &&
-                 make_text(&process->program) && make_text(&process->mpi) &&
-                 make_text(&process->clock);
-    for (size_t i = 0; i < process->function_count; i++)
-        whole = whole && make_text(&process->functions[i].name) &&
-                make_text(&process->functions[i].group);
-    for (size_t i = 0; i < process->library_count; i++)
-        whole = whole && make_text(&process->libraries[i]);
-    for (size_t i = 0; i < process->comm_count; i++)
-        whole = whole && make_text(&process->comms[i].name);
-    for (size_t i = 0; i < process->window_count; i++)
-        whole = whole && make_text(&process->windows[i].name);
-    for (size_t i = 0; i < process->file_count; i++)
-        whole = whole && make_text(&process->files[i].name);
-    for (size_t i = 0; i < process->region_count; i++)
-        whole = whole && make_text(&process->regions[i].name);
-    for (size_t i = 0; i < process->counter_count; i++)
-        whole = whole && make_text(&process->counters[i].name) &&
-                make_text(&process->counters[i].description) &&
-                make_text(&process->counters[i].unit);
-    for (size_t i = 0; i < process->location_count; i++)
-        whole = whole && make_text(&process->locations[i].name);
-    return whole;
-}
-
-bool trace_definitions_finish(struct trace_definitions *definitions)
-{
-    struct trace_process *process = definitions->process;
-    for (size_t i = 0; i < process->site_count; i++) {
-        struct trace_site *site = &process->sites[i];
-        size_t count = 0;
-        for (size_t j = 0; j < site->count; j++)
-            if (site->frames[j].library < process->library_count)
-                site->frames[count++] = site->frames[j];
-        site->count = count;
-    }
-    for (size_t i = 0; i < process->window_count; i++)
-        if (process->windows[i].comm >= process->comm_count)
-            process->windows[i].comm = TRACE_NONE;
-    for (size_t i = 0; i < process->file_count; i++)
-        if (process->files[i].comm >= process->comm_count)
-            process->files[i].comm = TRACE_NONE;
-    return make_texts(process);
 }

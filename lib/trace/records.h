@@ -52,7 +52,8 @@ bool trace_definitions_read(struct trace_definitions *definitions, const void *r
 /* Makes all references between definitions valid, and all strings. */
 bool trace_definitions_finish(struct trace_definitions *definitions);
 
-/* Makes room for the location `index`. */
+/* Makes room for the location `index`; adds a function. */
 bool trace_definitions_add_location(struct trace_definitions *definitions, uint32_t index);
+bool trace_definitions_add_function(struct trace_definitions *definitions, const char *name);
 
 #endif

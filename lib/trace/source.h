@@ -17,6 +17,7 @@ struct trace_source_block {
     uint64_t number; /* of its first event in the stream */
     uint64_t events;
     uint64_t first, last; /* ticks */
+    uint64_t size;        /* of the whole block, as it is in the file */
     uint32_t location, stream;
 };
 
@@ -36,7 +37,9 @@ struct trace_source {
     size_t stream_count;
     uint32_t fields[TRACE_KINDS_MAX];
     uint64_t size;     /* of the file */
-    uint64_t damaged;  /* bytes in the middle of the file that are no blocks, or invalid ones */
+    uint64_t damaged;  /* bytes that are no blocks, or invalid ones, before the last block */
+    uint64_t lost;     /* events in them at the end of streams, about which no cursor tells */
+    uint32_t unknown;  /* index of a function for those whose definition is damaged; TRACE_NONE */
     bool is_exhausted; /* definitions were ignored, because they would take too much memory */
     bool lacks_zstd;   /* blocks were ignored, because libzstd is not there */
 };

@@ -2,6 +2,8 @@
 /* See stream.h. */
 #include "trace/stream.h"
 
+#include "trace/valid.h"
+
 #include <stdlib.h>
 
 /* ---- Events of calls ------------------------------------------------------------------------- */
@@ -54,86 +56,38 @@ static void make_leave(struct trace_stream *stream, struct trace_event *event, e
     event->site = call->site;
 }
 
-/* ---- Valid indices --------------------------------------------------------------------------- */
-
-static bool has_object(const struct trace_process *process, const struct trace_event *event)
-{
-    switch (event->kind) {
-    case TRACE_RMA_PUT:
-    case TRACE_RMA_GET:
-    case TRACE_RMA_ATOMIC:
-    case TRACE_WIN_CREATE:
-    case TRACE_WIN_DESTROY:
-        return event->object < process->window_count;
-    case TRACE_IO_REQUEST:
-    case TRACE_IO:
-    case TRACE_FILE_OPEN:
-    case TRACE_FILE_CLOSE:
-        return event->object < process->file_count;
-    case TRACE_REGION_BEGIN:
-    case TRACE_REGION_END:
-        return event->object < process->region_count;
-    case TRACE_COUNTER:
-        return event->object < process->counter_count;
-    default:
-        return true;
-    }
-}
-
-static bool needs_comm(enum trace_kind kind)
-{
-    switch (kind) {
-    case TRACE_SEND:
-    case TRACE_RECV:
-    case TRACE_ISEND:
-    case TRACE_IRECV_REQUEST:
-    case TRACE_IRECV:
-    case TRACE_COLLECTIVE_BEGIN:
-    case TRACE_COLLECTIVE_END:
-    case TRACE_ICOLLECTIVE_REQUEST:
-    case TRACE_ICOLLECTIVE_COMPLETE:
-    case TRACE_COMM_CREATE:
-    case TRACE_COMM_DESTROY:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Whether what an event refers to is defined. */
-static bool is_valid(const struct trace_process *process, struct trace_event *event)
-{
-    if (event->site >= process->site_count)
-        event->site = TRACE_NONE;
-    if ((event->kind == TRACE_ENTER || event->kind == TRACE_ICOLLECTIVE_COMPLETE) &&
-        event->function >= process->function_count)
-        return false;
-    if (needs_comm(event->kind) && event->comm >= process->comm_count)
-        return false;
-    return has_object(process, event);
-}
-
 /* ---- Blocks ---------------------------------------------------------------------------------- */
 
 /* Goes on with the block that is loaded, whose calls in progress replace those before it. */
-static bool continue_block(struct trace_stream *stream)
+static void continue_block(struct trace_stream *stream)
 {
     struct trace_stack stack = stream->stack;
     stream->stack = stream->loaded.stack;
     stream->loaded.stack = stack;
+    /* In a ring, the first block may be later than what is wanted. */
+    while (stream->stack.depth && stream->stack.calls[stream->stack.depth - 1].ticks > stream->end)
+        stream->stack.depth--;
+    if (stream->told > stream->stack.depth)
+        stream->told = stream->stack.depth;
     stream->number = stream->loaded.head.number;
     stream->is_gap = false;
     stream->is_loaded = true;
-    return true;
 }
 
+static bool is_same_call(const struct trace_call *one, const struct trace_call *other)
+{
+    return one->number == other->number && one->function == other->function &&
+           one->site == other->site;
+}
+
+/* Between two blocks: usually, no event is missing, and the calls in progress are the same. */
 static void note_gap(struct trace_stream *stream)
 {
     const struct trace_stack *stack = &stream->stack, *after = &stream->loaded.stack;
     const uint64_t missing = stream->loaded.head.number - stream->number;
     size_t common = 0;
     while (common < stack->depth && common < after->depth &&
-           stack->calls[common].number == after->calls[common].number)
+           is_same_call(&stack->calls[common], &after->calls[common]))
         common++;
     stream->common = common;
     stream->is_gap = true;
@@ -142,32 +96,21 @@ static void note_gap(struct trace_stream *stream)
         stream->dropped += missing;
 }
 
-/* A call whose function is not defined would make all that is in it unintelligible. */
-static bool is_stack_valid(const struct trace_stream *stream, struct trace_stack *stack)
-{
-    for (size_t i = 0; i < stack->depth; i++) {
-        if (stack->calls[i].function >= stream->process->function_count)
-            return false;
-        if (stack->calls[i].site >= stream->process->site_count)
-            stack->calls[i].site = TRACE_NONE;
-    }
-    return true;
-}
-
 /* Loads the next block. Returns false at the end; damaged blocks are skipped. */
 static bool load_block(struct trace_stream *stream, struct trace_bytes *scratch)
 {
     while (stream->next_block < stream->stream->count) {
         const struct trace_source_block *block = &stream->stream->blocks[stream->next_block++];
-        if (block->first > stream->end)
+        /* Of the first one, the calls in progress are needed in any case. */
+        if (block->first > stream->end && stream->has_loaded)
             return false;
         if (!trace_source_load(stream->source, block, &stream->loaded, scratch) ||
-            !is_stack_valid(stream, &stream->loaded.stack) ||
+            !trace_stack_is_valid(stream->process, stream->source->unknown,
+                                  &stream->loaded.stack) ||
             !trace_decoder_begin(&stream->decoder, &stream->loaded.head, stream->loaded.body.data,
                                  stream->loaded.body.size))
             continue;
-        if (block->number == stream->number)
-            return continue_block(stream);
+        stream->has_loaded = true;
         note_gap(stream);
         return true;
     }
@@ -189,8 +132,9 @@ void trace_stream_begin(struct trace_stream *stream)
             high = middle;
     }
     stream->next_block = low;
-    if (low)
-        stream->number = low < blocks->count ? blocks->blocks[low].number : UINT64_MAX;
+    stream->is_after = low == blocks->count;
+    if (low && !stream->is_after)
+        stream->number = blocks->blocks[low].number;
 }
 
 void trace_stream_free(struct trace_stream *stream)
@@ -208,15 +152,15 @@ static bool read_end(struct trace_stream *stream)
     const struct trace_stack *end = &stream->stream->end;
     const struct trace_source_block *block = &stream->stream->blocks[stream->stream->count - 1];
     stream->is_at_end = true;
-    if (stream->next_block == stream->stream->count && block->first <= stream->end &&
-        stream->number < block->number + block->events)
+    if (!stream->is_after && stream->next_block == stream->stream->count &&
+        block->first <= stream->end && stream->number < block->number + block->events)
         stream->dropped += block->number + block->events - stream->number;
-    /* All blocks are before the beginning. */
-    if (stream->number == UINT64_MAX && stream->process->end_ticks >= stream->begin)
+    if (stream->is_after && stream->process->end_ticks >= stream->begin)
         for (size_t i = 0; i < end->depth; i++)
-            if (end->calls[i].function >= stream->process->function_count ||
-                !trace_stack_push(&stream->stack, end->calls[i]))
+            if (!trace_stack_push(&stream->stack, end->calls[i]))
                 break;
+    if (!trace_stack_is_valid(stream->process, stream->source->unknown, &stream->stack))
+        stream->stack.depth = 0;
     return false;
 }
 
@@ -237,11 +181,16 @@ static bool read_event(struct trace_stream *stream, struct trace_bytes *scratch)
         if ((int)event->kind >= TRACE_KINDS)
             continue;
         event->location = stream->stream->location;
-        if (!is_valid(stream->process, event) ||
-            (event->kind == TRACE_ENTER && stream->stack.depth > TRACE_DEPTH_MAX)) {
+        if (event->kind == TRACE_ENTER &&
+            (!trace_event_is_valid(stream->process, stream->source->unknown, event) ||
+             stream->stack.depth > TRACE_DEPTH_MAX)) {
             /* The rest of the block cannot be understood: it counts as missing. */
             stream->number--;
             stream->is_loaded = false;
+            continue;
+        }
+        if (!trace_event_is_valid(stream->process, stream->source->unknown, event)) {
+            stream->dropped++;
             continue;
         }
         return true;

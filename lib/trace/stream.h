@@ -22,17 +22,19 @@ struct trace_stream {
     uint64_t begin, end; /* the first and the last ticks that are wanted */
 
     size_t next_block; /* to be loaded */
+    bool is_after;     /* all blocks are before `begin` */
     struct trace_loaded_block loaded;
     struct trace_decoder decoder;
     bool is_loaded;  /* there may be more events in the block */
+    bool has_loaded; /* any block */
     uint64_t number; /* of the next event */
     uint64_t last;   /* ticks of the last event given */
 
     struct trace_stack stack; /* calls in progress */
     size_t told;              /* of these, how many have been given */
     uint64_t dropped;         /* events that are missing, which is still to be told */
-    size_t common;            /* in a gap: calls that were in progress before and after it */
-    bool is_gap;              /* calls before the gap are to be left: then go on with `loaded` */
+    size_t common;            /* in a gap between blocks: calls in progress before and after it */
+    bool is_gap;              /* others are to be left: then go on with `loaded` */
     struct trace_event held;  /* read, but not given yet */
     bool has_held, is_at_end, is_finished;
 };

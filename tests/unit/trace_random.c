@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 uint64_t random_next(uint64_t *state)
 {
@@ -222,4 +224,68 @@ bool is_same_event(const struct trace_event *one, const struct trace_event *othe
            one->request == other->request && one->bytes == other->bytes &&
            one->received == other->received &&
            !memcmp(&one->value, &other->value, sizeof one->value);
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+void put_process(struct trace_bytes *out, const struct trace_process *process)
+{
+    struct trace_bytes packed = {0};
+    assert_true(trace_process_pack(process, &packed));
+    trace_put_bytes(out, packed.data, packed.size);
+    trace_bytes_free(&packed);
+}
+
+void put_events(struct trace_bytes *out, uint64_t *state, struct trace_event *events, size_t count,
+                uint32_t location, uint32_t stream, size_t blocks)
+{
+    struct trace_encoder *encoder = trace_encoder_make(location, stream, random_under(state, 2));
+    for (size_t i = 0; i < count; i++) {
+        events[i].location = location;
+        assert_true(trace_encode(encoder, &events[i]));
+        if (random_under(state, count) < blocks)
+            assert_true(trace_encoder_finish(encoder, out));
+    }
+    assert_true(trace_encoder_finish(encoder, out));
+    trace_encoder_free(encoder);
+}
+
+const char *set_file(const void *bytes, size_t size)
+{
+    static int descriptor = -1;
+    static char path[64];
+    if (descriptor < 0) {
+        descriptor = memfd_create("trace", MFD_CLOEXEC);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    }
+    assert_int_equal(ftruncate(descriptor, 0), 0);
+    assert_int_equal(pwrite(descriptor, bytes, size, 0), (ssize_t)size);
+    return path;
+}
+
+struct trace *open_trace(const char *path)
+{
+    char *problem = NULL;
+    struct trace *trace = trace_open(path, &problem);
+    if (!trace)
+        fail_msg("%s", problem);
+    return trace;
+}
+
+struct trace_event *read_events(struct trace_cursor *cursor, size_t *count)
+{
+    struct trace_event *events = NULL;
+    size_t room = 0;
+    assert_non_null(cursor);
+    for (*count = 0;; ++*count) {
+        if (*count == room) {
+            room = room ? 2 * room : 64;
+            events = realloc(events, room * sizeof *events);
+            assert_non_null(events);
+        }
+        if (!trace_cursor_next(cursor, &events[*count], NULL))
+            break;
+    }
+    trace_cursor_free(cursor);
+    return events;
 }

@@ -349,10 +349,12 @@ static void note_waits(struct process_sums *sums, struct site_sums *site,
 {
     const struct role *role = &sums->roles[call->function];
     const uint64_t bytes = role->completes ? call->completed.bytes : call->sent + call->received;
-    const double explained = (FLOOR_NANOSECONDS + (double)bytes) / sums->process->tick;
-    if ((!role->completes && !(role->may_wait && call->has_peer)) || (double)time <= explained)
+    const double ticks = 1 / sums->process->tick; /* of a nanosecond; the rounding is profile's */
+    const uint64_t explained =
+        (uint64_t)(FLOOR_NANOSECONDS * ticks) + (uint64_t)((double)bytes * ticks);
+    if ((!role->completes && !(role->may_wait && call->has_peer)) || time <= explained)
         return;
-    const uint64_t waited = time - (uint64_t)explained;
+    const uint64_t waited = time - explained;
     const size_t count = call->completed.count;
     if (!role->completes || !count)
         add_wait(sums, site, role->completes ? -1 : call->peer, waited);
@@ -379,7 +381,7 @@ static uint64_t count_messages(const struct role *role, const struct open_call *
         return 0;
     if (call->messages)
         return call->messages;
-    return call->awaits || call->sent + call->received > 0;
+    return role->starts || call->awaits || call->sent + call->received > 0;
 }
 
 /* What its operations move will be counted where the call is. */

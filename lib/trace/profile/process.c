@@ -32,6 +32,14 @@ static void begin_application(struct process_sums *sums, uint64_t now)
     time_windows_begin(&sums->mpi, now, sums->process->tick * 1e-9);
 }
 
+/* What tools do at the end of MPI_Init is not the program's time: it begins when that is over. */
+static void begin_anew(struct process_sums *sums, uint64_t now)
+{
+    if (sums->is_on && sums->on_since && !sums->on_time && !sums->has_called &&
+        now > sums->on_since)
+        sums->on_since = sums->on.start = sums->mpi.start = now;
+}
+
 static void end_application(struct process_sums *sums, uint64_t now)
 {
     stop(sums, now);
@@ -133,6 +141,7 @@ static void enter(struct process_sums *sums, struct location_calls *location,
     if (!calls)
         return;
     location->all = calls;
+    sums->has_called |= sums->has_begun;
     struct open_call *call = &calls[location->depth];
     *call = (struct open_call){.function = event->function,
                                .site = event->site,
@@ -182,6 +191,9 @@ static void read_event(struct process_sums *sums, const struct trace_event *even
     case TRACE_REGION_BEGIN:
     case TRACE_REGION_END:
         postpone(sums, location, event);
+        break;
+    case TRACE_FLUSH:
+        begin_anew(sums, event->ticks + event->bytes);
         break;
     case TRACE_OFF:
     case TRACE_ON:

@@ -85,8 +85,9 @@ struct process_sums {
     struct post *posts;
     size_t post_count, post_room;
     uint32_t free_post;
-    uint32_t node;  /* the set of open regions: a number in `nodes` */
-    bool has_begun; /* application time */
+    uint32_t node;   /* the set of open regions: a number in `nodes` */
+    bool has_begun;  /* application time */
+    bool has_called; /* since then */
     bool is_on;
     bool has_world;    /* MPI_Init was called */
     uint64_t on_since; /* 0: it stands still */

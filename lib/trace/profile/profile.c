@@ -66,7 +66,8 @@ struct profile_result *trace_make_profile(const struct trace *trace, char **prob
         good = result && add(parts, result);
     }
     struct profile_result *result = merge_all(parts, &good);
-    if (good && !result->termination)
+    /* That of one of several processes can be merged with others, as files of single ones are. */
+    if (good && !result->termination && (trace->process_count > 1 || trace->processes->ranks <= 1))
         result->rank = -1;
     if (good)
         return result;
