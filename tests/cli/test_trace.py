@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi trace: what it makes of traces of runs that never took place, which make_trace writes."""
+"""qmpi trace: what it makes of traces of runs that never took place, which make_traces writes."""
 import collections
 import csv
 import fcntl
@@ -18,7 +18,7 @@ import pytest
 from cli_support import qmpi
 from support import BUILD, QMPI, SANITIZER_REPORT, clean_environment
 
-MAKE_TRACE = BUILD / "tests" / "cli" / "make_trace"
+MAKE_TRACES = BUILD / "tests" / "cli" / "make_traces"
 KINDS = ["enter", "leave", "send", "receive", "isend", "isend_complete", "irecv_request", "irecv", "request_test",
          "request_cancelled", "request_freed", "collective_begin", "collective_end", "icollective_request",
          "icollective_complete", "rma_put", "rma_get", "rma_atomic", "rma_complete", "io_request", "io",
@@ -30,7 +30,7 @@ SPECIAL = {-1: "any", -2: "null", -3: "self", -4: ""}
 
 
 def make(folder, **options):
-    subprocess.run([MAKE_TRACE, folder, *(f"{key}={value}" for key, value in options.items())], check=True,
+    subprocess.run([MAKE_TRACES, folder, *(f"{key}={value}" for key, value in options.items())], check=True,
                    env=clean_environment())
     return folder
 
