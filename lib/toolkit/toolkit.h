@@ -5,9 +5,19 @@
 
 /* During calls. */
 #include "toolkit/arch/add.h"
+#include "toolkit/arguments.h"
+#include "toolkit/completions.h"
+#include "toolkit/flights.h"
+#include "toolkit/handle_map.h"
+#include "toolkit/hash_table.h"
+#include "toolkit/leavings.h"
+#include "toolkit/next.h"
+#include "toolkit/pcontrol_text.h"
+#include "toolkit/pending.h"
 #include "toolkit/private_comm.h"
 #include "toolkit/sessions.h"
 #include "toolkit/thread_state.h"
+#include "toolkit/ticks.h"
 
 /* Options, texts and files. */
 #include "toolkit/companion_file.h"

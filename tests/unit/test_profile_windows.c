@@ -7,8 +7,8 @@
 #include "profile/merge.h"
 #include "profile/windows.h"
 #include "profile_sample.h"
-#include "record/ticks.h"
 #include "record/windows.h"
+#include "toolkit/toolkit.h"
 #include "util/message.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* See catalogue.h. */
 #include "catalogue.h"
 
-#include "next.h"
+#include "toolkit/toolkit.h"
 #include "util/util.h"
 
 #include <stdlib.h>

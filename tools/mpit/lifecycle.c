@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include "lifecycle.h"
 
-#include "next.h"
-
 #include "catalogue.h"
 #include "list.h"
 #include "settings.h"

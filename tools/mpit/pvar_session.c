@@ -2,7 +2,7 @@
 /* See pvar_session.h. */
 #include "pvar_session.h"
 
-#include "next.h"
+#include "toolkit/toolkit.h"
 #include "util/util.h"
 #include "variable.h"
 

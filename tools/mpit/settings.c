@@ -5,7 +5,6 @@
 
 #include "catalogue.h"
 #include "constants.h"
-#include "next.h"
 #include "toolkit/toolkit.h"
 #include "util/util.h"
 

@@ -2,7 +2,7 @@
 /* See variable.h. */
 #include "variable.h"
 
-#include "next.h"
+#include "toolkit/toolkit.h"
 #include "util/util.h"
 
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "pvars.h"
 
 #include "record/threads.h"
-#include "record/ticks.h"
 #include "record/traits.h"
 #include "toolkit/toolkit.h"
 #include "util/util.h"

@@ -4,6 +4,7 @@
 #include "cli/report/report.h"
 
 #include "symbols/symbols.h"
+#include "trace/trace.h"
 #include "util/util.h"
 
 #include <stdlib.h>
@@ -41,11 +42,40 @@ static int find_places(const struct profile_result *result, const struct profile
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
+static bool has_suffix(const char *text, const char *suffix)
+{
+    const size_t length = strlen(text), size = strlen(suffix);
+    return length >= size && !strcmp(text + length - size, suffix);
+}
+
+/* The directory of a trace, its archive, or the file of a process. */
+static bool is_trace(const char *path)
+{
+    struct stat status;
+    const char *slash = strrchr(path, '/');
+    return has_suffix(path, TRACE_FILE_SUFFIX) ||
+           !strcmp(slash ? slash + 1 : path, TRACE_OTF2_ANCHOR) ||
+           (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
+}
+
+static struct profile_result *read_trace(const char *path, char **problem)
+{
+    struct trace *trace = trace_open(path, problem);
+    if (!trace)
+        return NULL;
+    if (*trace->warnings)
+        qmpi_printf("%-s", trace->warnings);
+    struct profile_result *result = trace_make_profile(trace, problem);
+    trace_close(trace);
+    return result;
+}
+
 /* NULL: it has been said why not. */
 static struct profile_result *read_file(const char *path)
 {
-    char *problem;
-    struct profile_result *result = profile_read_json(path, &problem);
+    char *problem = NULL;
+    struct profile_result *result =
+        is_trace(path) ? read_trace(path, &problem) : profile_read_json(path, &problem);
     if (!result)
         qmpi_printf("%-s", problem);
     free(problem);

@@ -9,7 +9,6 @@
 #include "record/files.h"
 #include "record/receives.h"
 #include "record/regions.h"
-#include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 
 #include "path/now.h"
 #include "record/regions.h"
-#include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
 #include <qmpi/observer.h>

@@ -3,7 +3,7 @@
 #include "collect/snapshot_parts.h"
 
 #include "record/regions.h"
-#include "record/ticks.h"
+#include "toolkit/toolkit.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #ifndef QMPI_TOOL_PROFILE_PATH_CLOCK_H
 #define QMPI_TOOL_PROFILE_PATH_CLOCK_H
 
-#include "record/ticks.h"
+#include "toolkit/toolkit.h"
 
 #include <stdbool.h>
 #include <stdint.h>

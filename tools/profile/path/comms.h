@@ -8,8 +8,8 @@
 #ifndef QMPI_TOOL_PROFILE_PATH_COMMS_H
 #define QMPI_TOOL_PROFILE_PATH_COMMS_H
 
-#include "record/handle_map.h"
 #include "record/numbering.h"
+#include "toolkit/toolkit.h"
 
 #include <qmpi/qmpi.h>
 

@@ -6,8 +6,7 @@
 #include "path/completions.h"
 
 #include "path/collectives.h"
-#include "record/arguments.h"
-#include "record/completions.h"
+#include "toolkit/toolkit.h"
 
 struct finished {
     struct path *path;

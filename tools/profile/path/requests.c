@@ -2,7 +2,7 @@
 /* See requests.h. */
 #include "path/requests.h"
 
-#include "record/handle_map.h"
+#include "toolkit/toolkit.h"
 #include "util/util.h"
 
 #include <stdlib.h>

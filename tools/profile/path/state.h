@@ -11,7 +11,7 @@
 #include "path/sends.h"
 #include "path/streams.h"
 #include "path/windows.h"
-#include "record/arguments.h"
+#include "toolkit/toolkit.h"
 
 #include <pthread.h>
 #include <stdbool.h>

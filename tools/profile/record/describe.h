@@ -5,9 +5,9 @@
 
 #include "layer.h"
 #include "record/callsites.h"
-#include "record/flights.h"
 #include "record/note.h"
 #include "record/traits.h"
+#include "toolkit/toolkit.h"
 
 /* Whether calls of a function are noted now. */
 static inline bool record_counts(const struct layer *layer, const struct traits *traits)

@@ -4,7 +4,6 @@
 
 #include "record/describe.h"
 #include "record/note.h"
-#include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
 void early_publish(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)

@@ -2,8 +2,8 @@
 /* See flights_seen.h. */
 #include "record/flights_seen.h"
 
-#include "record/ticks.h"
 #include "record/traits.h"
+#include "toolkit/toolkit.h"
 
 #include <stdlib.h>
 
@@ -57,8 +57,8 @@ static bool see(struct flight_seen *seen, const struct flight *flight, uint64_t 
     seen->state = flight_state(seen->mark);
     if (seen->state < FLIGHT_RUNS)
         return false;
-    seen->wait = FLIGHT_GET(flight->wait);
-    seen->site = FLIGHT_GET(flight->site);
+    seen->wait = FLIGHT_GET(flight->number);
+    seen->site = FLIGHT_GET(flight->data);
     if (!see_record(seen, FLIGHT_GET(flight->call)))
         return false;
     if (seen->state == FLIGHT_RUNS && !see_begin(flight, now, &since))
@@ -111,7 +111,7 @@ bool flights_see_again(struct flights_seen *seen)
 
 bool flight_stats(const struct flight_seen *flight, struct stats *stats)
 {
-    *stats = (struct stats){.calls = 1, .wait = flight->wait};
+    *stats = (struct stats){.calls = 1, .wait = flight->number};
     if (flight->state == FLIGHT_WAITS)
         stats->wait = flight->time;
     else

@@ -4,8 +4,8 @@
 #ifndef QMPI_TOOL_PROFILE_RECORD_MESSAGE_H
 #define QMPI_TOOL_PROFILE_RECORD_MESSAGE_H
 
-#include "record/arguments.h"
 #include "record/threads.h"
+#include "toolkit/toolkit.h"
 
 #include <qmpi/observer.h>
 

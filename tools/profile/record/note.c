@@ -194,7 +194,7 @@ static struct site *site_of_call(struct layer *layer, struct thread *thread, con
     const int depth = layer->options.depth;
     const bool is_inner = !flight || flight != &thread->flights.first;
     const uint64_t key = note_key(layer, call, is_inner);
-    struct site *site = flight ? flight->site : NULL;
+    struct site *site = flight ? flight->data : NULL;
     if (!site)
         return sites_find(thread, key, call, depth);
     return __builtin_expect(site_key(site, (size_t)depth)[0] == key, 1)
@@ -235,7 +235,7 @@ static void note_amount(struct layer *layer, struct thread *thread, const QMPIX_
     const struct traits *traits = &traits_all[call->function->number];
     const uint64_t bytes = amount->sent + amount->received;
     struct noted noted = {.time = time,
-                          .wait = flight ? flight->wait : 0,
+                          .wait = flight ? flight->number : 0,
                           .sent = amount->sent,
                           .received = amount->received,
                           .site = site_of_call(layer, thread, call, flight)};

@@ -8,11 +8,10 @@
 #define QMPI_TOOL_PROFILE_RECORD_NOTE_H
 
 #include "layer.h"
-#include "record/arguments.h"
 #include "record/callsites.h"
 #include "record/regions.h"
-#include "record/ticks.h"
 #include "record/traits.h"
+#include "toolkit/toolkit.h"
 
 #include <qmpi/observer.h>
 

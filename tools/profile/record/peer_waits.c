@@ -2,10 +2,9 @@
 /* See peer_waits.h. */
 #include "record/peer_waits.h"
 
-#include "record/arguments.h"
 #include "record/receives.h"
-#include "record/ticks.h"
 #include "record/traits.h"
+#include "toolkit/toolkit.h"
 
 /* What a call takes that does not wait: at most so long, and so long for each byte. */
 enum { FLOOR_NANOSECONDS = 10000, NANOSECONDS_PER_BYTE = 1 };

@@ -3,23 +3,14 @@
 #include "record/receives.h"
 
 #include "layer.h"
-#include "record/arguments.h"
 #include "record/receives_parts.h"
 #include "toolkit/toolkit.h"
-#include "util/util.h"
-
-#include <stdlib.h>
 #include <string.h>
-
-enum { BUCKET_BITS = 12 };
-
-/* What the key of a place is while it is nobody's, and while it changes hands. No handle is. */
-enum { FREE = 0, CHANGING = 1 };
 
 bool receives_make(struct receives *receives)
 {
-    *receives = (struct receives){calloc((size_t)1 << BUCKET_BITS, sizeof *receives->buckets), 0};
-    return receives->buckets != NULL;
+    receives->epoch = 0;
+    return pending_make(&receives->table, sizeof(struct receive));
 }
 
 /* Not MPI_Isendrecv: of what it received MPI libraries leave the status as it was. */
@@ -49,63 +40,25 @@ enum receives_role receives_role(const QMPIX_Function *function)
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-static struct receive **bucket_of(const struct receives *receives, uint64_t handle)
-{
-    return &receives->buckets[handle * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BUCKET_BITS)];
-}
-
-static bool is_held(const struct receive *receive)
-{
-    return __atomic_load_n(&receive->held, __ATOMIC_ACQUIRE);
-}
-
 /* The receive of a request that no call holds; NULL: none. */
 static struct receive *find(const struct receives *receives, uint64_t handle)
 {
-    struct receive *receive = __atomic_load_n(bucket_of(receives, handle), __ATOMIC_ACQUIRE);
-    while (receive &&
-           (__atomic_load_n(&receive->handle, __ATOMIC_ACQUIRE) != handle || is_held(receive)))
-        receive = receive->next;
-    return receive;
-}
-
-static bool change(struct receive *receive, uint64_t from)
-{
-    return __atomic_compare_exchange_n(&receive->handle, &from, CHANGING, false, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_RELAXED);
-}
-
-static struct receive *take_free(const struct receives *receives, uint64_t handle)
-{
-    struct receive **bucket = bucket_of(receives, handle);
-    struct receive *receive = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
-    while (receive &&
-           !(__atomic_load_n(&receive->handle, __ATOMIC_RELAXED) == FREE && change(receive, FREE)))
-        receive = receive->next;
-    if (receive || !(receive = qmpi_arena_take(sizeof *receive)))
-        return receive;
-    receive->handle = CHANGING;
-    receive->next = __atomic_load_n(bucket, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(bucket, &receive->next, receive, true, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED))
-        continue;
-    return receive;
+    return (struct receive *)pending_find(&receives->table, handle, NULL);
 }
 
 /* A request of this handle that completed without our seeing it leaves its place to this one. */
 struct receive *receives_take(const struct receives *receives, uint64_t handle)
 {
     struct receive *receive = find(receives, handle);
-    if (!receive || !change(receive, handle))
-        return take_free(receives, handle);
+    if (!receive || !pending_claim(&receive->pending, handle))
+        return (struct receive *)pending_take(&receives->table, handle);
     receives_complete_now(receive);
     return receive;
 }
 
 void receives_publish(struct receive *receive, uint64_t handle)
 {
-    __atomic_store_n(&receive->held, false, __ATOMIC_RELAXED);
-    __atomic_store_n(&receive->handle, handle, __ATOMIC_RELEASE);
+    pending_publish(&receive->pending, handle);
 }
 
 void receives_complete_now(struct receive *receive)
@@ -121,7 +74,7 @@ void receives_complete_now(struct receive *receive)
 void receives_drop(struct receive *receive)
 {
     receives_complete_now(receive);
-    __atomic_store_n(&receive->handle, FREE, __ATOMIC_RELEASE);
+    pending_drop(&receive->pending);
 }
 
 /* The receive that is behind a request and belongs to the present time of the layer. */

@@ -3,12 +3,11 @@
 #include "record/receives_parts.h"
 
 #include "layer.h"
-#include "record/arguments.h"
 #include "record/callsites.h"
-#include "record/completions.h"
 #include "record/peer_waits.h"
 #include "record/receives.h"
 #include "record/traits.h"
+#include "toolkit/toolkit.h"
 
 #include <string.h>
 
@@ -24,16 +23,14 @@ void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call 
     const struct completion *completion = completion_of(call);
     const int count = completion->count < 0 ? 1 : argument_int(call, completion->count);
     const void *requests = argument_address(call, completion->requests);
-    flight->receives = NULL;
-    for (int i = 0; requests && i < count; i++) {
+    flight->held = NULL;
+    for (int i = count - 1; requests && i >= 0; i--) {
         struct receive *receive =
             receives_find(&layer->receives, argument_element_word(call, completion->requests, i));
         if (!receive || !receive->active)
             continue;
-        __atomic_store_n(&receive->held, true, __ATOMIC_RELEASE);
-        receive->place = i;
-        receive->next_held = flight->receives;
-        flight->receives = receive;
+        pending_hold(&receive->pending, i, flight->held);
+        flight->held = receive;
     }
 }
 
@@ -175,95 +172,36 @@ static void arrive(struct layer *layer, struct thread *thread, struct receive *r
 
 /* ---- After ----------------------------------------------------------------------------------- */
 
-/* The error class of one of several operations, some of which have failed. */
-static int error_of(const QMPIX_Call *call, const struct completion *completion, int i)
-{
-    MPI_Status status = {.MPI_ERROR = MPI_ERR_UNKNOWN};
-    argument_status_at(call, completion->statuses, i, &status);
-    return status.MPI_ERROR;
-}
+struct arrivals {
+    struct layer *layer;
+    struct thread *thread;
+    const QMPIX_Call *call;
+};
 
-/* What a call that may complete several requests said of those that it has completed. */
-static void complete_some(struct layer *layer, struct thread *thread, struct receive *held,
-                          const QMPIX_Call *call, const struct completion *completion)
+static void end_one(void *data, struct pending *pending, int argument, int element)
 {
-    const int count = argument_int_at(call, completion->outcount);
-    const int *indices = argument_address(call, completion->indices);
-    struct receive *at = held;
-    const bool failed = !argument_result_is_success(call);
-    /* Implementations list them in order: from the last one downwards this is one walk. The number
-     * may be MPI_UNDEFINED, which is below 0. */
-    for (int i = count - 1; i >= 0; i--) {
-        if (!at || at->place < indices[i])
-            at = held;
-        while (at && at->place > indices[i])
-            at = at->next_held;
-        const struct told told = {call, completion->statuses, i};
-        if (at && at->place == indices[i] && at->active)
-            arrive(layer, thread, at,
-                   failed && error_of(call, completion, i) != MPI_SUCCESS ? NULL : &told);
-    }
-}
-
-static void complete_all(struct layer *layer, struct thread *thread, struct receive *held,
-                         const QMPIX_Call *call, const struct completion *completion)
-{
-    const bool failed = !argument_result_is_success(call);
-    for (; held; held = held->next_held) {
-        const struct told told = {call, completion->statuses, held->place};
-        const int error = failed ? error_of(call, completion, held->place) : MPI_SUCCESS;
-        if (error == MPI_SUCCESS)
-            arrive(layer, thread, held, &told);
-        else if (error != MPI_ERR_PENDING)
-            arrive(layer, thread, held, NULL);
-    }
-}
-
-static void complete_one(struct layer *layer, struct thread *thread, struct receive *held,
-                         const QMPIX_Call *call, const struct completion *completion)
-{
-    const struct told told = {call, completion->status, 0};
-    const int index = completion->index < 0 ? 0 : argument_int_at(call, completion->index);
-    while (held && held->place != index)
-        held = held->next_held;
-    if (held)
-        arrive(layer, thread, held, &told);
-}
-
-/* The operation's own error came back, and its request is gone. */
-static void fail(struct layer *layer, struct thread *thread, struct receive *held,
-                 const QMPIX_Call *call, const struct completion *completion)
-{
-    for (; held; held = held->next_held) {
-        if (argument_request_at(call, completion->requests, held->place) == MPI_REQUEST_NULL)
-            arrive(layer, thread, held, NULL);
-    }
+    const struct arrivals *arrivals = data;
+    struct receive *receive = (struct receive *)pending;
+    const struct told told = {arrivals->call, argument, element};
+    if (receive->active)
+        arrive(arrivals->layer, arrivals->thread, receive, argument < 0 ? NULL : &told);
 }
 
 void receives_complete(struct layer *layer, struct thread *thread, struct flight *flight,
                        const QMPIX_Call *call)
 {
-    const struct completion *completion = completion_of(call);
-    struct receive *held = flight->receives;
-    flight->receives = NULL;
+    struct arrivals arrivals = {layer, thread, call};
+    struct pending *held = flight->held;
+    flight->held = NULL;
     if (!held)
         return;
-    const bool succeeded = argument_result_is_success(call);
-    if (!succeeded && !completions_in_status(call, completion))
-        fail(layer, thread, held, call, completion);
-    else if (succeeded && completion->flag >= 0 && !argument_int_at(call, completion->flag))
-        ;
-    else if (completion->outcount >= 0)
-        complete_some(layer, thread, held, call, completion);
-    else if (completion->statuses >= 0)
-        complete_all(layer, thread, held, call, completion);
-    else
-        complete_one(layer, thread, held, call, completion);
-    for (struct receive *next; held; held = next) {
+    completions_each(call, completion_of(call), held, end_one, &arrivals);
+    for (struct pending *next; held; held = next) {
+        struct receive *receive = (struct receive *)held;
         next = held->next_held;
-        if (!held->active && !held->persistent)
-            receives_drop(held);
+        if (!receive->active && !receive->persistent)
+            receives_drop(receive);
         else
-            __atomic_store_n(&held->held, false, __ATOMIC_RELEASE);
+            pending_release(held);
     }
 }

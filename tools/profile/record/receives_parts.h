@@ -14,8 +14,7 @@ struct tally {
 };
 
 struct receive {
-    uint64_t handle; /* of its request */
-    bool held;       /* by a call that may complete it: then the handle may be another one's */
+    struct pending pending; /* its request */
     bool persistent, active;
     bool is_whole; /* partitioned: all of `size` comes */
     bool is_send;  /* of `size`, to the rank `peer` in MPI_COMM_WORLD (-1: unknown): see sends.h */
@@ -27,9 +26,6 @@ struct receive {
     struct tally first_tally, *tally; /* its call's, which is one of them; NULL: none was free.
                                  Others have a part in it only where they were started by one call:
                                  if it is not persistent it is its own alone. */
-    struct receive *next;             /* in the bucket */
-    struct receive *next_held;        /* by the same call, by `place` downwards */
-    int place;                        /* among the call's requests */
 };
 
 /* The place for a request of this handle; NULL: memory is exhausted. It is not found before

@@ -12,7 +12,6 @@
 #include "record/peer_waits.h"
 #include "record/receives.h"
 #include "record/sends.h"
-#include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
 /* ---- Any call -------------------------------------------------------------------------------- */
@@ -52,7 +51,7 @@ static void begin(struct layer *layer, struct thread_level *level, const QMPIX_C
     if (layer->options.sync && traits->waits) {
         const uint64_t wait = wait_for_others(call, flight, counted, traits->comm);
         if (flight)
-            flights_wait(flight, wait);
+            flights_renumber(flight, wait);
     }
     if (!counted)
         return;
@@ -126,7 +125,7 @@ observe_begin(const QMPIX_Call *call, QMPIX_Word *word, void **callers, size_t d
                              (site = sites_find_recent(thread, key, callers, depth)),
                          1)) {
         thread_level_take(level, word);
-        flights_run_first(&thread->flights, call, word, site);
+        flights_run_first(&thread->flights, call, word, 0, site);
         thread_level_leave_first(level);
     } else {
         begin_any(call, word);
@@ -162,7 +161,7 @@ __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_
                                                   struct thread *thread)
 {
     struct thread_level *level = thread_level_current;
-    struct site *site = thread->flights.first.site;
+    struct site *site = thread->flights.first.data;
     const uint64_t time = time_of(call), ended = flights_times(call)[1];
     const struct layer *layer = call->observer->data;
     struct message message;
@@ -190,7 +189,7 @@ static inline bool ends_usually(const struct layer *layer, const struct thread *
                                 const QMPIX_Call *call, const QMPIX_Word *word,
                                 struct numbered_row **row)
 {
-    const struct site *site = thread->flights.first.site;
+    const struct site *site = thread->flights.first.data;
     if (!flights_run_only(&thread->flights, word) || !site ||
         site->usual != regions_place(&layer->regions))
         return false;
@@ -222,7 +221,7 @@ void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
         end_any(call, word);
         return;
     }
-    struct site *site = thread->flights.first.site;
+    struct site *site = thread->flights.first.data;
     if (site->end != SITE_ENDS_PLAINLY) {
         end_message(call, word, thread);
         return;

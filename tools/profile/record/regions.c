@@ -5,7 +5,6 @@
 
 #include "layer.h"
 #include "path/now.h"
-#include "record/ticks.h"
 #include "toolkit/toolkit.h"
 
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "record/sends.h"
 
 #include "layer.h"
-#include "record/arguments.h"
 #include "record/message.h"
 #include "record/peer_waits.h"
 #include "record/receives_parts.h"

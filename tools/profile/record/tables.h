@@ -6,9 +6,9 @@
 #ifndef QMPI_TOOL_PROFILE_RECORD_TABLES_H
 #define QMPI_TOOL_PROFILE_RECORD_TABLES_H
 
-#include "record/handle_map.h"
 #include "record/numbering.h"
 #include "record/threads.h"
+#include "toolkit/toolkit.h"
 
 #include <qmpi/qmpi.h>
 
@@ -86,8 +86,8 @@ struct regions {
 struct receive;
 
 struct receives {
-    struct receive **buckets; /* by handle; lists that only grow */
-    uint64_t epoch;           /* grows when the layer is switched off: it misses completions then */
+    struct pending_table table; /* struct receive */
+    uint64_t epoch; /* grows when the layer is switched off: it misses completions then */
 };
 
 /* Where the call that posts was noted, in its thread's tables. */

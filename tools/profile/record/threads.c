@@ -24,7 +24,7 @@ static void forget_calls(struct thread_level *level)
         struct thread *thread = row->by_layer[i];
         if (thread) {
             flights_forget(&thread->flights);
-            thread->leaving_count = 0;
+            thread->leavings.count = 0;
         }
     }
 }

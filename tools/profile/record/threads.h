@@ -3,7 +3,7 @@
  * What each thread notes, for itself and for each layer, so that the path of a call has no lock and
  * no atomic instruction. A thread that ends leaves its notes, and the next one that begins goes on
  * in them. Calls that interrupt the noting of another one (a signal's handler made them) have notes
- * of their own, as if they were another thread's. Times are in ticks (record/ticks.h).
+ * of their own, as if they were another thread's. Times are in ticks (toolkit/ticks.h).
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_THREADS_H
 #define QMPI_TOOL_PROFILE_RECORD_THREADS_H
@@ -11,9 +11,6 @@
 #include "options.h"
 #include "profile/profile.h"
 #include "record/arch/add.h"
-#include "record/flights.h"
-#include "record/hash_table.h"
-#include "record/ticks.h"
 #include "record/windows.h"
 #include "toolkit/toolkit.h"
 
@@ -137,15 +134,6 @@ struct completed {
     int peers[COMPLETED_MAX]; /* ranks in MPI_COMM_WORLD; -1: unknown */
 };
 
-/* A call under way that gives a communicator or a file back. */
-struct leaving {
-    const void *word; /* its QMPIX_Word */
-    uint64_t handle;
-    int number;
-    bool is_file;
-};
-enum { LEAVING_MAX = 8 };
-
 enum { RECENT_SITES_BITS = 7 };
 
 struct thread {
@@ -158,8 +146,7 @@ struct thread {
     struct site *polled;      /* where it last asked for something: see note_polling */
     uint64_t polled_tick;     /* at which that call ended */
     uint64_t posted, arrived; /* receives that calls posted, and that were seen to complete */
-    struct leaving leaving[LEAVING_MAX];
-    int leaving_count;
+    struct leavings leavings;
     bool is_deeper; /* of calls that interrupt the noting of another one: no thread of its own */
     struct thread *next; /* of the same layer */
 };

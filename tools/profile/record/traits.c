@@ -2,9 +2,9 @@
 /* See traits.h. */
 #include "record/traits.h"
 
-#include "record/completions.h"
 #include "record/message.h"
 #include "record/receives.h"
+#include "toolkit/toolkit.h"
 
 #include <string.h>
 

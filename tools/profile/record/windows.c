@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "record/windows.h"
 
-#include "record/ticks.h"
+#include "toolkit/toolkit.h"
 
 void windows_begin(struct windows_scale *scale, uint64_t start)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Time by windows of the run: equal ones from the end of MPI_Init on. If there would be too many,
- * two neighbours become one. Times are in ticks (record/ticks.h).
+ * two neighbours become one. Times are in ticks (toolkit/ticks.h).
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_WINDOWS_H
 #define QMPI_TOOL_PROFILE_RECORD_WINDOWS_H
 
 #include "profile/profile.h"
 #include "record/arch/add.h"
+#include "toolkit/toolkit.h"
 
 #include <stdbool.h>
 #include <stdint.h>

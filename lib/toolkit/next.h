@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How tools call MPI_T: through the layers below them, down to where what they all publish and what
+ * the MPI library has is merged. PMPI_T_X would show the library alone, MPI_T_X would enter the
+ * stack at the top again.
+ */
+#ifndef QMPI_TOOLKIT_NEXT_H
+#define QMPI_TOOLKIT_NEXT_H
+
+#include <qmpi/qmpi.h>
+
+static inline void (*next_find(int tool_id, enum QMPI_Functions_enum number,
+                               QMPI_Context *next))(void)
+{
+    void (*function)(void) = NULL;
+    QMPI_Get_function(tool_id, number, &function, next);
+    return function;
+}
+
+/* BELOW(tool_id, T_cvar_read, MPI_T_CVAR_READ_T, handle, buffer): its result. Looked up each time,
+ * for layers are switched off and on. */
+#define CALL_NEXT(tool_id, X, NUMBER, ...)                                                         \
+    __extension__({                                                                                \
+        QMPI_Context next_context = NULL;                                                          \
+        QMPI_##X##_t *next_function = (QMPI_##X##_t *)next_find(tool_id, NUMBER, &next_context);   \
+        next_function(next_context, __VA_ARGS__);                                                  \
+    })
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Random traces for tests of lib/trace, which are the same for the same seed. */
+#ifndef QMPI_TEST_TRACE_RANDOM_H
+#define QMPI_TEST_TRACE_RANDOM_H
+
+#include "unit.h"
+
+#include "trace/trace.h"
+
+#include <stdbool.h>
+
+/* xorshift64*; the state must not be 0. */
+uint64_t random_next(uint64_t *state);
+uint64_t random_under(uint64_t *state, uint64_t limit);
+
+/* A number of any size, often small, or one at a limit. */
+uint64_t random_number(uint64_t *state);
+
+/* The definitions of a process, with `tables` elements in each table. */
+void random_process(uint64_t *state, struct trace_process *process, uint32_t tables);
+
+/*
+ * Events of a stream, the calls of which are properly nested, and which refer to tables with
+ * `tables` elements. Times begin at `ticks`. If `is_wild`, members have any values; else the events
+ * are those of a program that repeats itself. `open` calls remain in progress at the end.
+ */
+struct trace_event *random_events(uint64_t *state, size_t count, uint32_t tables, uint64_t ticks,
+                                  bool is_wild, size_t *open);
+
+/* Appends the definitions of a process, as at the beginning of its file. */
+void put_process(struct trace_bytes *out, const struct trace_process *process);
+
+/* Appends blocks of the events of a stream, about `blocks` of them, and sets their location. */
+void put_events(struct trace_bytes *out, uint64_t *state, struct trace_event *events, size_t count,
+                uint32_t location, uint32_t stream, size_t blocks);
+
+/* A file in memory: makes it, once, and sets its bytes. Returns its path. */
+const char *set_file(const void *bytes, size_t size);
+
+/* Opens a trace; the test fails if that is not possible. */
+struct trace *open_trace(const char *path);
+
+/* All events of a cursor, which is freed; the caller frees them. */
+struct trace_event *read_events(struct trace_cursor *cursor, size_t *count);
+
+/* Whether two events are the same, but for `time` and `is_known`. */
+bool is_same_event(const struct trace_event *one, const struct trace_event *other);
+
+#endif

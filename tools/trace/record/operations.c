@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* See operations.h. */
+#include "record/operations.h"
+
+#include "record/objects.h"
+#include "record/requests.h"
+
+int operations_peer(int peer)
+{
+    if (peer >= 0)
+        return peer;
+    return peer == MPI_PROC_NULL    ? TRACE_PROC_NULL
+           : peer == MPI_ANY_SOURCE ? TRACE_ANY
+                                    : TRACE_UNDEFINED;
+}
+
+int operations_tag(int tag)
+{
+    if (tag >= 0)
+        return tag;
+    return tag == MPI_ANY_TAG ? TRACE_ANY : TRACE_UNDEFINED;
+}
+
+int operations_root(int root)
+{
+    if (root >= 0)
+        return root;
+    return root == MPI_ROOT        ? TRACE_ROOT_SELF
+           : root == MPI_PROC_NULL ? TRACE_PROC_NULL
+                                   : TRACE_UNDEFINED;
+}
+
+static const struct traits *traits_of(const QMPIX_Call *call)
+{
+    return &traits_all[call->function->number];
+}
+
+/* ---- Blocking messages ----------------------------------------------------------------------- */
+
+struct transfers {
+    struct recorder *recorder;
+    struct trace_event event;
+    int sending;
+};
+
+static void put_transfer(void *data, const QMPIX_Transfer *transfer)
+{
+    struct transfers *transfers = data;
+    if (transfer->sending != transfers->sending)
+        return;
+    transfers->event.peer = operations_peer(transfer->peer);
+    transfers->event.tag = operations_tag(transfer->tag);
+    transfers->event.bytes = (uint64_t)transfer->bytes;
+    recorder_put_event(transfers->recorder, &transfers->event);
+}
+
+static void put_messages(struct recorder *recorder, const QMPIX_Call *call, int sending,
+                         uint32_t comm, uint64_t ticks)
+{
+    struct transfers transfers = {.recorder = recorder, .sending = sending};
+    trace_event_clear(&transfers.event, sending ? TRACE_SEND : TRACE_RECV, ticks);
+    transfers.event.comm = comm;
+    QMPIX_Call_for_each_transfer(call, put_transfer, &transfers);
+}
+
+/* ---- Collectives ----------------------------------------------------------------------------- */
+
+static void put_collective(struct recorder *recorder, const QMPIX_Call *call, enum trace_kind kind,
+                           uint64_t ticks)
+{
+    struct trace_event event;
+    int root;
+    trace_event_clear(&event, kind, ticks);
+    event.comm = objects_find_comm(recorder, call, traits_of(call)->comm);
+    if (QMPIX_Call_get_root(call, &root) == MPI_SUCCESS)
+        event.root = operations_root(root);
+    if (kind == TRACE_COLLECTIVE_END) {
+        MPI_Count sent = 0, received = 0;
+        QMPIX_Call_get_bytes(call, &sent, &received);
+        event.bytes = (uint64_t)sent;
+        event.received = (uint64_t)received;
+    }
+    recorder_put_event(recorder, &event);
+}
+
+/* ---- One-sided accesses and files ------------------------------------------------------------ */
+
+void operations_put_access(struct recorder *recorder, const QMPIX_Call *call, uint64_t request,
+                           uint64_t ticks)
+{
+    const struct traits *traits = traits_of(call);
+    struct trace_event event;
+    MPI_Count sent = 0, received = 0;
+    int peer = MPI_PROC_NULL;
+    QMPIX_Call_get_bytes(call, &sent, &received);
+    QMPIX_Call_get_peer(call, &peer, NULL, NULL);
+    trace_event_clear(&event,
+                      traits->is_atomic ? TRACE_RMA_ATOMIC
+                      : traits->is_get  ? TRACE_RMA_GET
+                                        : TRACE_RMA_PUT,
+                      ticks);
+    event.object = objects_window(recorder, call, traits->window);
+    event.peer = operations_peer(peer);
+    event.bytes = (uint64_t)sent;
+    event.received = (uint64_t)received;
+    event.request = request;
+    recorder_put_event(recorder, &event);
+}
+
+static void put_io(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
+{
+    struct trace_event event;
+    MPI_Count sent = 0, received = 0;
+    QMPIX_Call_get_bytes(call, &sent, &received);
+    trace_event_clear(&event, TRACE_IO, ticks);
+    event.object = objects_file(recorder, call, traits_of(call)->file);
+    event.bytes = (uint64_t)sent;
+    event.received = (uint64_t)received;
+    recorder_put_event(recorder, &event);
+}
+
+/* ---- Objects --------------------------------------------------------------------------------- */
+
+static void put_object(struct recorder *recorder, enum trace_kind kind, uint32_t index,
+                       uint64_t ticks)
+{
+    struct trace_event event;
+    if (index == TRACE_NONE)
+        return;
+    trace_event_clear(&event, kind, ticks);
+    if (kind == TRACE_COMM_CREATE)
+        event.comm = index;
+    else
+        event.object = index;
+    recorder_put_event(recorder, &event);
+}
+
+/* ---- A call ---------------------------------------------------------------------------------- */
+
+void operations_begin(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
+{
+    const struct traits *traits = traits_of(call);
+    switch (traits->action) {
+    case DOES_SEND:
+    case DOES_TRANSFER:
+        put_messages(recorder, call, 1, objects_find_comm(recorder, call, traits->comm), ticks);
+        break;
+    case DOES_COLLECTIVE:
+        put_collective(recorder, call, TRACE_COLLECTIVE_BEGIN, ticks);
+        break;
+    case DOES_RMA:
+        if (traits->request < 0)
+            operations_put_access(recorder, call, TRACE_NO_REQUEST, ticks);
+        break;
+    default:
+        break;
+    }
+}
+
+void operations_post(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
+                     uint64_t ticks)
+{
+    const struct traits *traits = traits_of(call);
+    switch (traits->action) {
+    case DOES_RMA:
+        if (traits->request >= 0)
+            requests_post(recorder, flight, call, ticks);
+        break;
+    case DOES_POST:
+    case DOES_POST_MATCHED:
+    case DOES_POST_COLLECTIVE:
+    case DOES_POST_IO:
+    case DOES_COPY_COMM:
+        requests_post(recorder, flight, call, ticks);
+        break;
+    case DOES_START:
+        requests_start(recorder, call, ticks);
+        break;
+    case DOES_INIT_MESSAGE:
+    case DOES_INIT_OTHER:
+        requests_init(recorder, call);
+        break;
+    case DOES_CANCEL:
+        requests_cancel(recorder, call);
+        break;
+    case DOES_MATCH:
+        requests_match(recorder, call);
+        break;
+    default:
+        break;
+    }
+}
+
+void operations_end(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
+                    uint64_t ticks)
+{
+    const struct traits *traits = traits_of(call);
+    switch (traits->action) {
+    case DOES_RECEIVE:
+    case DOES_TRANSFER:
+        put_messages(recorder, call, 0, objects_find_comm(recorder, call, traits->comm), ticks);
+        break;
+    case DOES_RECEIVE_MATCHED:
+        put_messages(recorder, call, 0, requests_message_comm(flight), ticks);
+        break;
+    case DOES_COLLECTIVE:
+        put_collective(recorder, call, TRACE_COLLECTIVE_END, ticks);
+        break;
+    case DOES_IO:
+        put_io(recorder, call, ticks);
+        break;
+    case DOES_CREATE_COMM:
+        put_object(recorder, TRACE_COMM_CREATE,
+                   objects_create_comm(recorder, call, traits->created), ticks);
+        break;
+    case DOES_CREATE_WIN:
+        put_object(recorder, TRACE_WIN_CREATE,
+                   objects_create_window(recorder, call, traits->created, traits->comm), ticks);
+        break;
+    case DOES_OPEN_FILE:
+        put_object(recorder, TRACE_FILE_OPEN, objects_open_file(recorder, call), ticks);
+        break;
+    case DOES_NAME_COMM:
+        objects_name_comm(recorder, call);
+        break;
+    case DOES_NAME_WIN:
+        objects_name_window(recorder, call);
+        break;
+    default:
+        break;
+    }
+}

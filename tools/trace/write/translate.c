@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* See translate.h. */
+#define _GNU_SOURCE
+#include "write/translate.h"
+
+#include "layer.h"
+#include "record/raw.h"
+#include "record/recorder.h"
+#include "write/definitions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 192 * 1024 };
+
+/* ---- Streams --------------------------------------------------------------------------------- */
+
+static struct stream *make_stream(struct layer *layer, const struct chunk *chunk)
+{
+    struct stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return NULL;
+    stream->location = chunk->location;
+    stream->number = chunk->stream;
+    stream->encoder = trace_encoder_make(chunk->location, chunk->stream, layer->options.compress);
+    if (!stream->encoder) {
+        free(stream);
+        return NULL;
+    }
+    return stream;
+}
+
+static bool make_room(struct writer *writer, uint32_t location)
+{
+    if (location < writer->stream_count)
+        return true;
+    const uint32_t count = location + 16;
+    struct stream **streams = realloc(writer->streams, count * sizeof *streams);
+    if (!streams)
+        return false;
+    memset(streams + writer->stream_count, 0, (count - writer->stream_count) * sizeof *streams);
+    writer->streams = streams;
+    writer->stream_count = count;
+    return true;
+}
+
+struct stream *stream_of(struct layer *layer, const struct chunk *chunk)
+{
+    struct writer *writer = &layer->writer;
+    if (!make_room(writer, chunk->location))
+        return NULL;
+    struct stream **place = &writer->streams[chunk->location];
+    const bool is_first = !*place;
+    while (*place && (*place)->number != chunk->stream)
+        place = &(*place)->next;
+    if (!*place && (*place = make_stream(layer, chunk)) && is_first)
+        definitions_location(layer, &writer->records, chunk->location, chunk->thread_id);
+    return *place;
+}
+
+void stream_end(struct layer *layer, struct stream *stream)
+{
+    struct stream **place = &layer->writer.streams[stream->location];
+    while (*place != stream)
+        place = &(*place)->next;
+    *place = stream->next;
+    trace_encoder_free(stream->encoder);
+    free(stream->calls);
+    free(stream);
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+/* What events refer to comes before them. */
+void stream_finish_block(struct layer *layer, struct stream *stream)
+{
+    struct writer *writer = &layer->writer;
+    if (!stream->events)
+        return;
+    definitions_take(layer, &writer->records);
+    if (writer->records.size)
+        trace_put_definitions(&writer->out, &writer->records);
+    if (trace_encoder_finish(stream->encoder, &writer->out))
+        atomic_fetch_add(&writer->events, stream->events);
+    else
+        atomic_fetch_add(&layer->dropped, stream->events);
+    stream->events = 0;
+}
+
+static void encode(struct layer *layer, struct stream *stream, struct trace_event *event)
+{
+    if (trace_encode(stream->encoder, event))
+        stream->events++;
+    else
+        atomic_fetch_add(&layer->dropped, 1);
+    if (event->ticks > stream->last)
+        stream->last = event->ticks;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static void put_call(struct layer *layer, struct stream *stream, enum trace_kind kind,
+                     const struct stream_call *call, uint64_t ticks)
+{
+    /* The members that do not apply to a kind are not used. */
+    struct trace_event event;
+    event.kind = kind;
+    event.ticks = ticks;
+    event.function = call->function;
+    event.site = call->site;
+    encode(layer, stream, &event);
+}
+
+static void put_gap(struct layer *layer, struct stream *stream, enum trace_kind kind,
+                    uint64_t bytes, uint64_t ticks)
+{
+    struct trace_event event;
+    trace_event_clear(&event, kind, ticks);
+    event.bytes = bytes;
+    encode(layer, stream, &event);
+}
+
+/* How long the thread waited for memory, after what was recorded before that. */
+static inline void tell_flush(struct layer *layer, struct stream *stream, uint64_t ticks)
+{
+    if (__builtin_expect(stream->flush && ticks >= stream->flush_from, 0)) {
+        put_gap(layer, stream, TRACE_FLUSH, stream->flush, stream->flush_from);
+        stream->flush = 0;
+    }
+}
+
+static struct stream_call call_of(struct layer *layer, int function, uint32_t site)
+{
+    return (struct stream_call){definitions_function(layer, &layer->writer.records, function),
+                                site};
+}
+
+static void open_call(struct layer *layer, struct stream *stream, struct stream_call call,
+                      uint64_t ticks)
+{
+    if (stream->call_count == stream->call_room) {
+        const size_t room = stream->call_room ? 2 * stream->call_room : 16;
+        struct stream_call *calls = realloc(stream->calls, room * sizeof *calls);
+        if (!calls)
+            return;
+        stream->calls = calls;
+        stream->call_room = room;
+    }
+    stream->calls[stream->call_count++] = call;
+    put_call(layer, stream, TRACE_ENTER, &call, ticks);
+}
+
+/* The begin of what is closed may be lost. */
+static void close_call(struct layer *layer, struct stream *stream, enum trace_kind kind,
+                       uint32_t function, uint64_t ticks)
+{
+    if (!stream->call_count || stream->calls[stream->call_count - 1].function != function)
+        return;
+    put_call(layer, stream, kind, &stream->calls[--stream->call_count], ticks);
+}
+
+static void close_all(struct layer *layer, struct stream *stream, uint64_t ticks)
+{
+    while (stream->call_count)
+        put_call(layer, stream, TRACE_LEAVE, &stream->calls[--stream->call_count], ticks);
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+static void put_message(struct layer *layer, struct stream *stream, const struct raw_message *raw)
+{
+    struct trace_event event;
+    const bool sends = raw->head.kind == RAW_SEND;
+    event.kind = sends ? TRACE_SEND : TRACE_RECV;
+    event.ticks = sends ? raw->head.ticks : raw->head.end;
+    event.comm = raw->comm;
+    event.peer = raw->peer;
+    event.tag = raw->tag;
+    event.bytes = raw->bytes;
+    encode(layer, stream, &event);
+}
+
+static void put_event(struct layer *layer, struct stream *stream, const struct raw_event *raw)
+{
+    struct trace_event event;
+    trace_event_clear(&event, (enum trace_kind)raw->head.event, raw->head.ticks);
+    if (event.kind == TRACE_OFF)
+        close_all(layer, stream, raw->head.ticks);
+    if (raw->head.function != RAW_NO_FUNCTION)
+        event.function = definitions_function(layer, &layer->writer.records, raw->head.function);
+    event.request = raw->head.end;
+    event.bytes = raw->bytes;
+    event.comm = raw->comm;
+    event.object = raw->object;
+    event.peer = raw->peer;
+    event.tag = raw->tag;
+    event.root = raw->root;
+    if (event.kind == TRACE_COUNTER)
+        event.value = raw->value;
+    else
+        event.received = raw->received;
+    encode(layer, stream, &event);
+}
+
+/* Returns the size of the record. */
+static size_t translate(struct layer *layer, struct stream *stream, const struct raw_head *head)
+{
+    tell_flush(layer, stream, head->ticks);
+    if (head->kind == RAW_EVENT) {
+        put_event(layer, stream, (const struct raw_event *)(const void *)head);
+        return sizeof(struct raw_event);
+    }
+    const struct stream_call call = call_of(layer, head->function, head->site);
+    switch (head->kind) {
+    case RAW_OPEN:
+        open_call(layer, stream, call, head->ticks);
+        return sizeof *head;
+    case RAW_CLOSE:
+    case RAW_LEFT:
+        close_call(layer, stream, head->kind == RAW_CLOSE ? TRACE_LEAVE : TRACE_INTERRUPTED,
+                   call.function, head->ticks);
+        return sizeof *head;
+    default:
+        break;
+    }
+    put_call(layer, stream, TRACE_ENTER, &call, head->ticks);
+    if (head->kind != RAW_CALL)
+        put_message(layer, stream, (const struct raw_message *)(const void *)head);
+    put_call(layer, stream, TRACE_LEAVE, &call, head->end);
+    return head->kind == RAW_CALL ? sizeof *head : sizeof(struct raw_message);
+}
+
+/* What lies before the chunk is lost, or was thrown away. */
+static void resume(struct layer *layer, struct stream *stream, const struct chunk *chunk)
+{
+    const uint64_t from = chunk->dropped ? chunk->dropped_from : stream->last;
+    const bool has_events = stream->last != 0;
+    if (has_events)
+        close_all(layer, stream, from);
+    stream->call_count = 0;
+    if (chunk->dropped)
+        put_gap(layer, stream, TRACE_DROPPED, chunk->dropped, from);
+    else if (has_events) {
+        put_gap(layer, stream, TRACE_OFF, 0, from);
+        put_gap(layer, stream, TRACE_ON, 0, chunk->begun);
+    }
+    for (int i = 0; i < chunk->call_count; i++)
+        open_call(layer, stream, call_of(layer, chunk->calls[i].function, chunk->calls[i].site),
+                  has_events ? chunk->begun : chunk->calls[i].ticks);
+}
+
+void translate_chunk(struct layer *layer, struct stream *stream, struct chunk *chunk)
+{
+    const unsigned char *end = atomic_load_explicit(&chunk->at, memory_order_acquire);
+    if (chunk->read == chunk->data) {
+        if (chunk->waited) {
+            stream->flush = chunk->waited;
+            stream->flush_from = chunk->waited_from;
+        }
+        if (chunk->dropped || stream->sequence != chunk->sequence)
+            resume(layer, stream, chunk);
+        stream->sequence = chunk->sequence + 1;
+    }
+    while (chunk->read < end) {
+        chunk->read += translate(layer, stream, (const struct raw_head *)(void *)chunk->read);
+        if (trace_encoder_size(stream->encoder) >= BLOCK)
+            stream_finish_block(layer, stream);
+    }
+}
+
+void translate_lost(struct layer *layer, struct stream *stream, const struct recorder *recorder)
+{
+    if (!recorder->dropped)
+        return;
+    close_all(layer, stream, recorder->dropped_from);
+    put_gap(layer, stream, TRACE_DROPPED, recorder->dropped, recorder->dropped_from);
+}
+
+/* ---- Calls in progress ----------------------------------------------------------------------- */
+
+void translate_flights(struct layer *layer, struct stream *stream, const struct flight *flight)
+{
+    const uint64_t now = ticks_now();
+    for (; flight; flight = FLIGHT_GET(flight->inner)) {
+        const uint64_t mark = FLIGHT_GET(flight->mark), number = FLIGHT_GET(flight->number);
+        const QMPIX_Call *call = FLIGHT_GET(flight->call);
+        uint64_t begin = 0;
+        if (flight_state(mark) == FLIGHT_ENDED)
+            return;
+        if (flight_state(mark) != FLIGHT_RUNS ||
+            !tool_safe_copy(&begin, (const char *)call + flights_begin_place, sizeof begin) ||
+            flight_is_overwritten(flight, FLIGHT_GET(flight->word)) ||
+            FLIGHT_GET(flight->mark) != mark)
+            continue;
+        open_call(layer, stream, call_of(layer, recorder_function(number), recorder_site(number)),
+                  begin && begin < now ? begin : now);
+    }
+}
