@@ -260,6 +260,7 @@ static void blocks_that_are_not_selected_are_not_read(void **unused)
     assert_int_equal(count, 202);
     assert_int_equal(found[0].kind, TRACE_DROPPED);
     assert_int_equal(found[0].bytes, 500);
+    assert_int_equal(found[0].time, 0);
     free(found);
     trace_close(trace);
     trace_encoder_free(encoder);
