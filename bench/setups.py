@@ -24,6 +24,7 @@ OBSERVER = "observer"
 AFTER_ONLY = "after only"
 PROFILE = "profile"
 PROFILE_DEPTH = "profile depth"
+TRACE = "trace"
 MPICH = "mpich"
 MPICH_ONCE = "mpich once"
 MPICH_LOOK_UP = "mpich look up"
@@ -158,6 +159,10 @@ class Build:
             "QMPI_TOOL_PATH": str(self.bench),
         }
 
+    def trace(self) -> str:
+        """The tool `trace`, whose files replace those of the run before."""
+        return f"trace,format=own,output={self.bench / 'trace-files'}"
+
     def with_preloads(self, names: list[str]) -> dict[str, str]:
         return {"LD_PRELOAD": ":".join(str(self.bench / f"{name}.so") for name in names)}
 
@@ -222,6 +227,8 @@ def rows(build: Build) -> list[Row]:
             {1: build.with_tools("empty"), 2: build.with_tools("empty:profile")}),
         Row(PROFILE_DEPTH, "qmpi, the same with `profile,depth=4`",
             {1: build.with_tools("empty"), 2: build.with_tools("empty:profile,depth=4")}),
+        Row(TRACE, "qmpi, `empty`, and `trace` below it",
+            {1: build.with_tools("empty"), 2: build.with_tools("empty:" + build.trace())}),
         *mpich,
         Row(PMPI_CHAIN, "qmpi, PMPI tools that use RTLD_NEXT", stacks("pmpi_chain")),
         Row(PMPI, "qmpi, PMPI tools that call PMPI_X", stacks("pmpi_wrapper")),
@@ -237,7 +244,7 @@ def checked_rows(build: Build) -> list[Row]:
     checked = rows(build)
     for row in checked:
         pairs = row.key in (MPICH_MIXED, MPICH_OVER, OBSERVER, AFTER_ONLY, PROFILE,
-                             PROFILE_DEPTH, NEXT)
+                             PROFILE_DEPTH, TRACE, NEXT)
         lowest = () if row.key == AFTER_ONLY else (0, 1)
         row.cells = {k: row.cells[k] for k in row.cells if k in (*lowest, 8, 100) or pairs and k == 2}
     return checked
@@ -319,4 +326,6 @@ def round_trips(build: Build) -> list[RoundTrip]:
         RoundTrip("profile", build.with_tools("profile"), target=50, readings=5),
         RoundTrip("profile:count:mpit", build.with_tools("profile:count:mpit"), times=1.05),
         RoundTrip("profile,path=yes", build.with_tools("profile,path=yes")),
+        RoundTrip("trace", build.with_tools(build.trace()), target=80, readings=5),
+        RoundTrip("trace:profile:count", build.with_tools(build.trace() + ":profile:count"), times=1.15),
     ]

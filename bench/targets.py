@@ -70,6 +70,7 @@ def in_instructions(result: dict) -> list[dict]:
         ("the same, without `before`", within_run(rows[setups.AFTER_ONLY]), 11),
         ("profile, over `empty`", rows[setups.PROFILE]["each_further"][unit], 235 + TWO_READINGS),
         ("profile,depth=4, over `empty`", rows[setups.PROFILE_DEPTH]["each_further"][unit], 555 + TWO_READINGS),
+        ("trace, over `empty`", rows[setups.TRACE]["each_further"][unit], 170 + TWO_READINGS),
         *over_wrappers(rows),
         ("calling address", result["calling_address"][unit], 45),
     ]
@@ -98,7 +99,8 @@ def in_readings(result: dict) -> list[dict]:
     found = [target(f"{name}, over `empty`, 2 readings and {more} ns",
                     rows[key]["each_further"]["ns"], 2 * reading + more, "ns")
              for name, key, more in (("profile", setups.PROFILE, 10),
-                                     ("profile,depth=4", setups.PROFILE_DEPTH, 44))]
+                                     ("profile,depth=4", setups.PROFILE_DEPTH, 44),
+                                     ("trace", setups.TRACE, 18))]
     for entry in result["round_trips"]:
         name = f"round trip, {entry['name']}"
         if entry["target"]:

@@ -33,7 +33,7 @@ COMMON_OPTIONS = """
 
 
 # In the order in which most users need them; further ones follow.
-FIRST_COMMANDS = ["run", "list", "check", "doctor", "new", "functions", "report", "vars"]
+FIRST_COMMANDS = ["run", "list", "check", "doctor", "new", "functions", "report", "trace", "vars"]
 
 
 def commands(root):

@@ -24,5 +24,6 @@
 #include "profile/html_module.h"
 #include "profile/json.h"
 #include "profile/text.h"
+#include "profile/units.h"
 
 #endif

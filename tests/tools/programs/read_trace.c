@@ -1,19 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what a trace contains, as lines for tests: the processes, their definitions, and the events
- * of each location, in order. */
+/* Prints what a trace contains, as lines for tests: the processes, their definitions, and the
+ * events of each location, in order. */
 #include "trace/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const kinds[TRACE_KINDS] = {
-    "enter", "leave", "send", "recv", "isend", "isend_complete", "irecv_request", "irecv",
-    "request_test", "request_cancelled", "request_freed", "collective_begin", "collective_end",
-    "icollective_request", "icollective_complete", "rma_put", "rma_get", "rma_atomic",
-    "rma_complete", "io_request", "io", "comm_create", "comm_destroy", "win_create", "win_destroy",
-    "file_open", "file_close", "region_begin", "region_end", "counter", "off", "on", "dropped",
-    "flush", "interrupted"};
+static const char *const kinds[TRACE_KINDS] = {"enter",
+                                               "leave",
+                                               "send",
+                                               "recv",
+                                               "isend",
+                                               "isend_complete",
+                                               "irecv_request",
+                                               "irecv",
+                                               "request_test",
+                                               "request_cancelled",
+                                               "request_freed",
+                                               "collective_begin",
+                                               "collective_end",
+                                               "icollective_request",
+                                               "icollective_complete",
+                                               "rma_put",
+                                               "rma_get",
+                                               "rma_atomic",
+                                               "rma_complete",
+                                               "io_request",
+                                               "io",
+                                               "comm_create",
+                                               "comm_destroy",
+                                               "win_create",
+                                               "win_destroy",
+                                               "file_open",
+                                               "file_close",
+                                               "region_begin",
+                                               "region_end",
+                                               "counter",
+                                               "off",
+                                               "on",
+                                               "dropped",
+                                               "flush",
+                                               "interrupted"};
 
 static void print_number(const char *name, int64_t value)
 {

@@ -97,6 +97,11 @@ void chunk_hand_over(struct chunk_pool *pool, struct chunk *chunk)
         continue;
 }
 
+bool chunk_pool_is_filling(const struct chunk_pool *pool)
+{
+    return atomic_load(&pool->handed_over) >= pool->most / 8;
+}
+
 uint32_t chunk_pool_room(const struct chunk_pool *pool)
 {
     const unsigned made = atomic_load(&pool->made);

@@ -73,6 +73,10 @@ void chunk_wait(struct chunk_pool *pool, unsigned returns);
 /* Hands a chunk over to the writer. */
 void chunk_hand_over(struct chunk_pool *pool, struct chunk *chunk);
 
+/* Whether so many are handed over that the writer must not wait any longer. A few at a time take
+ * less time, and fewer of the processors' moments. */
+bool chunk_pool_is_filling(const struct chunk_pool *pool);
+
 /* How many chunks can still be taken. */
 uint32_t chunk_pool_room(const struct chunk_pool *pool);
 

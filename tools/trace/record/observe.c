@@ -290,7 +290,7 @@ void observe_before_with_site(const QMPIX_Call *call, QMPIX_Word *word)
     thread_level_leave_first(level);
 }
 
-/* Of a call that sends or receives one message. */
+/* Of a call that sends or receives one message. The level is taken. */
 __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_Word *word,
                                                   struct recorder *recorder, bool sends)
 {
@@ -298,7 +298,6 @@ __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_
     struct flight *flight = &recorder->flights.first;
     const uint64_t *times = flights_times(call);
     struct raw_message message;
-    thread_level_take(level, word);
     const bool found = argument_result_is_success(call) &&
                        (sends ? message_find_sent(recorder, call, &message)
                               : message_find_received(recorder, call, &message));
@@ -320,17 +319,28 @@ __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_
         end_any(call, word);
 }
 
+/* Whether the call is the only one of the thread, and nothing has been recorded of it. To be asked
+ * when the level is taken: before that, the handler of a signal may make calls. */
+static inline bool ends_usually(const struct layer *layer, const struct recorder *recorder,
+                                const QMPIX_Word *word)
+{
+    return flights_run_only(&recorder->flights, word) &&
+           recorder->switches == atomic_load_explicit(&layer->switches.state, memory_order_relaxed);
+}
+
 void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct layer *layer = call->observer->data;
     struct thread_level *level = thread_level_current;
     struct recorder *recorder = idle_recorder(layer, level);
     const unsigned char how = layer->ends[call->function->number];
-    if (__builtin_expect(!recorder || how == END_OTHERWISE ||
-                             !flights_run_only(&recorder->flights, word) ||
-                             recorder->switches !=
-                                 atomic_load_explicit(&layer->switches.state, memory_order_relaxed),
-                         0)) {
+    if (__builtin_expect(!recorder || how == END_OTHERWISE, 0)) {
+        end_any(call, word);
+        return;
+    }
+    thread_level_take(level, word);
+    if (__builtin_expect(!ends_usually(layer, recorder, word), 0)) {
+        thread_level_leave(level);
         end_any(call, word);
         return;
     }
@@ -339,7 +349,6 @@ void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
         return;
     }
     const uint64_t *times = flights_times(call);
-    thread_level_take(level, word);
     recorder_put(recorder, RAW_CALL, recorder->flights.first.number, times[0], times[1]);
     flights_end_first(&recorder->flights);
     thread_level_leave_first(level);

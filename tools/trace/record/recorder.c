@@ -90,7 +90,8 @@ void recorder_hand_over(struct recorder *recorder, bool ends)
     chunk->ends = ends;
     chunk->closed = ticks_now();
     chunk_hand_over(&recorder->layer->pool, chunk);
-    writer_wake(&recorder->layer->writer);
+    if (chunk_pool_is_filling(&recorder->layer->pool))
+        writer_wake(&recorder->layer->writer);
 }
 
 static struct chunk *wait_for_chunk(struct recorder *recorder, uint64_t *from, uint64_t *waited)
@@ -103,6 +104,7 @@ static struct chunk *wait_for_chunk(struct recorder *recorder, uint64_t *from, u
     for (int tries = 0; tries < PATIENCE && !chunk && atomic_load(&pool->handed_over) &&
                         writer_writes(&layer->writer);) {
         const unsigned returns = atomic_load(&pool->returns);
+        writer_wake(&layer->writer);
         if (!(chunk = chunk_take(pool)))
             chunk_wait(pool, returns);
         tries = returns == last ? tries + 1 : 0;

@@ -32,15 +32,20 @@ void requests_hold(struct recorder *recorder, struct flight *flight, const QMPIX
     const struct completion *completion = completion_of(call);
     const int count = completion->count < 0 ? 1 : argument_int(call, completion->count);
     const void *requests = argument_address(call, completion->requests);
-    flight->held = NULL;
-    for (int i = count - 1; requests && i >= 0; i--) {
+    struct pending *first = NULL, *last = NULL;
+    for (int i = 0; requests && i < count; i++) {
         struct operation *operation =
             find_active(recorder->layer, argument_element_word(call, completion->requests, i));
         if (!operation)
             continue;
-        pending_hold(&operation->pending, i, flight->held);
-        flight->held = operation;
+        pending_hold(&operation->pending, i, NULL);
+        if (last)
+            last->next_held = &operation->pending;
+        else
+            first = &operation->pending;
+        last = &operation->pending;
     }
+    flight->held = first;
 }
 
 /* ---- After ----------------------------------------------------------------------------------- */

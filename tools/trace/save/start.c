@@ -28,12 +28,6 @@ static void choose_run(uint64_t run[2])
     run[1] = (uint64_t)getpid() << 32 ^ ticks_now();
 }
 
-/* Only what is recorded needs a file. */
-static bool records(const struct layer *layer)
-{
-    return qmpi_number_set_has(&layer->options.ranks, layer->rank < 0 ? 0 : (uint64_t)layer->rank);
-}
-
 static char *host_name(void)
 {
     char host[256] = "";
@@ -112,14 +106,12 @@ void start_all(struct layer *layer, MPI_Comm comm)
     layer->run[1] = word[1];
     if (!word[2])
         switches_set(layer, OFF_FAILED, true);
-    else if (records(layer))
+    else
         open_file(layer);
 }
 
 void start_alone(struct layer *layer)
 {
-    if (!records(layer))
-        return;
     char *problem = directory_check(layer->directory);
     if (problem) {
         say(layer, problem);

@@ -102,8 +102,10 @@ static void encode(struct layer *layer, struct stream *stream, struct trace_even
 static void put_call(struct layer *layer, struct stream *stream, enum trace_kind kind,
                      const struct stream_call *call, uint64_t ticks)
 {
+    /* The members that do not apply to a kind are not used. */
     struct trace_event event;
-    trace_event_clear(&event, kind, ticks);
+    event.kind = kind;
+    event.ticks = ticks;
     event.function = call->function;
     event.site = call->site;
     encode(layer, stream, &event);
@@ -169,8 +171,8 @@ static void put_message(struct layer *layer, struct stream *stream, const struct
 {
     struct trace_event event;
     const bool sends = raw->head.kind == RAW_SEND;
-    trace_event_clear(&event, sends ? TRACE_SEND : TRACE_RECV,
-                      sends ? raw->head.ticks : raw->head.end);
+    event.kind = sends ? TRACE_SEND : TRACE_RECV;
+    event.ticks = sends ? raw->head.ticks : raw->head.end;
     event.comm = raw->comm;
     event.peer = raw->peer;
     event.tag = raw->tag;
@@ -264,6 +266,14 @@ void translate_chunk(struct layer *layer, struct stream *stream, struct chunk *c
         if (trace_encoder_size(stream->encoder) >= BLOCK)
             stream_finish_block(layer, stream);
     }
+}
+
+void translate_lost(struct layer *layer, struct stream *stream, const struct recorder *recorder)
+{
+    if (!recorder->dropped)
+        return;
+    close_all(layer, stream, recorder->dropped_from);
+    put_gap(layer, stream, TRACE_DROPPED, recorder->dropped, recorder->dropped_from);
 }
 
 /* ---- Calls in progress ----------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 
 struct flight;
 struct layer;
+struct recorder;
 
 /* A call that the stream has begun and not ended. */
 struct stream_call {
@@ -39,6 +40,9 @@ void translate_chunk(struct layer *layer, struct stream *stream, struct chunk *c
 /* Calls that are in progress and of which nothing has been recorded yet: they begin, and do not
  * end. */
 void translate_flights(struct layer *layer, struct stream *stream, const struct flight *first);
+
+/* What was lost after the last chunk. */
+void translate_lost(struct layer *layer, struct stream *stream, const struct recorder *recorder);
 
 /* Makes a block of what has been translated. */
 void stream_finish_block(struct layer *layer, struct stream *stream);

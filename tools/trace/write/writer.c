@@ -163,6 +163,8 @@ static void write_all(struct layer *layer, bool ends)
         write_present(layer, recorder, true);
         struct stream *stream = ends ? find_stream(writer, recorder) : NULL;
         if (stream)
+            translate_lost(layer, stream, recorder);
+        if (stream)
             translate_flights(layer, stream, &recorder->flights.first);
     }
     take_queue(layer);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many calls: `trace_many [STEP…]`. early=N: N calls before MPI_Init; calls=N: N calls; threads=N:
+ * N threads make 1000 calls each; signals=N: N signals, whose handler makes a call, while calls are
+ * made; wait: until the file `go` exists; abandon: waits for a message that never comes; kill:
+ * SIGKILL; usr2: SIGUSR2; saved=N: until the file of rank 0 has N bytes; limit=N: no file may grow
+ * beyond N bytes; sessions: a session instead of MPI_Init.
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static void initialized(long count)
+{
+    int flag;
+    for (long i = 0; i < count; i++)
+        MPI_Initialized(&flag);
+}
+
+static void *run_thread(void *data)
+{
+    initialized(1000);
+    return data;
+}
+
+static void threads(long count)
+{
+    pthread_t all[64];
+    for (long i = 0; i < count && i < 64; i++)
+        pthread_create(&all[i], NULL, run_thread, NULL);
+    for (long i = 0; i < count && i < 64; i++)
+        pthread_join(all[i], NULL);
+}
+
+static volatile sig_atomic_t signals;
+static void on_signal(int number)
+{
+    int size;
+    (void)number;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    signals++;
+}
+
+static void interrupt(long count)
+{
+    const struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action;
+    int rank;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    while (signals < count)
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    setitimer(ITIMER_REAL, &never, NULL);
+    printf("signals %d\n", (int)signals);
+}
+
+static void wait_for_file(void)
+{
+    const struct timespec pause = {0, 1000000};
+    while (access("go", F_OK))
+        nanosleep(&pause, NULL);
+}
+
+/* Until the file of rank 0 has so many bytes. */
+static void wait_until_saved(long size)
+{
+    const struct timespec pause = {0, 1000000};
+    struct stat status = {.st_size = 0};
+    while (stat("qmpi-trace/rank-0.qtrace", &status) || status.st_size < size)
+        nanosleep(&pause, NULL);
+}
+
+static void abandon(void)
+{
+    int value;
+    printf("waits\n");
+    fflush(stdout);
+    MPI_Recv(&value, 1, MPI_INT, 0, 99, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+}
+
+/* A session with a communicator of all processes. */
+static void run_sessions(void)
+{
+#ifdef MPI_SESSION_NULL
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "trace", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Barrier(comm);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&group);
+    MPI_Session_finalize(&session);
+#endif
+}
+
+static void run_step(const char *step, long count)
+{
+    if (!strcmp(step, "early") || !strcmp(step, "calls"))
+        initialized(count);
+    else if (!strcmp(step, "threads"))
+        threads(count);
+    else if (!strcmp(step, "signals"))
+        interrupt(count);
+    else if (!strcmp(step, "wait"))
+        wait_for_file();
+    else if (!strcmp(step, "abandon"))
+        abandon();
+    else if (!strcmp(step, "kill"))
+        raise(SIGKILL);
+    else if (!strcmp(step, "usr2"))
+        raise(SIGUSR2);
+    else if (!strcmp(step, "saved"))
+        wait_until_saved(count);
+    else if (!strcmp(step, "limit"))
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){(rlim_t)count, (rlim_t)count});
+}
+
+int main(int argc, char **argv)
+{
+    int provided, first = 1;
+    if (argc > 1 && !strcmp(argv[1], "sessions")) {
+        run_sessions();
+        return 0;
+    }
+    if (argc > 1 && !strncmp(argv[1], "early=", 6))
+        run_step("early", atol(argv[first++] + 6));
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    for (int i = first; i < argc; i++) {
+        char *equals = strchr(argv[i], '=');
+        if (equals)
+            *equals = '\0';
+        run_step(argv[i], equals ? atol(equals + 1) : 1);
+    }
+    MPI_Finalize();
+    return 0;
+}

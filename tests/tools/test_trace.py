@@ -1,0 +1,448 @@
+# SPDX-License-Identifier: MIT
+"""trace: its events are what the program did, in order, with peers, communicators, bytes and requests."""
+import re
+import subprocess
+
+import pytest
+from support import HAS_SESSIONS, MPI_VERSION, OPEN_MPI, QMPI, clean_environment
+from trace_support import CALLS, MANY, PROGRAMS, STEPS, TOOL_PATH, read, run, sections, tell, trace
+
+# Of each section of trace_calls.c, in rank 0.
+EXPECTED = {
+    "blocking": """
+        Send[send WORLD peer=1 tag=7 bytes=4]
+        Ssend[send WORLD peer=1 tag=8 bytes=8]
+        Send[send WORLD peer=nobody tag=9 bytes=0]
+        Sendrecv[send WORLD peer=1 tag=10 bytes=12; recv WORLD peer=1 tag=11 bytes=12]
+        """,
+    "derived": """
+        Type_contiguous
+        Type_commit
+        Send[send WORLD peer=1 tag=0 bytes=24]
+        Type_free
+        """,
+    "nonblocking": """
+        Irecv[irecv_request SELF peer=any tag=1 #1 bytes=8]
+        Test[request_test #1]
+        Isend[isend SELF peer=0 tag=1 #2 bytes=4]
+        Waitall[irecv SELF peer=0 tag=1 #1 bytes=4; isend_complete #2]
+        Isend[isend SELF peer=nobody tag=0 #3 bytes=0]
+        Isend[isend SELF peer=nobody tag=1 #4 bytes=0]
+        Isend[isend SELF peer=nobody tag=2 #5 bytes=0]
+        Wait[isend_complete #3]
+        Waitall[isend_complete #4; isend_complete #5]
+        Irecv[irecv_request SELF peer=0 tag=2 #6 bytes=4]
+        Irecv[irecv_request SELF peer=0 tag=3 #7 bytes=4]
+        Send[send SELF peer=0 tag=3 bytes=4]
+        Waitany[irecv SELF peer=0 tag=3 #7 bytes=4]
+        Send[send SELF peer=0 tag=2 bytes=4]
+        Waitsome[irecv SELF peer=0 tag=2 #6 bytes=4]
+        Waitall
+        """,
+    "ended": """
+        Irecv[irecv_request SELF peer=0 tag=1 #1 bytes=4]
+        Cancel
+        Wait[request_cancelled #1]
+        Irecv[irecv_request SELF peer=0 tag=2 #2 bytes=4]
+        Request_free[request_freed #2]
+        Send[send SELF peer=0 tag=2 bytes=4]
+        """,
+    "persistent": """
+        Recv_init
+        Send_init
+        Startall[irecv_request SELF peer=any tag=1 #1 bytes=16; isend SELF peer=0 tag=1 #2 bytes=8]
+        Waitall[irecv SELF peer=0 tag=1 #1 bytes=8; isend_complete #2]
+        Startall[irecv_request SELF peer=any tag=1 #3 bytes=16; isend SELF peer=0 tag=1 #4 bytes=8]
+        Waitall[irecv SELF peer=0 tag=1 #3 bytes=8; isend_complete #4]
+        Start[irecv_request SELF peer=any tag=1 #5 bytes=16]
+        Send[send SELF peer=0 tag=1 bytes=4]
+        Wait[irecv SELF peer=0 tag=1 #5 bytes=4]
+        Request_free
+        Request_free
+        """,
+    "matched": """
+        Isend[isend SELF peer=0 tag=1 #1 bytes=4]
+        Mprobe
+        Mrecv[recv SELF peer=0 tag=1 bytes=4]
+        Wait[isend_complete #1]
+        Isend[isend SELF peer=0 tag=2 #2 bytes=8]
+        Mprobe
+        Imrecv[irecv_request SELF peer=0 tag=2 #3 bytes=32]
+        Waitall[isend_complete #2; irecv SELF peer=0 tag=2 #3 bytes=8]
+        """,
+    "collectives": """
+        Barrier[collective_begin WORLD; collective_end WORLD]
+        Bcast[collective_begin WORLD root=1; collective_end WORLD root=1 received=8]
+        Allreduce[collective_begin WORLD; collective_end WORLD bytes=8 received=8]
+        Gather[collective_begin WORLD root=0; collective_end WORLD root=0 bytes=4 received=8]
+        Ibcast[icollective_request WORLD root=0 #1]
+        Wait[icollective_complete WORLD root=0 #1 MPI_Ibcast bytes=12]
+        """ + """
+        Bcast_init
+        Start[icollective_request WORLD root=0 #2]
+        Wait[icollective_complete WORLD root=0 #2 MPI_Bcast_init bytes=16]
+        Start[icollective_request WORLD root=0 #3]
+        Wait[icollective_complete WORLD root=0 #3 MPI_Bcast_init bytes=16]
+        Request_free
+        """ * (MPI_VERSION >= 4),
+    "one_sided": """
+        Win_create[win_create window0]
+        Win_fence
+        Put[rma_put window0 peer=1 bytes=8]
+        Win_fence
+        Get[rma_get window0 peer=1 received=4]
+        Accumulate[rma_atomic window0 peer=1 bytes=4]
+        Win_fence
+        Win_lock
+        Rput[rma_put window0 peer=1 #1 bytes=12]
+        Wait[rma_complete #1]
+        Win_unlock
+        Win_free[win_destroy window0]
+        """,
+    "files": """
+        File_open[file_open x.data]
+        File_write_at[io x.data bytes=4]
+        File_iread_at[io_request x.data #1]
+        Wait[io x.data #1 received=4]
+        File_close[file_close x.data]
+        """,
+    "communicators": """
+        Comm_dup[comm_create copy]
+        Comm_set_name
+        Comm_split[comm_create part]
+        Comm_set_name
+        Intercomm_create[comm_create inter]
+        Comm_set_name
+        Intercomm_merge[comm_create merged]
+        Comm_set_name
+        Comm_idup
+        Wait[comm_create later]
+        Comm_set_name
+        Sendrecv[send inter peer=0 tag=0 bytes=4; recv inter peer=0 tag=0 bytes=4]
+        Comm_free[comm_destroy merged]
+        Comm_free[comm_destroy inter]
+        Comm_free[comm_destroy part]
+        Comm_free[comm_destroy later]
+        Comm_free[comm_destroy copy]
+        """,
+    "nested": """
+        Comm_dup[comm_create inner]
+        Comm_set_name
+        Comm_create_keyval
+        Comm_set_attr
+        Comm_free[Comm_size; Send[send SELF peer=nobody tag=3 bytes=0]; comm_destroy inner]
+        Comm_free_keyval
+        """,
+    "failing": """
+        Comm_set_errhandler
+        Send
+        Bcast
+        Comm_set_errhandler
+        Comm_size
+        """,
+    "left": """
+        Comm_create_errhandler
+        Comm_set_errhandler
+        Bcast[collective_begin SELF root=1000; Comm_size]!
+        Comm_set_errhandler
+        Errhandler_free
+        Comm_size
+        """,
+    "switched": """
+        Irecv[irecv_request SELF peer=0 tag=1 #1 bytes=4]
+        Pcontrol
+        off
+        on
+        Wait[irecv SELF peer=0 tag=1 #1 bytes=4]
+        """,
+}
+
+# And in rank 1, where it is not the same.
+OTHER = {
+    "blocking": """
+        Recv[recv WORLD peer=0 tag=7 bytes=4]
+        Recv[recv WORLD peer=0 tag=8 bytes=8]
+        Recv[recv WORLD peer=nobody tag=any bytes=0]
+        Sendrecv[send WORLD peer=0 tag=11 bytes=12; recv WORLD peer=0 tag=10 bytes=12]
+        """,
+    "derived": """
+        Type_contiguous
+        Type_commit
+        Recv[recv WORLD peer=0 tag=0 bytes=24]
+        Type_free
+        """,
+    "collectives": EXPECTED["collectives"].replace("root=1 received=8", "root=1 bytes=8")
+        .replace("bytes=4 received=8", "bytes=4").replace("bytes=12", "received=12").replace("bytes=16", "received=16"),
+    "one_sided": EXPECTED["one_sided"].replace("peer=1", "peer=0"),
+}
+
+
+def lines(text):
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def check_sections(processes):
+    for rank, process in processes.items():
+        found = sections(process)
+        assert list(found) == list(EXPECTED)
+        for name, calls in found.items():
+            assert calls == lines(OTHER.get(name, EXPECTED[name]) if rank else EXPECTED[name]), name
+
+
+def check_comms(process):
+    comms = {comm["name"]: comm for comm in process.comms}
+    assert [comm["group"] for comm in process.comms if comm["name"] in ("MPI_COMM_WORLD", "copy", "merged")] == ["0,1"] * 3
+    rank = process.facts["rank"]
+    assert (comms["part"]["group"], comms["inter"]["group"], comms["inter"]["remote"]) == (rank, rank, str(1 - int(rank)))
+    assert comms["copy"]["parent"] == comms["part"]["parent"] == comms["MPI_COMM_WORLD"]["id"]
+    assert comms["later"]["parent"] == comms["copy"]["id"]
+    assert process.windows[0]["comm"] == process.files[0]["comm"] == str(process.comms.index(comms["MPI_COMM_WORLD"]))
+
+
+def check_order(process):
+    """Times never go back, calls are nested, and each request begins once and ends at most once."""
+    for events in process.events.values():
+        ticks = [int(event["ticks"]) for event in events]
+        assert ticks == sorted(ticks)
+        tell(process, events)
+    begun = [event["request"] for event in process.kinds("isend", "irecv_request", "icollective_request", "io_request")]
+    ended = [event["request"] for event in process.kinds("isend_complete", "irecv", "icollective_complete", "io",
+                                                         "request_cancelled", "request_freed") if "request" in event]
+    assert len(set(begun)) == len(begun) and len(set(ended)) == len(ended) and set(ended) <= set(begun)
+
+
+def test_all_kinds_of_calls(tmp_path):
+    processes = trace(tmp_path, CALLS, "x.data")
+    assert sorted(processes) == [0, 1]
+    check_sections(processes)
+    for process in processes.values():
+        check_comms(process)
+        check_order(process)
+        assert (process.facts["end"], process.facts["points"], process.facts["dropped"]) == ("1", "2", "0")
+        assert tell(process, process.events[0])[-1] == "Finalize"
+    ids = [{comm["name"]: comm["id"] for comm in process.comms} for process in processes.values()]
+    for name in ("MPI_COMM_WORLD", "copy", "inter", "merged", "later"):
+        assert ids[0][name] == ids[1][name] != "0"
+    assert processes[0].facts["run"] == processes[1].facts["run"]
+
+
+def test_chosen_functions(tmp_path):
+    """Requests are followed through calls that are not recorded."""
+    processes = trace(tmp_path, CALLS, "x.data", options=",functions=MPI_Isend;MPI_Wait;MPI_Waitall")
+    calls = [call for call in tell(processes[0], processes[0].events[0])]
+    assert {re.split(r"\W", call)[0] for call in calls} == {
+        "Isend", "Wait", "Waitall", "region_begin", "region_end", "off", "on"}
+    assert [call for call in calls if "Isend" in call or "Wait" in call][:2] == [
+        "Isend[isend SELF peer=0 tag=1 #1 bytes=4]", "Waitall[isend_complete #1]"]
+
+
+def test_chosen_ranks_and_regions(tmp_path):
+    processes = trace(tmp_path, CALLS, "x.data", options=",ranks=1,regions=der*;nest*")
+    assert processes[0].all_events() == []
+    assert list(sections(processes[1])) == ["derived", "nested"]
+    outer = [call for call in tell(processes[1], processes[1].events[0])]
+    assert "Recv[recv WORLD peer=0 tag=0 bytes=24]" in outer and "Allreduce" not in str(outer)
+
+
+def test_call_sites(tmp_path):
+    processes = trace(tmp_path, CALLS, "x.data", options=",sites=yes,depth=3")
+    process = processes[0]
+    enters = process.kinds("enter")
+    assert all("site" in event for event in enters)
+    sends = [process.sites[int(event["site"])]["frames"] for event in enters if event["function"] == "MPI_Ssend"]
+    frames = sends[0].split(",")
+    assert len(frames) == 2 and all("tools_trace_calls+0x" in frame for frame in frames)
+    check_sections(processes)
+
+
+def test_counters(tmp_path):
+    result = run(CALLS, "x.data", cwd=tmp_path,
+                 tools="trace,format=own,counters=qmpi.count.calls.MPI_Send,interval=0:count,output=/dev/null")
+    assert result.returncode == 0 and result.messages == []
+    processes, warnings = read(tmp_path / "qmpi-trace")
+    assert warnings == [] and [counter["name"] for counter in processes[0].counters] == ["qmpi.count.calls.MPI_Send"]
+    values = [int(event["value"]) for event in processes[0].kinds("counter")]
+    assert values == sorted(values) and values[-1] == processes[0].calls()["MPI_Send"] + 1  # off
+    check_sections({0: without_counters(processes[0])})
+
+
+def without_counters(process):
+    process.events = {location: [event for event in events if event["kind"] != "counter"]
+                      for location, events in process.events.items()}
+    return process
+
+
+def test_threads_and_signals(tmp_path):
+    """Each thread is a location; handlers of signals make calls at any moment."""
+    process = trace(tmp_path, MANY, "threads=8", "signals=20", ranks=1)[0]
+    named = [location["name"] for location in process.locations]
+    assert named[0] == "main thread" and len(set(named)) == len(named) >= 9
+    assert sum(len(events) == 2000 for events in process.events.values()) == 8
+    assert process.calls()["MPI_Comm_size"] >= 20
+    assert process.kinds("interrupted", "dropped") == []
+    check_order(process)
+
+
+def test_more_than_the_memory_before_init(tmp_path):
+    process = trace(tmp_path, MANY, "early=100000", "calls=10", options=",memory=1M", ranks=1)[0]
+    assert process.calls()["MPI_Initialized"] == 100010 and process.facts["dropped"] == "0"
+    assert [path.name for path in tmp_path.iterdir()] == ["qmpi-trace"]
+
+
+def test_full_memory(tmp_path):
+    """Threads wait for the writer, or what is lost is counted, at its place."""
+    for full in ("wait", "drop"):
+        process = trace(tmp_path, MANY, "calls=100000", options=f",memory=1M,full={full},compress=no", ranks=1)[0]
+        calls, dropped = process.calls()["MPI_Initialized"], int(process.facts["dropped"])
+        assert calls + dropped == 100000 if full == "wait" else calls + dropped in (100000, 100001)
+        assert sum(int(event["bytes"]) for event in process.kinds("dropped")) == dropped
+        assert full == "drop" or not dropped
+
+
+def test_the_last_part(tmp_path):
+    process = trace(tmp_path, MANY, "calls=100000", options=",memory=1M,buffer=ring", ranks=1)[0]
+    assert 10000 < process.calls()["MPI_Initialized"] < 100000 and process.facts["ring"] == "1"
+    assert tell(process, process.events[0])[-2:] == ["Initialized", "Finalize"]
+
+
+def test_saved_by_a_signal(tmp_path):
+    """A process that is killed leaves what was saved."""
+    result = run(MANY, "calls=20000", "usr2", "saved=5000", "calls=1000", "kill", cwd=tmp_path, ranks=1,
+                 tools="trace,format=own,buffer=ring,save-signal=SIGUSR2,compress=no")
+    assert result.returncode == -9
+    process = read(tmp_path / "qmpi-trace")[0][0]
+    assert process.calls()["MPI_Initialized"] == 20000
+
+
+@pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI has no sessions")
+def test_sessions(tmp_path):
+    for ranks in (1, 2):
+        processes = trace(tmp_path, MANY, "sessions", ranks=ranks)
+        assert sorted(processes) == list(range(ranks))
+        for process in processes.values():
+            assert process.facts["end"] == "1"
+            assert tell(process, process.events[0])[-1] == "Session_finalize"
+            assert "Barrier" in str(tell(process, process.events[0]))
+
+
+def test_a_layer_that_is_switched(tmp_path):
+    """While it is off, communicators come and go unseen, and a rank that is off still takes part at the end."""
+    steps = ["init", "barrier", "off=trace", "barrier", "on=trace", "barrier", "only=1", "off=trace", "only=-1",
+             "barrier", "finalize"]
+    processes = trace(tmp_path, STEPS, *steps)
+    barrier = "Barrier[collective_begin WORLD; collective_end WORLD]"
+    calls = [call for call in tell(processes[0], processes[0].events[0]) if not call.startswith("T_")]
+    assert [call for call in calls if call[0] == "B" or call in ("on", "off")] == [barrier, "off", "on", barrier, barrier]
+    assert processes[1].calls()["MPI_Barrier"] == 2 and "MPI_Finalize" not in processes[1].calls()
+
+
+# ---- Ends ----------------------------------------------------------------------------------------
+
+WORK = ["init", "region=a", "barrier", "rank"]
+
+
+@pytest.mark.parametrize("steps, end, detail, status, last", [
+    (["exit=3"], "2", "", 3, "Comm_rank"), ([], "2", "", 0, "Comm_rank"), (["abort=5"], "3", "", 5, "Abort(…"),
+    (["raise=15"], "4", "SIGTERM", -15, "Comm_rank"), (["raise=11"], "4", "SIGSEGV", -11, "Comm_rank"),
+    (["fault"], "4", "SIGSEGV", -11, "Comm_rank"), (["fall"], "4", "SIGSEGV", -11, "Comm_rank"),
+])
+def test_ends(tmp_path, steps, end, detail, status, last):
+    options = clean_environment().get("ASAN_OPTIONS", "") + ":handle_segv=0"
+    result = run(STEPS, *WORK, *steps, cwd=tmp_path, ranks=1, env={"ASAN_OPTIONS": options})
+    assert result.returncode == status
+    assert any("ended without MPI_Finalize" in line and "rank-0.qtrace" in line for line in result.messages)
+    process, warnings = read(tmp_path / "qmpi-trace")
+    assert warnings == []
+    assert (process[0].facts["end"], process[0].facts["detail"]) == (end, detail)
+    assert tell(process[0], process[0].events[0])[-1] == last
+
+
+def test_killed(tmp_path):
+    """What was recorded more than a second before is there, and the call that it hangs in."""
+    command = [MANY, "calls=5000", "wait"]
+    environment = clean_environment() | {"QMPI_TOOLS": "trace,format=own", "QMPI_TOOL_PATH": TOOL_PATH}
+    from support import ASAN, LIBQMPI
+    environment["LD_PRELOAD"] = ":".join(filter(None, [ASAN, str(LIBQMPI)]))
+    if OPEN_MPI:
+        import open_mpi
+        environment = open_mpi.SINGLETON | environment
+    with subprocess.Popen(command, env=environment, cwd=tmp_path) as process:
+        path = tmp_path / "qmpi-trace" / "rank-0.qtrace"
+        from support import wait_until
+        wait_until(lambda: path.exists() and calls_in(path) >= 5000)
+        process.kill()
+    found = read(tmp_path / "qmpi-trace")[0][0]
+    assert (found.facts["end"], found.facts["points"]) == ("0", "1")
+
+
+def calls_in(path):
+    processes, _ = read(path)
+    return processes[0].calls().get("MPI_Initialized", 0) if processes else 0
+
+
+def test_a_forked_child_records_nothing(tmp_path):
+    result = run(STEPS, *WORK, "fork=0", "finalize", cwd=tmp_path, ranks=1)
+    assert result.returncode == 0 and result.messages == []
+    process = read(tmp_path / "qmpi-trace")[0][0]
+    assert process.facts["end"] == "1" and len(list((tmp_path / "qmpi-trace").iterdir())) == 1
+
+
+def test_no_room(tmp_path):
+    """The file ends with a whole block, and the program is not disturbed."""
+    result = run(MANY, "limit=250000", "calls=300000", cwd=tmp_path, ranks=1, tools="trace,format=own,compress=no")
+    assert result.returncode == 0
+    assert [line for line in result.messages if "the trace ends here" in line]
+    process, warnings = read(tmp_path / "qmpi-trace")
+    assert process[0].calls()["MPI_Initialized"] < 300000 and process[0].facts["unfinished"] == "0"
+
+
+# ---- Directories ---------------------------------------------------------------------------------
+
+def test_an_existing_directory(tmp_path):
+    """A trace is replaced; what is no trace stays, and the run does not begin."""
+    trace(tmp_path, STEPS, "init", "finalize")
+    trace(tmp_path, STEPS, "init", "finalize", ranks=1)
+    assert [path.name for path in (tmp_path / "qmpi-trace").iterdir()] == ["rank-0.qtrace"]
+    (tmp_path / "qmpi-trace" / "mine").write_text("mine")
+    result = run(STEPS, "init", "finalize", cwd=tmp_path)
+    assert result.returncode == 2 and len([line for line in result.messages if "contains mine" in line]) == 1
+    assert sorted(path.name for path in (tmp_path / "qmpi-trace").iterdir()) == ["mine", "rank-0.qtrace"]
+
+
+@pytest.mark.parametrize("tools, words", [
+    ("trace,output=a:trace,output=a", "layer 2 (trace) writes to the same directory"),
+    ("trace,output=no/a", "cannot create this directory"),
+    ("trace,output=a%x", "invalid value output=a%x"),
+    ("trace,memory=1", "invalid value memory=1"),
+    ("trace,full=maybe", "invalid value full=maybe"),
+    ("trace,keep=3", "keep= and save-signal= require buffer=ring"),
+    ("trace,depth=3", "depth= requires sites=yes"),
+    ("trace,begin=3,end=2", "end= must be later than begin="),
+    ("trace,functions=MPI_Nothing", "'MPI_Nothing' matches no function"),
+    ("trace,ranks=x", "invalid value ranks=x"),
+    ("trace,interval=soon", "invalid value interval=soon"),
+    ("trace,save-signal=SIGKILL,buffer=ring", "invalid value save-signal=SIGKILL"),
+])
+def test_bad_options(tmp_path, tools, words):
+    result = run(STEPS, "init", "finalize", cwd=tmp_path, ranks=1, tools=tools)
+    assert result.returncode == 2 and words in " ".join(result.messages)
+    assert any("hint:" in line for line in result.messages)
+
+
+def test_two_layers(tmp_path):
+    processes = trace(tmp_path, STEPS, "init", "barrier", "finalize", options=",output=qmpi-trace:trace,format=own,output=other%t")
+    others = read(tmp_path / "other2")[0]
+    for rank in (0, 1):
+        assert tell(processes[rank], processes[rank].events[0]) == tell(others[rank], others[rank].events[0])
+
+
+def test_an_archive(tmp_path):
+    pytest.importorskip("otf2")
+    result = run(CALLS, "x.data", cwd=tmp_path, tools="trace")
+    assert result.returncode == 0 and result.messages == []
+    import otf2
+    with otf2.reader.open(str(tmp_path / "qmpi-trace" / "traces.otf2")) as archive:
+        sends = [event for _, event in archive.events if type(event).__name__ == "MpiSend"]
+        assert len(archive.definitions.locations) == 2
+    own = read(tmp_path / "qmpi-trace")[0]
+    assert len(sends) == sum(event["peer"] != "-2" for process in own.values() for event in process.kinds("send"))
