@@ -34,7 +34,7 @@ static bool is_left(const struct trace_event *events, size_t count, size_t i)
 static void events_are_read_as_they_were_written(void **unused)
 {
     (void)unused;
-    for (uint64_t seed = 1; seed <= 3000; seed++) {
+    for (uint64_t seed = 1; seed <= 2000; seed++) {
         uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15);
         struct trace_process process;
         struct trace_bytes out = {0};
@@ -246,16 +246,17 @@ static void damage_is_found(void **unused)
     struct trace *trace = open_trace(set_file(sample.out.data, sample.out.size));
     assert_true(trace_process_pack(&trace->processes[0], &packed));
     trace_close(trace);
-    for (size_t i = 0; i < 8 * sample.out.size; i++) {
-        unsigned char *byte = &sample.out.data[i / 8];
-        const unsigned char bit = (unsigned char)(1 << i % 8);
+    const unsigned char bits[] = {0x01, 0x08, 0x80, 0xff};
+    for (size_t i = 0; i < sizeof bits * sample.out.size; i++) {
+        unsigned char *byte = &sample.out.data[i / sizeof bits];
+        const unsigned char bit = bits[i % sizeof bits];
         *byte ^= bit;
         const char *path = set_file(sample.out.data, sample.out.size);
         *byte ^= bit;
         char *problem = NULL;
         trace = trace_open(path, &problem);
         if (!trace) {
-            assert_true(i / 8 < 8);
+            assert_true(i / sizeof bits < 8);
             free(problem);
             continue;
         }
