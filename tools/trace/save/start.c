@@ -6,6 +6,7 @@
 #include "layer.h"
 #include "record/switches.h"
 #include "save/archive.h"
+#include "save/convert.h"
 #include "save/directory.h"
 #include "util/util.h"
 #include "write/process.h"
@@ -126,4 +127,6 @@ void finish_all(struct layer *layer, MPI_Comm comm)
 {
     if (layer->options.format == FORMAT_OTF2)
         archive_write(layer, comm);
+    else if (layer->options.format != FORMAT_OWN)
+        convert_write(layer, comm);
 }
