@@ -4,7 +4,7 @@
 #include "save/convert.h"
 
 #include "layer.h"
-#include "trace/convert.h"
+#include "trace/trace.h"
 #include "util/util.h"
 
 #include <stdio.h>
