@@ -6,6 +6,8 @@
 #ifndef QMPI_TOOLKIT_ARGUMENTS_H
 #define QMPI_TOOLKIT_ARGUMENTS_H
 
+#include "toolkit/private_comm.h"
+
 #include <qmpi/observer.h>
 
 #include <stdbool.h>

@@ -192,7 +192,7 @@ def check_sections(processes):
 def check_comms(process):
     comms = {comm["name"]: comm for comm in process.comms}
     assert [comm["group"] for comm in process.comms if comm["name"] in ("MPI_COMM_WORLD", "copy", "merged")] == ["0,1"] * 3
-    rank = process.facts["rank"]
+    rank = process.traits["rank"]
     assert (comms["part"]["group"], comms["inter"]["group"], comms["inter"]["remote"]) == (rank, rank, str(1 - int(rank)))
     assert comms["copy"]["parent"] == comms["part"]["parent"] == comms["MPI_COMM_WORLD"]["id"]
     assert comms["later"]["parent"] == comms["copy"]["id"]
@@ -218,12 +218,12 @@ def test_all_kinds_of_calls(tmp_path):
     for process in processes.values():
         check_comms(process)
         check_order(process)
-        assert (process.facts["end"], process.facts["points"], process.facts["dropped"]) == ("1", "2", "0")
+        assert (process.traits["end"], process.traits["points"], process.traits["dropped"]) == ("1", "2", "0")
         assert tell(process, process.events[0])[-1] == "Finalize"
     ids = [{comm["name"]: comm["id"] for comm in process.comms} for process in processes.values()]
     for name in ("MPI_COMM_WORLD", "copy", "inter", "merged", "later"):
         assert ids[0][name] == ids[1][name] != "0"
-    assert processes[0].facts["run"] == processes[1].facts["run"]
+    assert processes[0].traits["run"] == processes[1].traits["run"]
 
 
 def test_chosen_functions(tmp_path):
@@ -285,7 +285,7 @@ def test_threads_and_signals(tmp_path):
 
 def test_more_than_the_memory_before_init(tmp_path):
     process = trace(tmp_path, MANY, "early=100000", "calls=10", options=",memory=1M", ranks=1)[0]
-    assert process.calls()["MPI_Initialized"] == 100010 and process.facts["dropped"] == "0"
+    assert process.calls()["MPI_Initialized"] == 100010 and process.traits["dropped"] == "0"
     assert [path.name for path in tmp_path.iterdir()] == ["qmpi-trace"]
 
 
@@ -293,7 +293,7 @@ def test_full_memory(tmp_path):
     """Threads wait for the writer, or what is lost is counted, at its place."""
     for full in ("wait", "drop"):
         process = trace(tmp_path, MANY, "calls=100000", options=f",memory=1M,full={full},compress=no", ranks=1)[0]
-        calls, dropped = process.calls()["MPI_Initialized"], int(process.facts["dropped"])
+        calls, dropped = process.calls()["MPI_Initialized"], int(process.traits["dropped"])
         assert calls + dropped == 100000 if full == "wait" else calls + dropped in (100000, 100001)
         assert sum(int(event["bytes"]) for event in process.kinds("dropped")) == dropped
         assert full == "drop" or not dropped
@@ -301,7 +301,7 @@ def test_full_memory(tmp_path):
 
 def test_the_last_part(tmp_path):
     process = trace(tmp_path, MANY, "calls=100000", options=",memory=1M,buffer=ring", ranks=1)[0]
-    assert 10000 < process.calls()["MPI_Initialized"] < 100000 and process.facts["ring"] == "1"
+    assert 10000 < process.calls()["MPI_Initialized"] < 100000 and process.traits["ring"] == "1"
     assert tell(process, process.events[0])[-2:] == ["Initialized", "Finalize"]
 
 
@@ -320,7 +320,7 @@ def test_sessions(tmp_path):
         processes = trace(tmp_path, MANY, "sessions", ranks=ranks)
         assert sorted(processes) == list(range(ranks))
         for process in processes.values():
-            assert process.facts["end"] == "1"
+            assert process.traits["end"] == "1"
             assert tell(process, process.events[0])[-1] == "Session_finalize"
             assert "Barrier" in str(tell(process, process.events[0]))
 
@@ -353,7 +353,7 @@ def test_ends(tmp_path, steps, end, detail, status, last):
     assert any("ended without MPI_Finalize" in line and "rank-0.qtrace" in line for line in result.messages)
     process, warnings = read(tmp_path / "qmpi-trace")
     assert warnings == []
-    assert (process[0].facts["end"], process[0].facts["detail"]) == (end, detail)
+    assert (process[0].traits["end"], process[0].traits["detail"]) == (end, detail)
     assert tell(process[0], process[0].events[0])[-1] == last
 
 
@@ -372,7 +372,7 @@ def test_killed(tmp_path):
         wait_until(lambda: path.exists() and calls_in(path) >= 5000)
         process.kill()
     found = read(tmp_path / "qmpi-trace")[0][0]
-    assert (found.facts["end"], found.facts["points"]) == ("0", "1")
+    assert (found.traits["end"], found.traits["points"]) == ("0", "1")
 
 
 def calls_in(path):
@@ -384,7 +384,7 @@ def test_a_forked_child_records_nothing(tmp_path):
     result = run(STEPS, *WORK, "fork=0", "finalize", cwd=tmp_path, ranks=1)
     assert result.returncode == 0 and result.messages == []
     process = read(tmp_path / "qmpi-trace")[0][0]
-    assert process.facts["end"] == "1" and len(list((tmp_path / "qmpi-trace").iterdir())) == 1
+    assert process.traits["end"] == "1" and len(list((tmp_path / "qmpi-trace").iterdir())) == 1
 
 
 def test_no_room(tmp_path):
@@ -393,7 +393,7 @@ def test_no_room(tmp_path):
     assert result.returncode == 0
     assert [line for line in result.messages if "the trace ends here" in line]
     process, warnings = read(tmp_path / "qmpi-trace")
-    assert process[0].calls()["MPI_Initialized"] < 300000 and process[0].facts["unfinished"] == "0"
+    assert process[0].calls()["MPI_Initialized"] < 300000 and process[0].traits["unfinished"] == "0"
 
 
 # ---- Directories ---------------------------------------------------------------------------------
@@ -444,5 +444,5 @@ def test_an_archive(tmp_path):
     with otf2.reader.open(str(tmp_path / "qmpi-trace" / "traces.otf2")) as archive:
         sends = [event for _, event in archive.events if type(event).__name__ == "MpiSend"]
         assert len(archive.definitions.locations) == 2
-    own = read(tmp_path / "qmpi-trace")[0]
-    assert len(sends) == sum(event["peer"] != "-2" for process in own.values() for event in process.kinds("send"))
+    recorded = read(tmp_path / "qmpi-trace")[0]
+    assert len(sends) == sum(event["peer"] != "-2" for process in recorded.values() for event in process.kinds("send"))

@@ -15,7 +15,7 @@ SPECIAL = {-1: "any", -2: "nobody", -3: "self"}
 
 @dataclass
 class Process:
-    facts: dict
+    traits: dict
     locations: list = field(default_factory=list)
     comms: list = field(default_factory=list)
     windows: list = field(default_factory=list)
@@ -57,15 +57,15 @@ def read(path):
         what, rest = line.split(" ", 1)
         # The last member of definitions is a name, which may contain spaces.
         members, _, name = rest.partition(" name=")
-        facts = dict(word.split("=", 1) for word in members.split(" "))
-        facts["name"] = name
-        rank = int(facts["rank"])
+        traits = dict(word.split("=", 1) for word in members.split(" "))
+        traits["name"] = name
+        rank = int(traits["rank"])
         if what == "process":
-            processes[rank] = Process(facts)
+            processes[rank] = Process(traits)
         elif what == "event":
-            processes[rank].events.setdefault(int(facts["location"]), []).append(facts)
+            processes[rank].events.setdefault(int(traits["location"]), []).append(traits)
         else:
-            getattr(processes[rank], lists[what]).append(facts)
+            getattr(processes[rank], lists[what]).append(traits)
     return processes, [warning for warning in warnings if warning]
 
 

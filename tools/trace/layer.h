@@ -8,13 +8,10 @@
 
 #include "options.h"
 #include "record/chunks.h"
-#include "record/objects.h"
-#include "record/requests.h"
-#include "record/sites.h"
+#include "record/tables.h"
 #include "record/traits.h"
 #include "toolkit/toolkit.h"
-#include "write/definitions.h"
-#include "write/writer.h"
+#include "write/state.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -42,6 +39,7 @@ struct switches {
 
 struct layer {
     int tool_id;
+    bool (*start_early)(struct layer *layer); /* see save/start.h */
     struct options options;
     char *directory;   /* of the trace; absolute if possible */
     int rank, ranks;   /* in MPI_COMM_WORLD (mpi://WORLD); TRACE_UNDEFINED, 0: not known */

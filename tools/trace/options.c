@@ -185,7 +185,7 @@ static bool read_words(int tool_id, struct options *options)
 static bool fits(int tool_id, const struct options *options)
 {
     const char *problem = NULL;
-    if (!options->is_ring && (options->keep > 0 || options->save_signal))
+    if (!options->is_ring && (options->history > 0 || options->save_signal))
         problem = "keep= and save-signal= require buffer=ring\nhint: add buffer=ring";
     else if (options->depth > 1 && !options->sites)
         problem = "depth= requires sites=yes\nhint: add sites=yes";
@@ -202,7 +202,8 @@ bool trace_options_read(int tool_id, struct options *options)
     QMPIX_Tool_get_option(tool_id, "regions", &options->regions);
     QMPIX_Tool_get_option(tool_id, "counters", &options->counters);
     return tool_option_file(tool_id, "output", &options->output) && read_words(tool_id, options) &&
-           read_memory(tool_id, &options->memory) && read_time(tool_id, "keep", &options->keep) &&
+           read_memory(tool_id, &options->memory) &&
+           read_time(tool_id, "keep", &options->history) &&
            read_time(tool_id, "begin", &options->begin) &&
            read_time(tool_id, "end", &options->end) &&
            read_time(tool_id, "interval", &options->interval) &&

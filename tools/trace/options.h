@@ -12,7 +12,7 @@
 
 enum { TRACE_DEPTH_MAX = 32 };
 
-enum trace_format { FORMAT_OTF2, FORMAT_PERFETTO, FORMAT_JSON, FORMAT_OWN };
+enum trace_format { FORMAT_OTF2, FORMAT_PERFETTO, FORMAT_JSON, FORMAT_PROCESS_FILES };
 
 struct options {
     const char *output; /* pattern of the directory's name */
@@ -20,7 +20,7 @@ struct options {
     uint64_t memory; /* bytes for what is recorded and not written */
     bool drops;      /* full=drop */
     bool is_ring;    /* buffer=ring */
-    double keep;     /* seconds; 0: as long as there is memory */
+    double history;  /* keep=: seconds; 0: as long as there is memory */
     int save_signal; /* 0: none */
     bool sites;
     int depth; /* frames of a call site */

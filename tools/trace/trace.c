@@ -11,10 +11,13 @@
 #include "publish.h"
 #include "record/observe.h"
 #include "record/recorder.h"
+#include "record/requests.h"
 #include "record/switches.h"
 #include "save/archive.h"
 #include "save/directory.h"
+#include "save/start.h"
 #include "util/util.h"
+#include "write/writer.h"
 
 #include <qmpi/clock.h>
 #include <qmpi/observer.h>
@@ -60,6 +63,7 @@ static struct layer *make_layer(int tool_id)
     if (!layer)
         return NULL;
     layer->tool_id = tool_id;
+    layer->start_early = start_early;
     layer->launcher_rank = qmpi_launcher_rank();
     layer->rank = layer->launcher_rank < 0 ? TRACE_UNDEFINED : layer->launcher_rank;
     layer->objects.world = MPI_GROUP_NULL;

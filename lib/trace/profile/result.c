@@ -74,17 +74,22 @@ static bool fill_windows(const struct process_sums *sums, struct profile_result 
     return rank->mpi != NULL;
 }
 
-static char *format_time(int64_t nanoseconds, bool fraction)
+/* A time in nanoseconds since the Epoch, and so many later. */
+static char *format_time(int64_t start, double more, bool fraction)
 {
     struct tm parts;
     char text[40], *whole;
-    const time_t second = (time_t)(nanoseconds / 1000000000);
+    const double nanoseconds = (double)(start % 1000000000) + more,
+                 seconds = (double)(start / 1000000000) + floor(nanoseconds * 1e-9);
+    if (!(seconds > -1e11 && seconds < 1e11)) /* not in a file that is as it was written */
+        return strdup("");
+    const time_t second = (time_t)seconds;
     if (!gmtime_r(&second, &parts))
         return strdup("");
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
     if (!fraction)
         return asprintf(&whole, "%sZ", text) < 0 ? NULL : whole;
-    const int ms = (int)(nanoseconds / 1000000 % 1000);
+    const int ms = (int)((nanoseconds * 1e-9 - floor(nanoseconds * 1e-9)) * 1000);
     return asprintf(&whole, "%s.%03dZ", text, ms) < 0 ? NULL : whole;
 }
 
@@ -113,7 +118,7 @@ static bool fill_flights(const struct process_sums *sums, struct profile_result 
             flight->frame_count = place.frame_count;
             flight->rank = result_rank(sums);
             flight->time = end > call->begin ? (double)(end - call->begin) * result_tick(sums) : 0;
-            flight->since = format_time(process->started + (int64_t)since, true);
+            flight->since = format_time(process->started, since, true);
             good = good && flight->name && flight->since;
         }
     }
@@ -145,7 +150,7 @@ static bool fill_head(const struct process_sums *sums, struct profile_result *re
     result->rank = result_rank(sums);
     result->program = strdup(process->program ? process->program : "");
     result->mpi = strdup(process->mpi ? process->mpi : "");
-    result->begin = format_time(process->started, false);
+    result->begin = format_time(process->started, 0, false);
     result->unfinished_receives = sums->posted - sums->arrived;
     if (process->end != TRACE_END_FINALIZE && !sums->is_over) {
         result->termination = find_termination(process);

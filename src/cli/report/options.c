@@ -137,7 +137,7 @@ static void check(struct parsed *parsed, struct argp_state *state)
     while (request->files && request->files[count])
         count++;
     if (!count)
-        cli_misuse(state, "missing file: qmpi report [OPTION...] FILE...");
+        cli_misuse(state, "missing file: qmpi report [OPTION...] PATH...");
     if (request->compare)
         check_comparison(request, count, state);
     else if (request->limits)
@@ -198,7 +198,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 struct report_request report_read_request(int argc, char **argv)
 {
-    static const struct argp argp = {options, parse, "FILE...", doc, NULL, NULL, NULL};
+    static const struct argp argp = {options, parse, "PATH...", doc, NULL, NULL, NULL};
     struct parsed parsed = {.request = {.top = DEFAULT_TOP}, .format = -1};
     cli_parse(&argp, argc, argv, 0, NULL, &parsed);
     return parsed.request;

@@ -3,6 +3,8 @@
 #include "record/control.h"
 
 #include "record/counters.h"
+#include "record/notice.h"
+#include "record/objects.h"
 #include "record/regions.h"
 #include "record/switches.h"
 #include "save/snapshot.h"
@@ -51,10 +53,10 @@ static void control(struct recorder *recorder, const QMPIX_Call *call, uint64_t 
         const uint32_t index = regions_begin(layer, name, &changes);
         if (changes > 0)
             switches_set(layer, OFF_REGION, false);
-        recorder->is_mute = !switches_notice(recorder);
+        recorder->is_mute = !notice_switches(recorder);
         put_region(recorder, TRACE_REGION_BEGIN, index, ticks);
     } else if (level == -1 && region_name(call, name)) {
-        recorder->is_mute = !switches_notice(recorder);
+        recorder->is_mute = !notice_switches(recorder);
         put_region(recorder, TRACE_REGION_END, regions_end(layer, name, &changes), ticks);
         recorder->region_ends = changes < 0;
     }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "record/counters.h"
 
+#include "record/open_calls.h"
 #include "util/util.h"
 #include "write/definitions.h"
 
@@ -217,7 +218,7 @@ void counters_sample(struct recorder *recorder, const QMPIX_Call *call)
         return;
     if (counters->session != MPI_T_PVAR_SESSION_NULL) {
         __atomic_store_n(&counters->sampled, end, __ATOMIC_RELAXED);
-        recorder_open_all(recorder);
+        open_calls_all(recorder);
         sample(recorder, end);
     }
     pthread_mutex_unlock(&counters->lock);

@@ -2,6 +2,8 @@
 /* See message.h. */
 #include "record/message.h"
 
+#include "record/values.h"
+
 bool message_is_simple(const QMPIX_Function *function)
 {
     const QMPIX_Parameter *parameters = function->parameters;
@@ -43,7 +45,7 @@ bool message_find_sender(const QMPIX_Call *call, struct raw_message *message)
     const int peer = argument_int(call, MESSAGE_PEER);
     if (peer == MPI_PROC_NULL || !argument_status_at(call, MESSAGE_STATUS, 0, &status))
         return false;
-    message->peer = operations_peer(status.MPI_SOURCE);
-    message->tag = operations_tag(status.MPI_TAG);
+    message->peer = value_of_peer(status.MPI_SOURCE);
+    message->tag = value_of_tag(status.MPI_TAG);
     return true;
 }

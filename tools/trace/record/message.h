@@ -4,7 +4,6 @@
 #define QMPI_TOOL_TRACE_RECORD_MESSAGE_H
 
 #include "record/objects.h"
-#include "record/operations.h"
 #include "record/recorder.h"
 
 /* The arguments of MPI_Send and its like, and of MPI_Recv. */

@@ -63,13 +63,13 @@ static int *world_ranks(MPI_Group group, MPI_Group world, int *size)
     int *ranks = malloc(2 * ((size_t)*size + 1) * sizeof *ranks);
     if (!ranks)
         return NULL;
-    int *own = ranks + *size + 1;
+    int *positions = ranks + *size + 1;
     for (int i = 0; i < *size; i++) {
-        own[i] = i;
+        positions[i] = i;
         ranks[i] = TRACE_UNDEFINED;
     }
     if (world == MPI_GROUP_NULL ||
-        PMPI_Group_translate_ranks(group, *size, own, world, ranks) != MPI_SUCCESS)
+        PMPI_Group_translate_ranks(group, *size, positions, world, ranks) != MPI_SUCCESS)
         return ranks;
     for (int i = 0; i < *size; i++) {
         if (ranks[i] < 0)

@@ -7,8 +7,7 @@
 #ifndef QMPI_TOOL_TRACE_RECORD_OBJECTS_H
 #define QMPI_TOOL_TRACE_RECORD_OBJECTS_H
 
-#include "toolkit/toolkit.h"
-#include "trace/trace.h"
+#include "record/recorder.h"
 
 #include <qmpi/observer.h>
 
@@ -17,14 +16,6 @@
 
 struct layer;
 struct recorder;
-
-enum object_kind { OBJECT_COMM, OBJECT_WINDOW, OBJECT_FILE, OBJECT_KINDS };
-
-struct objects {
-    struct handles handles[OBJECT_KINDS]; /* communicators: by the words of the program's handles */
-    uint32_t counts[OBJECT_KINDS];
-    MPI_Group world; /* of MPI_COMM_WORLD or mpi://WORLD; MPI_GROUP_NULL: not known */
-};
 
 /* Where the ranks of all processes are known: from now on, until objects_end. */
 void objects_begin(struct layer *layer, MPI_Session session);

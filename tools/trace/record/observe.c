@@ -10,12 +10,13 @@
 #include "record/control.h"
 #include "record/counters.h"
 #include "record/message.h"
+#include "record/notice.h"
 #include "record/objects.h"
+#include "record/open_calls.h"
 #include "record/operations.h"
 #include "record/recorder.h"
 #include "record/requests.h"
 #include "record/sites.h"
-#include "record/switches.h"
 
 #include <string.h>
 
@@ -84,10 +85,10 @@ static void begin(struct recorder *recorder, const QMPIX_Call *call, QMPIX_Word 
     const int number = call->function->number;
     recorder->is_mute = false;
     if (flights_innermost(&recorder->flights))
-        recorder_end_left(recorder, word);
-    const bool is_on = switches_notice(recorder) && layer->options.chosen[number];
+        open_calls_end_left(recorder, word);
+    const bool is_on = notice_switches(recorder) && layer->options.chosen[number];
     if (is_on)
-        recorder_open_all(recorder);
+        open_calls_all(recorder);
     struct flight *flight = flights_begin(&recorder->flights, word);
     if (!flight)
         return;
@@ -207,7 +208,7 @@ static void end(struct recorder *recorder, struct flight *flight, const QMPIX_Ca
         return;
     }
     const bool was_open = flight_state(flight->mark) == FLIGHT_NOTED;
-    recorder_open_all(recorder);
+    open_calls_all(recorder);
     if (has_succeeded)
         operations_post(recorder, flight, call, was_open ? end : begin);
     end_actions(recorder, flight, call, word, has_succeeded, end);
@@ -221,13 +222,13 @@ static void end_call(struct recorder *recorder, const QMPIX_Call *call, const QM
     struct flight *flight = flights_find(&recorder->flights, word);
     if (!flight)
         return;
-    recorder_end_inner(recorder, flight);
+    open_calls_end_inner(recorder, flight);
     end(recorder, flight, call, word);
     flights_end(&recorder->flights, word);
     recorder->is_mute = false;
     if (traits_all[call->function->number].action == DOES_CONTROL)
         control_end(recorder, call);
-    if (switches_notice(recorder) && recorder->layer->options.counters)
+    if (notice_switches(recorder) && recorder->layer->options.counters)
         counters_sample(recorder, call);
 }
 

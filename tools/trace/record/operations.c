@@ -2,33 +2,10 @@
 /* See operations.h. */
 #include "record/operations.h"
 
+#include "record/accesses.h"
 #include "record/objects.h"
 #include "record/requests.h"
-
-int operations_peer(int peer)
-{
-    if (peer >= 0)
-        return peer;
-    return peer == MPI_PROC_NULL    ? TRACE_PROC_NULL
-           : peer == MPI_ANY_SOURCE ? TRACE_ANY
-                                    : TRACE_UNDEFINED;
-}
-
-int operations_tag(int tag)
-{
-    if (tag >= 0)
-        return tag;
-    return tag == MPI_ANY_TAG ? TRACE_ANY : TRACE_UNDEFINED;
-}
-
-int operations_root(int root)
-{
-    if (root >= 0)
-        return root;
-    return root == MPI_ROOT        ? TRACE_ROOT_SELF
-           : root == MPI_PROC_NULL ? TRACE_PROC_NULL
-                                   : TRACE_UNDEFINED;
-}
+#include "record/values.h"
 
 static const struct traits *traits_of(const QMPIX_Call *call)
 {
@@ -48,8 +25,8 @@ static void put_transfer(void *data, const QMPIX_Transfer *transfer)
     struct transfers *transfers = data;
     if (transfer->sending != transfers->sending)
         return;
-    transfers->event.peer = operations_peer(transfer->peer);
-    transfers->event.tag = operations_tag(transfer->tag);
+    transfers->event.peer = value_of_peer(transfer->peer);
+    transfers->event.tag = value_of_tag(transfer->tag);
     transfers->event.bytes = (uint64_t)transfer->bytes;
     recorder_put_event(transfers->recorder, &transfers->event);
 }
@@ -73,7 +50,7 @@ static void put_collective(struct recorder *recorder, const QMPIX_Call *call, en
     trace_event_clear(&event, kind, ticks);
     event.comm = objects_find_comm(recorder, call, traits_of(call)->comm);
     if (QMPIX_Call_get_root(call, &root) == MPI_SUCCESS)
-        event.root = operations_root(root);
+        event.root = value_of_root(root);
     if (kind == TRACE_COLLECTIVE_END) {
         MPI_Count sent = 0, received = 0;
         QMPIX_Call_get_bytes(call, &sent, &received);
@@ -83,29 +60,7 @@ static void put_collective(struct recorder *recorder, const QMPIX_Call *call, en
     recorder_put_event(recorder, &event);
 }
 
-/* ---- One-sided accesses and files ------------------------------------------------------------ */
-
-void operations_put_access(struct recorder *recorder, const QMPIX_Call *call, uint64_t request,
-                           uint64_t ticks)
-{
-    const struct traits *traits = traits_of(call);
-    struct trace_event event;
-    MPI_Count sent = 0, received = 0;
-    int peer = MPI_PROC_NULL;
-    QMPIX_Call_get_bytes(call, &sent, &received);
-    QMPIX_Call_get_peer(call, &peer, NULL, NULL);
-    trace_event_clear(&event,
-                      traits->is_atomic ? TRACE_RMA_ATOMIC
-                      : traits->is_get  ? TRACE_RMA_GET
-                                        : TRACE_RMA_PUT,
-                      ticks);
-    event.object = objects_window(recorder, call, traits->window);
-    event.peer = operations_peer(peer);
-    event.bytes = (uint64_t)sent;
-    event.received = (uint64_t)received;
-    event.request = request;
-    recorder_put_event(recorder, &event);
-}
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static void put_io(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
 {
@@ -150,7 +105,7 @@ void operations_begin(struct recorder *recorder, const QMPIX_Call *call, uint64_
         break;
     case DOES_RMA:
         if (traits->request < 0)
-            operations_put_access(recorder, call, TRACE_NO_REQUEST, ticks);
+            accesses_put(recorder, call, TRACE_NO_REQUEST, ticks);
         break;
     default:
         break;

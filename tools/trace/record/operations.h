@@ -20,13 +20,4 @@ void operations_post(struct recorder *recorder, struct flight *flight, const QMP
 void operations_end(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                     uint64_t ticks);
 
-/* A one-sided access; `request`: its number, or TRACE_NO_REQUEST. */
-void operations_put_access(struct recorder *recorder, const QMPIX_Call *call, uint64_t request,
-                           uint64_t ticks);
-
-/* Values of MPI as those of a trace. */
-int operations_peer(int peer);
-int operations_tag(int tag);
-int operations_root(int root);
-
 #endif

@@ -116,16 +116,4 @@ static inline void recorder_put(struct recorder *recorder, enum raw_kind kind, u
 /* An event. Not of a recorder that is mute. */
 void recorder_put_event(struct recorder *recorder, const struct trace_event *event);
 
-/* The innermost calls that were left by a jump: says so, and forgets them. */
-void recorder_end_left(struct recorder *recorder, const QMPIX_Word *word);
-
-/* The same for the calls within that of a flight, which returns. */
-void recorder_end_inner(struct recorder *recorder, const struct flight *last);
-
-/* Opens all calls in progress: something is to be recorded within them. */
-void recorder_open_all(struct recorder *recorder);
-
-/* Opens the call of a flight, if it is not open. */
-void recorder_open(struct recorder *recorder, struct flight *flight);
-
 #endif

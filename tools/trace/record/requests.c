@@ -2,9 +2,10 @@
 /* See requests.h: operations that begin. */
 #include "record/requests.h"
 
+#include "record/accesses.h"
 #include "record/objects.h"
-#include "record/operations.h"
 #include "record/recorder.h"
+#include "record/values.h"
 
 #include <string.h>
 
@@ -109,13 +110,13 @@ static void note_transfer(void *data, const QMPIX_Transfer *transfer)
 {
     struct operation *operation = data;
     if (operation->kind == OPERATION_BOTH && transfer->sending) {
-        operation->send_peer = operations_peer(transfer->peer);
-        operation->send_tag = operations_tag(transfer->tag);
+        operation->send_peer = value_of_peer(transfer->peer);
+        operation->send_tag = value_of_tag(transfer->tag);
         operation->bytes = (uint64_t)transfer->bytes;
         return;
     }
-    operation->peer = operations_peer(transfer->peer);
-    operation->tag = operations_tag(transfer->tag);
+    operation->peer = value_of_peer(transfer->peer);
+    operation->tag = value_of_tag(transfer->tag);
     if (operation->kind == OPERATION_BOTH)
         operation->received = (uint64_t)transfer->bytes;
     else
@@ -147,7 +148,7 @@ static void note_collective(struct operation *operation, const QMPIX_Call *call)
     MPI_Count sent = 0, received = 0;
     int root;
     if (QMPIX_Call_get_root(call, &root) == MPI_SUCCESS)
-        operation->root = operations_root(root);
+        operation->root = value_of_root(root);
     QMPIX_Call_get_bytes(call, &sent, &received);
     operation->bytes = (uint64_t)sent;
     operation->received = (uint64_t)received;
@@ -194,7 +195,7 @@ void requests_post(struct recorder *recorder, struct flight *flight, const QMPIX
         return;
     describe(recorder, operation, flight, call);
     if (operation->kind == OPERATION_RMA)
-        operations_put_access(recorder, call, operation->request, ticks);
+        accesses_put(recorder, call, operation->request, ticks);
     else
         put_begin(recorder, operation, ticks);
     pending_publish(&operation->pending, handle);
@@ -229,14 +230,14 @@ void requests_init(struct recorder *recorder, const QMPIX_Call *call)
     operation->function = (uint16_t)call->function->number;
     operation->comm = objects_find_comm(recorder, call, traits->comm);
     if (is_message) {
-        operation->peer = operations_peer(argument_int(call, traits->peer));
-        operation->tag = operations_tag(argument_int(call, traits->tag));
+        operation->peer = value_of_peer(argument_int(call, traits->peer));
+        operation->tag = value_of_tag(argument_int(call, traits->tag));
         operation->bytes = operation->peer == TRACE_PROC_NULL ? 0 : size_of(call);
         operation->is_whole = traits->partitions >= 0;
     } else {
         int root;
         if (QMPIX_Call_get_root(call, &root) == MPI_SUCCESS)
-            operation->root = operations_root(root);
+            operation->root = value_of_root(root);
     }
     pending_publish(&operation->pending, handle);
 }

@@ -5,20 +5,13 @@
 
 #include <qmpi/observer.h>
 
-#include <stdatomic.h>
 #include <stdint.h>
 
-struct layer;
 struct recorder;
 
-enum { SITE_BUCKET_BITS = 12, SITE_CACHE_BITS = 7 };
+enum { SITE_CACHE_BITS = 7 };
 
 struct site;
-struct site_table {
-    struct site *_Atomic *buckets; /* only added to */
-    atomic_uint count;
-};
-
 /* Those that a thread has found last, by callers. */
 struct site_cache {
     const struct site *recent[1 << SITE_CACHE_BITS];

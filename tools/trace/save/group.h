@@ -4,7 +4,7 @@
 #define QMPI_TOOL_TRACE_SAVE_GROUP_H
 
 #include "toolkit/toolkit.h"
-#include "trace/otf2.h"
+#include "trace/trace.h"
 
 #include <stdbool.h>
 

@@ -6,9 +6,11 @@
 #include "layer.h"
 #include "record/switches.h"
 #include "save/archive.h"
+#include "save/convert.h"
 #include "save/directory.h"
 #include "util/util.h"
 #include "write/process.h"
+#include "write/writer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -126,4 +128,6 @@ void finish_all(struct layer *layer, MPI_Comm comm)
 {
     if (layer->options.format == FORMAT_OTF2)
         archive_write(layer, comm);
+    else if (layer->options.format != FORMAT_PROCESS_FILES)
+        convert_write(layer, comm);
 }

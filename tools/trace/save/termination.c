@@ -6,7 +6,7 @@
 #include "layer.h"
 #include "record/switches.h"
 #include "save/start.h"
-#include "util/util.h"
+#include "write/writer.h"
 
 #include <signal.h>
 #include <string.h>

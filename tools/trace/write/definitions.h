@@ -9,7 +9,6 @@
 
 #include "trace/trace.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,15 +44,6 @@ struct definition {
             size_t count;
         } site;
     };
-};
-
-struct definitions {
-    struct definition *_Atomic added; /* the last one first */
-    const char **libraries;           /* the writer's: that have been defined; by index */
-    uint32_t library_count;
-    uint16_t *functions; /* [number]: index + 1 of those that have been defined */
-    uint32_t function_count;
-    uint32_t location_count; /* all below this have been defined */
 };
 
 /* A definition that is empty; NULL: memory is exhausted. Not in a signal handler. */

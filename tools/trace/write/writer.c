@@ -7,6 +7,7 @@
 #include "record/recorder.h"
 #include "record/switches.h"
 #include "util/util.h"
+#include "write/definitions.h"
 #include "write/end.h"
 #include "write/file.h"
 #include "write/process.h"
@@ -71,11 +72,12 @@ static void trim_ring(struct layer *layer)
 {
     struct writer *writer = &layer->writer;
     const uint32_t reserve = layer->pool.most / 8 + 1;
-    const double keep = layer->options.keep * 1e9;
+    const double history = layer->options.history * 1e9;
     const uint64_t time = ticks_now();
     while (writer->ring) {
         struct chunk *chunk = writer->ring;
-        const bool is_old = keep > 0 && (double)ticks_nanoseconds(time - chunk->closed) > keep;
+        const bool is_old =
+            history > 0 && (double)ticks_nanoseconds(time - chunk->closed) > history;
         if (!is_old && chunk_pool_room(&layer->pool) >= reserve)
             return;
         writer->ring = chunk->next;
@@ -298,16 +300,6 @@ bool writer_start(struct layer *layer, const char *path)
         return fail(layer, path, "cannot start a thread to write", problem);
     atomic_store(&writer->runs, true);
     return true;
-}
-
-bool writer_writes(const struct writer *writer)
-{
-    return atomic_load(&writer->runs) && !atomic_load(&writer->has_ended);
-}
-
-void writer_wake(struct writer *writer)
-{
-    sem_post(&writer->work);
 }
 
 bool writer_finish(struct layer *layer, enum trace_end end, const char *detail, int seconds)
