@@ -164,7 +164,7 @@ static void find_base(struct trace_opened *opened)
         trace->end = INT64_MAX;
     trace->started = (int64_t)((uint64_t)first + (uint64_t)epoch);
     for (size_t i = 0; i < trace->process_count; i++)
-        trace_clock_line_move(&opened->lines[i], first == INT64_MIN ? INT64_MAX : -first);
+        trace_clock_line_move(&opened->lines[i], -first);
     note_bound(trace);
 }
 

@@ -438,6 +438,9 @@ static void a_later_definition_replaces_an_earlier_one(void **unused)
     comm.remote = NULL;
     trace_put_comm(&records, 0, &comm);
     trace_put_region(&records, 3, &(struct trace_region){name});
+    struct trace_frame frames[] = {{9, 1}, {0, 2}};
+    trace_put_site(&records, 0, &(struct trace_site){frames, 2});
+    trace_put_window(&records, 0, &(struct trace_window){name, 9});
     trace_put_definitions(&out, &records);
     assert_int_equal(records.size, 0);
     trace_bytes_free(&records);
@@ -448,6 +451,10 @@ static void a_later_definition_replaces_an_earlier_one(void **unused)
     assert_null(read->comms[0].remote);
     assert_int_equal(read->region_count, 4);
     assert_string_equal(read->regions[1].name, "");
+    /* What is not defined is not referred to. */
+    assert_int_equal(read->sites[0].count, 1);
+    assert_int_equal(read->sites[0].frames[0].offset, 2);
+    assert_int_equal(read->windows[0].comm, TRACE_NONE);
     assert_string_equal(read->regions[3].name, name);
     assert_int_equal(trace_world_rank(read, 0, 0), comm.group[0]);
     assert_int_equal(trace_world_rank(read, 0, comm.size), TRACE_UNDEFINED);

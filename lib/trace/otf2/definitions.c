@@ -158,7 +158,7 @@ static void put_processes(struct definitions *it)
             check(it, OTF2_GlobalDefWriter_WriteLocation(
                           it->writer, part ? archive_location(part, k) : plan->ranks[i].location,
                           put_string(it, name), OTF2_LOCATION_TYPE_CPU_THREAD,
-                          part ? part->events[k] : 0, i));
+                          part ? part->events[k] : 1, i));
         }
     }
 }

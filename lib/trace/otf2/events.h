@@ -11,6 +11,10 @@
 
 #include <otf2/otf2.h>
 
+/* Writes that nothing was recorded: one event, that recording was off. libotf2 3.0 reads memory
+ * that it has not set if a thread has no event. */
+OTF2_ErrorCode archive_write_nothing(OTF2_EvtWriter *writer);
+
 /* Writes the events, and fills the part, which is prepared. Returns the first error. */
 OTF2_ErrorCode archive_write_events(OTF2_Archive *archive, const struct archive_source *source,
                                     struct archive_part *part);

@@ -136,6 +136,8 @@ static void write_events(struct joint *it, int64_t begin)
         archive_check(archive, archive_write_events(archive->files, &source, &it->part));
     } else {
         archive_write_no_events(archive, it->part.location);
+        if (it->part.events)
+            it->part.events[0] = 1;
     }
     it->good &= !archive->failed;
 }

@@ -58,7 +58,8 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-    "Print profiles that the tool profile saved as JSON.\vFiles "
+    "Print profiles that the tool profile saved as JSON, or profiles of traces that the tool trace "
+    "recorded.\vFiles "
     "that single processes of one run saved are merged, provided that they "
     "have the same program, MPI and layer, were started within one minute, "
     "and contain each rank once. Other files are printed one after another.\n"
@@ -68,6 +69,7 @@ static const char doc[] =
     "  qmpi report --compare before.json after.json\n"
     "  qmpi report --compare --fail-over=10% before.json after.json\n"
     "  qmpi report --html -o profile.html profile.json\n"
+    "  qmpi report --callsites qmpi-trace\n"
     "\n"
     "The exit status is 2 if a file cannot be read or written, 1 if a limit of --fail-over is "
     "exceeded, else 0.";
