@@ -109,7 +109,7 @@ static bool has_option(const struct qmpi_entry *entry, const char *key)
 }
 
 /* Each key is compared with all others. */
-enum { OPTIONS_MAX = 1000 };
+enum { OPTIONS_MAX = 1000, CONDITION_MAX = 16384 /* bytes of the values of one condition */ };
 
 static char *given_twice(const char *key)
 {
@@ -136,6 +136,11 @@ char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value)
         const enum qmpi_reserved_option reserved = (enum qmpi_reserved_option)number;
         if (number >= 0 && entry->reserved[number] && !qmpi_reserved_option_is_condition(reserved))
             problem = given_twice(key);
+        else if (number >= 0 && entry->reserved[number] &&
+                 strlen(entry->reserved[number]) > CONDITION_MAX)
+            problem = qmpi_message("the option '%s' is given too often\n"
+                                   "hint: give fewer and shorter values, at most %d bytes in all",
+                                   key, CONDITION_MAX);
         else if (number >= 0)
             qmpi_entry_add_reserved(entry, reserved, value);
     } else if (has_option(entry, key)) {

@@ -399,6 +399,7 @@ def test_an_unusual_configuration_file_is_right(number, tmp_path):
 
 LARGE = {
     "options": ("count\n" + "".join(f" a{i} = 1\n" for i in range(80_000)), "line 1002 'a1000 = 1': more than 1000 options"),
+    "conditions": ("count\n" + " @ranks = 0-100000\n" * 50_000, "the option '@ranks' is given too often"),
     "stacks": ("".join(f"[stack s{i}]\n" for i in range(70_000)), "line 1001 '[stack s1000]': the file contains more than 1000"),
     "tool-path": (f"tool-path={':'.join(f'd{i}' for i in range(130_000))}\nnonesuch.so\n", "line 2 'nonesuch.so': no such tool"),
     "text": ("count\n" * 1_700_000, "larger than a megabyte"),
