@@ -113,7 +113,8 @@ bool cli_stack_is_given(void)
 {
     struct qmpi_tool_stack stack;
     qmpi_stack_read(&stack);
-    const bool given = stack.variable || stack.layers.count || qmpi_getenv("QMPI_CONFIG");
+    const bool given =
+        stack.variable || stack.layers.count || stack.disabled.count || qmpi_getenv("QMPI_CONFIG");
     qmpi_stack_free(&stack);
     return given;
 }

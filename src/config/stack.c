@@ -266,7 +266,7 @@ static void add_middle(struct builder *builder)
 static bool is_required(const struct qmpi_entry *entry)
 {
     const char *value = entry->reserved[QMPI_RESERVED_REQUIRED];
-    return value && !strcmp(value, "yes");
+    return entry->scope == QMPI_SCOPE_SITE && value && !strcmp(value, "yes");
 }
 
 static void leave_out_disabled(struct qmpi_tool_stack *stack)

@@ -143,6 +143,22 @@ static void note_optional(const char *where, char *problem)
     free(problem);
 }
 
+void qmpi_problem_report_stack(const struct qmpi_tool_stack *stack, char *problem)
+{
+    const struct qmpi_tool_list *layers = &stack->layers;
+    const struct qmpi_entry *stopping_entry = NULL;
+    for (int i = 0; i < layers->count && !stopping_entry; i++) {
+        const struct qmpi_entry *entry = &layers->entries[i];
+        if (!is_optional(entry) && !qmpi_skips_errors(entry->on_error))
+            stopping_entry = entry;
+    }
+    const struct qmpi_entry *entry = stopping_entry ? stopping_entry : &layers->entries[0];
+    print(entry->source ? entry->source : stack->source, problem, "tools",
+          stopping_entry || entry->on_error == QMPI_ON_ERROR_AS_SET ? entry->on_error
+                                                                    : QMPI_ON_ERROR_SKIP);
+    qmpi_problem_stop();
+}
+
 void qmpi_problem_print_entry(const struct qmpi_entry *entry, char *problem)
 {
     char *where = qmpi_problem_where(entry);

@@ -137,7 +137,7 @@ static void start(void)
     qmpi_problem_print_notes(&stack);
     qmpi_debug(QMPI_TOPIC_PARSE, "%s has %d entries", stack.source, stack.layers.count);
     if (stack.layers.count && qmpi_base_mismatch()) {
-        qmpi_problem_report(stack.source, qmpi_copy(qmpi_base_mismatch()), "tools");
+        qmpi_problem_report_stack(&stack, qmpi_copy(qmpi_base_mismatch()));
         stack.layers.count = 0;
     }
     check_height(&stack.layers.count);
