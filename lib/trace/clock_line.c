@@ -12,12 +12,13 @@ __extension__ typedef unsigned __int128 wide;
 #define RATES_DIFFER 500e-6
 #define RATE_CHANGES 1e-6
 
+/* Times that do not fit are the largest, or the smallest, that can be negated. */
 static int64_t add(int64_t time, int64_t other)
 {
     int64_t sum;
     if (__builtin_add_overflow(time, other, &sum))
-        return other < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
+        return other < 0 ? -INT64_MAX : INT64_MAX;
+    return sum < -INT64_MAX ? -INT64_MAX : sum;
 }
 
 /* ---- Slopes ---------------------------------------------------------------------------------- */

@@ -3,6 +3,9 @@
  * Writing the file of a process. An encoder turns the events of one stream (of one location, in
  * order of time) into blocks, which can be written one after the other, in any order of streams. No
  * function here makes MPI calls. docs/run/trace-format.md describes the file.
+ *
+ * If a block can be written only in part (a full disk), truncate the file to where it began before
+ * another one is written: a reader takes what follows a whole beginning for the rest of the block.
  */
 #ifndef QMPI_TRACE_ENCODE_H
 #define QMPI_TRACE_ENCODE_H

@@ -149,7 +149,8 @@ static void find_base(struct trace_opened *opened)
         const struct trace_source *source = &opened->sources[i];
         for (size_t j = 0; j < source->stream_count; j++) {
             const struct trace_source_stream *stream = &source->streams[j];
-            const int64_t begin = trace_clock_line_time(&opened->lines[i], stream->blocks[0].first);
+            const int64_t begin = trace_clock_line_time(
+                &opened->lines[i], trace_source_begin(stream, trace->processes[i].is_ring));
             const int64_t end =
                 trace_clock_line_time(&opened->lines[i], stream->blocks[stream->count - 1].last);
             first = begin < first ? begin : first;
@@ -163,7 +164,7 @@ static void find_base(struct trace_opened *opened)
         trace->end = INT64_MAX;
     trace->started = (int64_t)((uint64_t)first + (uint64_t)epoch);
     for (size_t i = 0; i < trace->process_count; i++)
-        trace_clock_line_move(&opened->lines[i], first == INT64_MIN ? INT64_MAX : -first);
+        trace_clock_line_move(&opened->lines[i], -first);
     note_bound(trace);
 }
 

@@ -21,7 +21,7 @@ struct trace {
     struct trace_process *processes; /* by rank; those without a rank at the end, by file */
     size_t process_count;
     int64_t base;    /* world time of the earliest event, in nanoseconds: the time 0 of the trace,
-                        from which `time` of events counts */
+                        from which `time` of events counts; no `time` is negative */
     int64_t started; /* the same moment in nanoseconds since the Epoch, by the clock of the lowest
                         rank */
     int64_t end;     /* `time` of the latest event */
@@ -57,9 +57,9 @@ struct trace_selection {
  *
  * The events of each location are properly nested whatever the files contain. TRACE_LEAVE and
  * TRACE_INTERRUPTED have the function and the site of their TRACE_ENTER. Indices are valid, or
- * TRACE_NONE where a member does not apply; but ranks (`peer`, `root`) are as recorded: see
- * trace_world_rank. Events that are missing because a part of the file is damaged are told by
- * TRACE_DROPPED.
+ * TRACE_NONE where a member does not apply, or is not known; but ranks (`peer`, `root`) are as
+ * recorded: see trace_world_rank. Events that are missing because a part of the file is damaged are
+ * told by TRACE_DROPPED.
  *
  * Of a call that began before `begin` or ended after `end`, a part is given: its TRACE_ENTER has
  * the time `begin`, or its TRACE_LEAVE the time `end`. What it does (messages, …) is given if it

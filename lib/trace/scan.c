@@ -15,6 +15,7 @@ struct scan {
     struct trace_source *source;
     struct trace_definitions *definitions;
     int descriptor;
+    struct trace_stack stack;
     struct trace_bytes head, stored, body; /* scratch */
 };
 
@@ -22,7 +23,7 @@ static bool add_block(struct scan *scan, uint64_t offset, uint64_t size)
 {
     struct trace_source *source = scan->source;
     struct trace_events_head head;
-    if (!trace_events_head_read(&head, NULL, scan->head.data, scan->head.size) ||
+    if (!trace_events_head_read(&head, &scan->stack, scan->head.data, scan->head.size) ||
         !trace_definitions_add_location(scan->definitions, head.location))
         return false;
     if (source->block_count == source->block_room) {
@@ -33,14 +34,16 @@ static bool add_block(struct scan *scan, uint64_t offset, uint64_t size)
         source->blocks = blocks;
         source->block_room = room;
     }
-    source->blocks[source->block_count++] = (struct trace_source_block){.offset = offset,
-                                                                        .number = head.number,
-                                                                        .events = head.events,
-                                                                        .first = head.first,
-                                                                        .last = head.last,
-                                                                        .size = size,
-                                                                        .location = head.location,
-                                                                        .stream = head.stream};
+    source->blocks[source->block_count++] = (struct trace_source_block){
+        .offset = offset,
+        .number = head.number,
+        .events = head.events,
+        .first = head.first,
+        .last = head.last,
+        .begin = scan->stack.depth ? scan->stack.calls[0].ticks : head.first,
+        .size = size,
+        .location = head.location,
+        .stream = head.stream};
     return true;
 }
 
@@ -123,6 +126,7 @@ void trace_scan(struct trace_source *source, struct trace_process *process,
 {
     struct scan scan = {.source = source, .definitions = definitions, .descriptor = descriptor};
     find_blocks(&scan, process);
+    trace_stack_free(&scan.stack);
     trace_bytes_free(&scan.head);
     trace_bytes_free(&scan.stored);
     trace_bytes_free(&scan.body);

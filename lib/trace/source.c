@@ -9,6 +9,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* In a ring, the calls in progress at its beginning are given from their beginning on. */
+uint64_t trace_source_begin(const struct trace_source_stream *stream, bool is_ring)
+{
+    const struct trace_source_block *block = &stream->blocks[0];
+    return is_ring && block->number ? block->begin : block->first;
+}
+
 void trace_source_close(struct trace_source *source)
 {
     for (size_t i = 0; i < source->stream_count; i++)

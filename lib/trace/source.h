@@ -17,7 +17,8 @@ struct trace_source_block {
     uint64_t number; /* of its first event in the stream */
     uint64_t events;
     uint64_t first, last; /* ticks */
-    uint64_t size;        /* of the whole block, as it is in the file */
+    uint64_t begin; /* ticks: of the outermost call in progress at its beginning, or `first` */
+    uint64_t size;  /* of the whole block, as it is in the file */
     uint32_t location, stream;
 };
 
@@ -28,6 +29,9 @@ struct trace_source_stream {
     size_t count;
     struct trace_stack end;
 };
+
+/* The ticks of the first event that a cursor gives of a stream. */
+uint64_t trace_source_begin(const struct trace_source_stream *stream, bool is_ring);
 
 struct trace_source {
     char *path;

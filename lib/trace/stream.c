@@ -12,6 +12,8 @@ static uint64_t clip(const struct trace_stream *stream, uint64_t ticks)
 {
     if (ticks < stream->last)
         ticks = stream->last;
+    if (ticks < stream->earliest)
+        ticks = stream->earliest;
     if (ticks < stream->begin)
         ticks = stream->begin;
     return ticks < stream->end ? ticks : stream->end;
@@ -121,6 +123,7 @@ void trace_stream_begin(struct trace_stream *stream)
 {
     const struct trace_source_stream *blocks = stream->stream;
     stream->decoder.fields = stream->source->fields;
+    stream->earliest = trace_source_begin(blocks, stream->process->is_ring);
     /* Blocks that end before the beginning are skipped: the next one tells the calls in progress.
      */
     size_t low = 0, high = blocks->count;
@@ -288,9 +291,10 @@ bool trace_stream_next(struct trace_stream *stream, struct trace_event *event, s
             if (give_last(stream, event, depth))
                 return true;
         } else if (read_event(stream, scratch)) {
-            if (stream->held.ticks > stream->end)
-                stream->is_at_end = true;
-            else
+            stream->is_at_end = stream->held.ticks > stream->end;
+            if (stream->earliest > stream->end)
+                stream->dropped = 0;
+            if (!stream->is_at_end)
                 stream->has_held = !is_before(stream);
         }
     }

@@ -25,10 +25,11 @@ struct trace_stream {
     bool is_after;     /* all blocks are before `begin` */
     struct trace_loaded_block loaded;
     struct trace_decoder decoder;
-    bool is_loaded;  /* there may be more events in the block */
-    bool has_loaded; /* any block */
-    uint64_t number; /* of the next event */
-    uint64_t last;   /* ticks of the last event given */
+    bool is_loaded;    /* there may be more events in the block */
+    bool has_loaded;   /* any block */
+    uint64_t number;   /* of the next event */
+    uint64_t last;     /* ticks of the last event given */
+    uint64_t earliest; /* ticks: before this, nothing is given */
 
     struct trace_stack stack; /* calls in progress */
     size_t told;              /* of these, how many have been given */

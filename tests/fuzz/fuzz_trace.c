@@ -77,7 +77,7 @@ static void walk(const struct trace *trace, const struct trace_selection *select
     } *states = calloc(process->location_count + 1, sizeof *states);
     struct trace_cursor *cursor = trace_cursor_make(trace, TRACE_NONE, TRACE_NONE, selection);
     struct trace_event event;
-    int64_t time = INT64_MIN;
+    int64_t time = 0;
     uint32_t index;
     while (cursor && trace_cursor_next(cursor, &event, &index)) {
         check(index == 0);
@@ -142,7 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (trace) {
         const struct trace_selection selection = {
             .has_begin = true, .has_end = true, .begin = trace->end / 4, .end = trace->end / 2};
-        walk(trace, NULL);
+        walk(trace, NULL); /* times from 0 on */
         walk(trace, &selection);
         pack(trace->processes);
         trace_close(trace);

@@ -34,7 +34,7 @@ static bool is_left(const struct trace_event *events, size_t count, size_t i)
 static void events_are_read_as_they_were_written(void **unused)
 {
     (void)unused;
-    for (uint64_t seed = 1; seed <= 3000; seed++) {
+    for (uint64_t seed = 1; seed <= 2000; seed++) {
         uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15);
         struct trace_process process;
         struct trace_bytes out = {0};
@@ -246,16 +246,17 @@ static void damage_is_found(void **unused)
     struct trace *trace = open_trace(set_file(sample.out.data, sample.out.size));
     assert_true(trace_process_pack(&trace->processes[0], &packed));
     trace_close(trace);
-    for (size_t i = 0; i < 8 * sample.out.size; i++) {
-        unsigned char *byte = &sample.out.data[i / 8];
-        const unsigned char bit = (unsigned char)(1 << i % 8);
+    const unsigned char bits[] = {0x01, 0x08, 0x80, 0xff};
+    for (size_t i = 0; i < sizeof bits * sample.out.size; i++) {
+        unsigned char *byte = &sample.out.data[i / sizeof bits];
+        const unsigned char bit = bits[i % sizeof bits];
         *byte ^= bit;
         const char *path = set_file(sample.out.data, sample.out.size);
         *byte ^= bit;
         char *problem = NULL;
         trace = trace_open(path, &problem);
         if (!trace) {
-            assert_true(i / 8 < 8);
+            assert_true(i / sizeof bits < 8);
             free(problem);
             continue;
         }
@@ -333,6 +334,57 @@ static void what_is_missing_is_told(void **unused)
     trace_process_clear(&process);
 }
 
+/* A ring has the end of a stream: the calls in progress at its beginning are given as a whole. */
+static void a_ring_begins_with_the_calls_in_progress(void **unused)
+{
+    (void)unused;
+    for (int is_ring = 0; is_ring < 2; is_ring++) {
+        struct trace_process process;
+        struct trace_bytes out = {0}, none = {0};
+        uint64_t state = 5;
+        size_t count;
+        random_process(&state, &process, TABLES);
+        process.is_ring = is_ring;
+        process.point_count = 0;
+        process.start_ticks = 0;
+        process.started = 0;
+        process.tick = 1;
+        put_process(&out, &process);
+        struct trace_encoder *encoder = trace_encoder_make(0, 0, true);
+        for (uint64_t i = 0; i < 6; i++) { /* three calls in each other */
+            struct trace_event event;
+            trace_event_clear(&event, i < 3 ? TRACE_ENTER : TRACE_LEAVE, 100 * (i + 1));
+            event.function = (uint32_t)i % TABLES;
+            assert_true(trace_encode(encoder, &event));
+            if (i == 1)
+                assert_true(trace_encoder_finish(encoder, &none));
+        }
+        assert_true(trace_encoder_finish(encoder, &out));
+        struct trace *trace = open_trace(set_file(out.data, out.size));
+        struct trace_event *found =
+            read_events(trace_cursor_make(trace, TRACE_NONE, TRACE_NONE, NULL), &count);
+        const struct trace_event *event = found;
+        if (!is_ring) {
+            assert_int_equal(event->kind, TRACE_DROPPED);
+            assert_int_equal(event->bytes, 2);
+            assert_int_equal(event++->ticks, 300);
+        }
+        for (uint64_t i = 0; i < 6; i++, event++) {
+            assert_int_equal(event->kind, i < 3 ? TRACE_ENTER : TRACE_LEAVE);
+            assert_int_equal(event->ticks, is_ring || i >= 2 ? 100 * (i + 1) : 300);
+            assert_true(event->time >= 0);
+        }
+        assert_int_equal(count, event - found);
+        assert_int_equal(found->time, 0);
+        free(found);
+        trace_close(trace);
+        trace_encoder_free(encoder);
+        trace_bytes_free(&out);
+        trace_bytes_free(&none);
+        trace_process_clear(&process);
+    }
+}
+
 /* ---- Definitions ----------------------------------------------------------------------------- */
 
 static void definitions_are_packed_and_unpacked(void **unused)
@@ -386,6 +438,9 @@ static void a_later_definition_replaces_an_earlier_one(void **unused)
     comm.remote = NULL;
     trace_put_comm(&records, 0, &comm);
     trace_put_region(&records, 3, &(struct trace_region){name});
+    struct trace_frame frames[] = {{9, 1}, {0, 2}};
+    trace_put_site(&records, 0, &(struct trace_site){frames, 2});
+    trace_put_window(&records, 0, &(struct trace_window){name, 9});
     trace_put_definitions(&out, &records);
     assert_int_equal(records.size, 0);
     trace_bytes_free(&records);
@@ -396,6 +451,10 @@ static void a_later_definition_replaces_an_earlier_one(void **unused)
     assert_null(read->comms[0].remote);
     assert_int_equal(read->region_count, 4);
     assert_string_equal(read->regions[1].name, "");
+    /* What is not defined is not referred to. */
+    assert_int_equal(read->sites[0].count, 1);
+    assert_int_equal(read->sites[0].frames[0].offset, 2);
+    assert_int_equal(read->windows[0].comm, TRACE_NONE);
     assert_string_equal(read->regions[3].name, name);
     assert_int_equal(trace_world_rank(read, 0, 0), comm.group[0]);
     assert_int_equal(trace_world_rank(read, 0, comm.size), TRACE_UNDEFINED);
@@ -433,6 +492,7 @@ int main(void)
         cmocka_unit_test(a_file_is_read_as_far_as_it_goes),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(a_ring_begins_with_the_calls_in_progress),
         cmocka_unit_test(definitions_are_packed_and_unpacked),
         cmocka_unit_test(a_later_definition_replaces_an_earlier_one),
         cmocka_unit_test(the_checksum_is_that_of_zlib),

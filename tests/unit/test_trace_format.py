@@ -89,8 +89,8 @@ def test_another_reader_finds_the_same_events(tmp_path):
         subprocess.run([PROGRAM, "make", str(seed), path], check=True, timeout=60)
         one, other = expected(path), list(found(path))
         assert len(one) == len(other)
-        for line, own in zip(one, other):
-            assert same(line, own), f"seed {seed}: {line}, not {own}"
+        for line, event in zip(one, other):
+            assert same(line, event), f"seed {seed}: {line}, not {event}"
         events += len(one)
     assert events > 10000
 
