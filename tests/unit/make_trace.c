@@ -3,6 +3,7 @@
  * Traces from a description, and archives of them:
  *
  *   make_trace files DIRECTORY < DESCRIPTION      the files of the processes
+ *   make_trace random DIRECTORY SEED              those of a run of which all is chosen at random
  *   make_trace write MODULE PATH DIRECTORY        an archive, by one process
  *   make_trace together MODULE DIRECTORY FILE...  by one process for each file ("-": none)
  *
@@ -12,8 +13,8 @@
  */
 #define _GNU_SOURCE
 #include "trace/trace.h"
+#include "trace_random.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 
 #define COUNT(ARRAY) (sizeof(ARRAY) / sizeof *(ARRAY))
 
-static _Noreturn void fail(const char *what)
+static _Noreturn void stop_with(const char *what)
 {
     fprintf(stderr, "make_trace: %s\n", what);
     exit(2);
@@ -69,7 +70,7 @@ static const char *const kinds[TRACE_KINDS] = {
     [TRACE_INTERRUPTED] = "INTERRUPTED",
 };
 
-enum { MOST = 64 };
+enum { MOST = 64, TABLES = 5 };
 struct made {
     bool is_made;
     struct trace_process process;
@@ -177,7 +178,7 @@ static void add_definition(struct made *it, char **words)
             (uint64_t)number_of(words, "ticks", 0), number_of(words, "world", 0),
             (uint64_t)number_of(words, "bound", 0)};
     else
-        fail(*words);
+        stop_with(*words);
 }
 
 static void begin_process(struct made *it, char **words)
@@ -237,7 +238,7 @@ static bool add_event(struct made *it, char **words)
     if (!it->encoders[location])
         it->encoders[location] = trace_encoder_make((uint32_t)location, 0, true);
     if (!trace_encode(it->encoders[location], &event))
-        fail("out of memory");
+        stop_with("out of memory");
     return true;
 }
 
@@ -247,17 +248,17 @@ static void end_process(struct made *it, const char *directory)
     if (!it->is_made)
         return;
     if (!trace_process_pack(&it->process, &bytes))
-        fail("out of memory");
+        stop_with("out of memory");
     for (size_t i = 0; i < MOST; i++) {
         if (it->encoders[i] && !trace_encoder_finish(it->encoders[i], &bytes))
-            fail("out of memory");
+            stop_with("out of memory");
         if (it->encoders[i])
             trace_encoder_free(it->encoders[i]);
     }
     char *path = trace_file_path(directory, it->process.rank, it->process.pid, it->process.host);
     FILE *file = path ? fopen(path, "wb") : NULL;
     if (!file || fwrite(bytes.data, 1, bytes.size, file) != bytes.size || fclose(file))
-        fail("cannot write a file");
+        stop_with("cannot write a file");
     free(path);
     trace_bytes_free(&bytes);
     it->is_made = false;
@@ -286,6 +287,50 @@ static void make_files(const char *directory)
     }
     end_process(&made, directory);
     free(line);
+}
+
+/* ---- Random traces --------------------------------------------------------------------------- */
+
+static void put_random(struct trace_bytes *bytes, uint64_t *state, uint32_t location, bool is_wild)
+{
+    const size_t count = random_under(state, 400);
+    size_t open;
+    struct trace_event *events =
+        random_events(state, count, TABLES, random_under(state, 1 << 20), is_wild, &open);
+    struct trace_encoder *encoder = trace_encoder_make(location, 0, true);
+    for (size_t i = 0; i < count; i++) {
+        events[i].location = location;
+        if (!trace_encode(encoder, &events[i]))
+            stop_with("out of memory");
+    }
+    if (!trace_encoder_finish(encoder, bytes))
+        stop_with("out of memory");
+    trace_encoder_free(encoder);
+    free(events);
+}
+
+static void make_random(const char *directory, uint64_t seed)
+{
+    uint64_t state = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    const int count = 1 + (int)random_under(&state, 3);
+    for (int i = 0; i < count; i++) {
+        struct trace_process process;
+        struct trace_bytes bytes = {0};
+        random_process(&state, &process, TABLES);
+        process.run[0] = process.run[1] = seed;
+        process.rank = i;
+        if (!trace_process_pack(&process, &bytes))
+            stop_with("out of memory");
+        for (uint32_t k = 0; k < 2; k++)
+            put_random(&bytes, &state, k, seed % 2);
+        char *path = trace_file_path(directory, i, i, "host");
+        FILE *file = path ? fopen(path, "wb") : NULL;
+        if (!file || fwrite(bytes.data, 1, bytes.size, file) != bytes.size || fclose(file))
+            stop_with("cannot write a file");
+        free(path);
+        trace_bytes_free(&bytes);
+        trace_process_clear(&process);
+    }
 }
 
 /* ---- Archives -------------------------------------------------------------------------------- */
@@ -426,7 +471,7 @@ static int write_together(const char *module, const char *directory, char **file
     for (int i = 1; i < count; i++) {
         int pair[2];
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
-            fail("no sockets");
+            stop_with("no sockets");
         if (!fork()) {
             struct network network = {i, count, {pair[1]}};
             exit(write_part(module, directory, files[i], &network));
@@ -448,9 +493,13 @@ int main(int argc, char **argv)
         make_files(argv[2]);
         return 0;
     }
+    if (argc == 4 && !strcmp(argv[1], "random")) {
+        make_random(argv[2], strtoull(argv[3], NULL, 10));
+        return 0;
+    }
     if (argc == 5 && !strcmp(argv[1], "write"))
         return write_alone(argv[2], argv[3], argv[4]);
     if (argc >= 5 && argc <= MOST && !strcmp(argv[1], "together"))
         return write_together(argv[2], argv[3], argv + 4, argc - 4);
-    fail("see the first lines of make_trace.c");
+    stop_with("see the first lines of make_trace.c");
 }

@@ -50,7 +50,7 @@ void archive_check(struct archive *archive, OTF2_ErrorCode error)
 
 /* ---- What is there --------------------------------------------------------------------------- */
 
-static char *join_path(const char *directory, const char *name)
+static char *make_path(const char *directory, const char *name)
 {
     char *path;
     return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
@@ -114,12 +114,12 @@ void archive_remove(const char *directory)
 {
     static const char *const names[] = {TRACE_OTF2_ANCHOR, "traces.def"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = join_path(directory, names[i]);
+        char *path = make_path(directory, names[i]);
         if (path)
             unlink(path);
         free(path);
     }
-    char *parts = join_path(directory, "traces");
+    char *parts = make_path(directory, "traces");
     if (parts)
         remove_parts(parts);
     free(parts);
@@ -127,7 +127,7 @@ void archive_remove(const char *directory)
 
 bool archive_make_room(const char *directory, char **problem)
 {
-    char *anchor = join_path(directory, TRACE_OTF2_ANCHOR), *parts = join_path(directory, "traces");
+    char *anchor = make_path(directory, TRACE_OTF2_ANCHOR), *parts = make_path(directory, "traces");
     const bool is_known = anchor && parts;
     const bool has_anchor = is_known && access(anchor, F_OK) == 0;
     *problem = NULL;

@@ -41,7 +41,8 @@ static void put_times(struct definitions *it)
     const struct archive_plan *plan = it->plan;
     const uint64_t started = plan->started > 0 ? (uint64_t)plan->started : OTF2_UNDEFINED_TIMESTAMP;
     check(it, OTF2_GlobalDefWriter_WriteClockProperties(
-                  it->writer, 1000000000, 0, (uint64_t)(plan->end - plan->base), started));
+                  it->writer, 1000000000, 0,
+                  (uint64_t)archive_subtract_times(plan->end, plan->base), started));
 }
 
 static void put_paradigm(struct definitions *it, OTF2_Paradigm paradigm, const char *name)
@@ -157,7 +158,7 @@ static void put_processes(struct definitions *it)
             check(it, OTF2_GlobalDefWriter_WriteLocation(
                           it->writer, part ? archive_location(part, k) : plan->ranks[i].location,
                           put_string(it, name), OTF2_LOCATION_TYPE_CPU_THREAD,
-                          part ? part->events[k] : 0, i));
+                          part ? part->events[k] : 1, i));
         }
     }
 }

@@ -10,7 +10,7 @@
 
 OTF2_TimeStamp writing_time(const struct writing *it, const struct archive_lane *lane, int64_t time)
 {
-    const int64_t since = time - it->source->begin;
+    const int64_t since = archive_subtract_times(time, it->source->begin);
     return since > 0 && (uint64_t)since > lane->time ? (uint64_t)since : lane->time;
 }
 
@@ -234,6 +234,26 @@ static bool prepare(struct writing *it, OTF2_Archive *archive)
     return true;
 }
 
+OTF2_ErrorCode archive_write_nothing(OTF2_EvtWriter *writer)
+{
+    return OTF2_EvtWriter_MeasurementOnOff(writer, NULL, 0, OTF2_MEASUREMENT_OFF);
+}
+
+static OTF2_ErrorCode close_lane(OTF2_Archive *archive, struct archive_lane *lane, uint64_t *events)
+{
+    if (lane->writer) {
+        archive_lane_check(lane, OTF2_EvtWriter_GetNumberOfEvents(lane->writer, events));
+        if (!*events) {
+            archive_lane_check(lane, archive_write_nothing(lane->writer));
+            *events = 1;
+        }
+        archive_lane_check(lane, OTF2_Archive_CloseEvtWriter(archive, lane->writer));
+    }
+    const OTF2_ErrorCode error = lane->error;
+    archive_lane_clear(lane);
+    return error;
+}
+
 OTF2_ErrorCode archive_write_events(OTF2_Archive *archive, const struct archive_source *source,
                                     struct archive_part *part)
 {
@@ -245,14 +265,8 @@ OTF2_ErrorCode archive_write_events(OTF2_Archive *archive, const struct archive_
     }
     OTF2_ErrorCode error = it.failed ? OTF2_ERROR_MEM_ALLOC_FAILED : OTF2_SUCCESS;
     for (size_t i = 0; it.lanes && i < it.lane_count; i++) {
-        struct archive_lane *lane = &it.lanes[i];
-        if (lane->writer) {
-            archive_lane_check(lane,
-                               OTF2_EvtWriter_GetNumberOfEvents(lane->writer, &part->events[i]));
-            archive_lane_check(lane, OTF2_Archive_CloseEvtWriter(archive, lane->writer));
-        }
-        error = error == OTF2_SUCCESS ? lane->error : error;
-        archive_lane_clear(lane);
+        const OTF2_ErrorCode its = close_lane(archive, &it.lanes[i], &part->events[i]);
+        error = error == OTF2_SUCCESS ? its : error;
     }
     if (it.attributes)
         OTF2_AttributeList_Delete(it.attributes);

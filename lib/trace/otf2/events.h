@@ -7,17 +7,13 @@
 #define QMPI_TRACE_OTF2_EVENTS_H
 
 #include "trace/otf2/part.h"
-#include "trace/reader.h"
+#include "trace/otf2/source.h"
 
 #include <otf2/otf2.h>
 
-/* What is written, and where to. */
-struct archive_source {
-    const struct trace *trace;
-    uint32_t process;                        /* index in the trace */
-    const struct trace_selection *selection; /* NULL: all */
-    int64_t begin; /* of the archive, as time of the trace: what its times count from */
-};
+/* Writes that nothing was recorded: one event, that recording was off. libotf2 3.0 reads memory
+ * that it has not set if a thread has no event. */
+OTF2_ErrorCode archive_write_nothing(OTF2_EvtWriter *writer);
 
 /* Writes the events, and fills the part, which is prepared. Returns the first error. */
 OTF2_ErrorCode archive_write_events(OTF2_Archive *archive, const struct archive_source *source,

@@ -21,6 +21,24 @@ struct archive_part {
     unsigned char *comm_events, *window_events; /* by index: whether its creation or end is told */
 };
 
+/* Sums and differences of times, which may be anything in a damaged file: at the limits if there is
+ * no such number. */
+static inline int64_t archive_add_times(int64_t one, int64_t other)
+{
+    int64_t sum;
+    if (!__builtin_add_overflow(one, other, &sum))
+        return sum;
+    return one < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static inline int64_t archive_subtract_times(int64_t one, int64_t other)
+{
+    int64_t difference;
+    if (!__builtin_sub_overflow(one, other, &difference))
+        return difference;
+    return one < 0 ? INT64_MIN : INT64_MAX;
+}
+
 /* The number in the archive of a thread of a process. */
 static inline uint64_t archive_location(const struct archive_part *part, size_t thread)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of plan.c. Each fills a table of a process. */
+/* The parts of plan_make.c. Each fills a table of a process. */
 #ifndef QMPI_TRACE_OTF2_PLAN_PARTS_H
 #define QMPI_TRACE_OTF2_PLAN_PARTS_H
 

@@ -131,10 +131,13 @@ static void write_events(struct joint *it, int64_t begin)
 {
     struct archive *archive = &it->archive;
     if (it->part.process) {
-        const struct archive_source source = {it->trace, 0, NULL, begin - it->part.base};
+        const struct archive_source source = {it->trace, 0, NULL,
+                                              archive_subtract_times(begin, it->part.base)};
         archive_check(archive, archive_write_events(archive->files, &source, &it->part));
     } else {
         archive_write_no_events(archive, it->part.location);
+        if (it->part.events)
+            it->part.events[0] = 1;
     }
     it->good &= !archive->failed;
 }

@@ -23,8 +23,9 @@ void archive_write_no_events(struct archive *archive, uint64_t location)
 {
     OTF2_EvtWriter *writer =
         archive->files ? OTF2_Archive_GetEvtWriter(archive->files, location) : NULL;
-    archive_check(archive, writer ? OTF2_Archive_CloseEvtWriter(archive->files, writer)
-                                  : OTF2_ERROR_FILE_INTERACTION);
+    archive_check(archive, writer ? archive_write_nothing(writer) : OTF2_ERROR_FILE_INTERACTION);
+    if (writer)
+        archive_check(archive, OTF2_Archive_CloseEvtWriter(archive->files, writer));
 }
 
 void archive_write_common(struct archive *archive, const struct archive_plan *plan)

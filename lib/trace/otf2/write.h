@@ -12,7 +12,7 @@ bool archive_write(const struct trace *trace, const char *directory,
 bool archive_write_together(const struct trace_otf2_group *group, const char *file,
                             const char *directory, char **problem);
 
-/* An event file without events, which readers open. */
+/* The event file of a thread that was not recorded: see archive_write_nothing. */
 void archive_write_no_events(struct archive *archive, uint64_t location);
 
 /* Calls a function for each rank that was not recorded. */

@@ -18,7 +18,7 @@ void writing_access(struct writing *it, struct archive_lane *lane, const struct 
         it, event,
         &(struct trace_request){.kind = WRITING_ACCESS, .object = window, .value = matching});
     OTF2_EvtWriter *writer = lane->writer;
-    if (event->kind == TRACE_RMA_PUT) {
+    if (event->kind == TRACE_RMA_PUT && !event->received) {
         archive_lane_check(lane, OTF2_EvtWriter_RmaPut(writer, NULL, lane->time, window, peer,
                                                        event->bytes, matching));
     } else if (event->kind == TRACE_RMA_GET) {

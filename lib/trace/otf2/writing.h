@@ -3,9 +3,10 @@
 #ifndef QMPI_TRACE_OTF2_WRITING_H
 #define QMPI_TRACE_OTF2_WRITING_H
 
-#include "trace/otf2/events.h"
 #include "trace/otf2/functions.h"
 #include "trace/otf2/lane.h"
+#include "trace/otf2/part.h"
+#include "trace/otf2/source.h"
 #include "trace/pending.h"
 
 /* Kinds of requests of which something is known; of messages and collectives nothing need be. The

@@ -69,6 +69,21 @@ bool process_sums_holds(const struct process_sums *sums, uint32_t node, uint32_t
     return false;
 }
 
+int process_sums_threads(const struct process_sums *sums, uint32_t region)
+{
+    int threads = 0;
+    for (uint32_t i = 0; i < sums->location_count; i++) {
+        bool has_called = false;
+        for (size_t k = 0; k < sums->callers.count && !has_called; k++) {
+            const uint32_t *caller = sums->callers.keys[k].data;
+            has_called = caller[0] == i &&
+                         (region == UINT32_MAX || process_sums_holds(sums, caller[1], region));
+        }
+        threads += has_called;
+    }
+    return threads ? threads : 1;
+}
+
 /* The set of those that are open now. */
 static void find_node(struct process_sums *sums)
 {
@@ -85,10 +100,10 @@ static void find_node(struct process_sums *sums)
     free(open);
 }
 
-static void change_region(struct process_sums *sums, const struct trace_event *event)
+static void change_region(struct process_sums *sums, const struct trace_event *event, uint64_t now)
 {
     struct region_sums *region = &sums->regions[event->object];
-    const uint64_t time = process_sums_time(sums, event->ticks);
+    const uint64_t time = process_sums_time(sums, now);
     if (event->kind == TRACE_REGION_BEGIN) {
         region->entries++;
         if (!region->open++)
@@ -170,7 +185,7 @@ static void leave(struct process_sums *sums, struct location_calls *location,
         begin_application(sums, event->ticks);
     }
     for (size_t i = 0; i < location->change_count; i++)
-        change_region(sums, &location->changes[i]);
+        change_region(sums, &location->changes[i], event->ticks);
     location->change_count = 0;
 }
 
@@ -265,7 +280,7 @@ bool process_sums_read(struct process_sums *sums, const struct trace *trace, uin
         trace_cursor_free(cursor);
     end_calls(sums, sums->process->end_ticks);
     return !sums->failed && !sums->function_keys.failed && !sums->site_keys.failed &&
-           !sums->pair_keys.failed && !sums->nodes.failed;
+           !sums->pair_keys.failed && !sums->nodes.failed && !sums->callers.failed;
 }
 
 void process_sums_clear(struct process_sums *sums)
@@ -280,6 +295,7 @@ void process_sums_clear(struct process_sums *sums)
     trace_map_clear(&sums->site_keys);
     trace_map_clear(&sums->pair_keys);
     trace_map_clear(&sums->nodes);
+    trace_map_clear(&sums->callers);
     trace_pending_clear(&sums->pending);
     void *arrays[] = {sums->roles, sums->functions, sums->sites,   sums->pairs, sums->comms,
                       sums->files, sums->opens,     sums->regions, sums->posts, sums->locations};

@@ -68,6 +68,7 @@ struct process_sums {
 
     /* What was summed up. */
     struct trace_map function_keys, site_keys, pair_keys, nodes;
+    struct trace_map callers; /* threads that called MPI in the run, with the set of open regions */
     struct function_sums *functions;
     struct site_sums *sites;
     struct pair_sums *pairs;
@@ -114,6 +115,9 @@ void process_sums_note(struct process_sums *sums, struct location_calls *locatio
 /* An event between the begin and the end of a call. */
 void process_sums_add(struct process_sums *sums, struct open_call *call,
                       const struct trace_event *event);
+
+/* How many threads called MPI in the run, or in a region of it (UINT32_MAX: all); at least one. */
+int process_sums_threads(const struct process_sums *sums, uint32_t region);
 
 /* The result, of one rank; NULL: memory is exhausted. */
 struct profile_result *process_sums_result(const struct process_sums *sums);

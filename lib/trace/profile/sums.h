@@ -20,7 +20,6 @@ struct sums {
 /* Of a function, with a set of open regions. */
 struct function_sums {
     uint32_t function, node; /* node: see struct regions */
-    bool is_in_mpi;          /* its calls that are part of the time in MPI are some */
     struct sums sums;
     uint64_t in_mpi; /* time of calls that were neither within another one nor outside the run */
     uint64_t sizes[PROFILE_SIZE_BINS], times[PROFILE_TIME_BINS];

@@ -58,7 +58,8 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-    "Print profiles that the tool profile saved as JSON.\vFiles "
+    "Print profiles that the tool profile saved as JSON, or profiles of traces that the tool trace "
+    "recorded.\vFiles "
     "that single processes of one run saved are merged, provided that they "
     "have the same program, MPI and layer, were started within one minute, "
     "and contain each rank once. Other files are printed one after another.\n"
@@ -68,6 +69,7 @@ static const char doc[] =
     "  qmpi report --compare before.json after.json\n"
     "  qmpi report --compare --fail-over=10% before.json after.json\n"
     "  qmpi report --html -o profile.html profile.json\n"
+    "  qmpi report --callsites qmpi-trace\n"
     "\n"
     "The exit status is 2 if a file cannot be read or written, 1 if a limit of --fail-over is "
     "exceeded, else 0.";
@@ -137,7 +139,7 @@ static void check(struct parsed *parsed, struct argp_state *state)
     while (request->files && request->files[count])
         count++;
     if (!count)
-        cli_misuse(state, "missing file: qmpi report [OPTION...] FILE...");
+        cli_misuse(state, "missing file: qmpi report [OPTION...] PATH...");
     if (request->compare)
         check_comparison(request, count, state);
     else if (request->limits)
@@ -198,7 +200,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 struct report_request report_read_request(int argc, char **argv)
 {
-    static const struct argp argp = {options, parse, "FILE...", doc, NULL, NULL, NULL};
+    static const struct argp argp = {options, parse, "PATH...", doc, NULL, NULL, NULL};
     struct parsed parsed = {.request = {.top = DEFAULT_TOP}, .format = -1};
     cli_parse(&argp, argc, argv, 0, NULL, &parsed);
     return parsed.request;

@@ -77,7 +77,7 @@ static void print_ends(FILE *stream, const struct trace_view *view)
             done[k] |= alike[k];
         }
         char *list = trace_list_ranks(trace, alike);
-        char *text = qmpi_format("%s (ranks %s)", end, list);
+        char *text = qmpi_format("%s (rank%s %s)", end, strpbrk(list, ",-") ? "s" : "", list);
         print_line(stream, title, text);
         title = "";
         free(text);

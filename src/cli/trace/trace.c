@@ -65,9 +65,10 @@ static int check_trace(const struct trace_view *view)
         cli_print("; compared: %" PRIu64 " events, %" PRIu64 " messages, %" PRIu64 " collectives\n",
                   check.events, check.messages, check.collectives);
     if (check.partial)
-        cli_print("%" PRIu64 " processes have recorded only parts, or have not reached "
-                  "MPI_Finalize: their messages and collectives are not compared\n",
-                  check.partial);
+        cli_print("%" PRIu64 " process%s recorded only parts, or %s not reached MPI_Finalize: "
+                  "messages and collectives with %s are not compared\n",
+                  check.partial, check.partial > 1 ? "es have" : " has",
+                  check.partial > 1 ? "have" : "has", check.partial > 1 ? "them" : "it");
     const int status = finish_output(true);
     trace_check_free(&check);
     return status ? status : check.differences > 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make_trace DIRECTORY [KEY=VALUE...]: the trace of a run that never took place, the same each
+ * make_traces DIRECTORY [KEY=VALUE...]: the trace of a run that never took place, the same each
  * time. In each iteration, the ranks exchange messages in a ring by nonblocking calls, all but rank
  * 0 send one to it, which it receives from any source, and all take part in collectives. The
  * options:

@@ -100,15 +100,19 @@ static void find_times(struct archive_plan *plan)
         if (!part->process)
             continue;
         plan->bound = part->bound > plan->bound ? part->bound : plan->bound;
-        if (is_first || part->end + part->base > plan->end)
-            plan->end = part->end + part->base;
+        const int64_t end = archive_add_times(part->base, part->end);
+        if (is_first || end > plan->end)
+            plan->end = end;
         if (is_first || part->base < plan->base) {
-            plan->started -= is_first ? 0 : plan->base - part->base;
+            if (!is_first)
+                plan->started = archive_subtract_times(
+                    plan->started, archive_subtract_times(plan->base, part->base));
             plan->base = part->base;
         }
         if (is_first || (unsigned)part->process->rank < rank) {
             rank = (unsigned)part->process->rank;
-            plan->started = part->started + (plan->base - part->base);
+            plan->started =
+                archive_add_times(part->started, archive_subtract_times(plan->base, part->base));
         }
         is_first = false;
     }
@@ -127,7 +131,7 @@ void archive_plan_make(struct archive_plan *plan, const struct archive_part *par
     trace_map_add(&plan->groups, NULL, 0, NULL); /* that of MPI_COMM_SELF */
     for (size_t i = 0; i < count && !plan->failed; i++) {
         plan->tables[i].bound = plan->bound;
-        plan->tables[i].length = (uint64_t)(plan->end - plan->base);
+        plan->tables[i].length = (uint64_t)archive_subtract_times(plan->end, plan->base);
         if (!parts[i].process)
             continue;
         trace_map_add(&plan->hosts, parts[i].process->host, strlen(parts[i].process->host), NULL);

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+"""What trace records of real programs is what profile, which is beside it, counts: in the archives in OTF2,
+and in the profiles that qmpi report makes of traces."""
+import collections
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from profile_support import STEPS, load, run_steps
+from support import BUILD, QMPI, clean_environment
+
+OBSERVE = BUILD / "tests" / "observe" / "programs"
+STEPS_TAKEN = ["initialized", "init_threads", "rank", "barrier", "region=a", "bcast", "shift=100", "region=b", "send=5000",
+               "end=a", "peers", "nest", "sort", "level=0", "barrier", "rank", "level=1", "comms", "file=x", "window",
+               "dup", "name=q", "use", "drop", "types", "open=y%r", "write", "close", "in_dup=barrier", "end=b", "finalize"]
+PROGRAMS = {"steps": (STEPS, STEPS_TAKEN), "collectives": (OBSERVE / "observe_collectives", ["."]),
+            "one_sided": (OBSERVE / "observe_one_sided", ["."]),
+            "completion": (OBSERVE / "observe_completion", ["."])}
+
+
+def run_both(folder, program, *arguments, options="", **more):
+    """The run, with the result of profile in p.json and a trace in trace/."""
+    return run_steps(*arguments, program=program, cwd=folder,
+                     tools=f"profile,output=p.json:trace,output=trace,sites=yes{options}", **more)
+
+
+def report(folder, *paths):
+    """The profile that qmpi report makes of traces or files."""
+    done = subprocess.run([QMPI, "report", "-f", "json", *paths], capture_output=True, text=True, timeout=60,
+                          cwd=folder, env=clean_environment(), check=False)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module", params=PROGRAMS)
+def run(request, tmp_path_factory):
+    """The directory of a run of each program."""
+    folder = tmp_path_factory.mktemp(request.param)
+    program, arguments = PROGRAMS[request.param]
+    result = run_both(folder, program, *arguments)
+    assert result.returncode == 0 and result.messages == [], result
+    return folder
+
+
+# ---- Profiles ------------------------------------------------------------------------------------------
+
+# What depends on when a tool looks at its clock itself, and not on when calls begin and end.
+BY_THE_TOOL = {"by_rank", "waits", "efficiency", "useful", "nodes", "stddev", "min_rank", "max_rank"}
+
+
+def is_about(one, other):
+    return abs(one - other) <= 1e-6 * max(abs(one), abs(other)) + 1e-9
+
+
+def is_equal(one, other, ignored):
+    if isinstance(one, dict) and isinstance(other, dict):
+        return all(key in one and key in other and is_equal(one[key], other[key], ignored)
+                   for key in (one.keys() | other.keys()) - ignored)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(is_equal(a, b, ignored) for a, b in zip(one, other))
+    if isinstance(one, float) or isinstance(other, float):
+        return is_about(one, other)
+    return one == other
+
+
+def table(result, name, *keys):
+    """The rows of a table by what tells them apart."""
+    return {json.dumps([row[key] for key in keys]): row for row in result[name]}
+
+
+def compare(mine, its, name, *keys, ignored=BY_THE_TOOL):
+    """The rows of a table that differ."""
+    one, other = table(mine, name, *keys), table(its, name, *keys)
+    assert one.keys() == other.keys()
+    return [(key, one[key], other[key]) for key in one if not is_equal(one[key], other[key], ignored)]
+
+
+def test_a_profile_of_a_trace_is_that_of_the_run(run):
+    profile, trace = load(run / "p.json"), report(run, "trace")
+    for name in ("program", "mpi", "ranks", "unfinished_receives"):
+        assert profile[name] == trace[name], name
+    # Whether a time of a power of two lies in one bin or the next one depends on the last digit of the clock's rate.
+    assert not compare(profile, trace, "functions", "name", ignored=BY_THE_TOOL | {"times"})
+    assert not compare(profile, trace, "callsites", "name", "frames")
+    assert not compare(profile, trace, "matrix", "from", "to")
+    assert is_equal(profile["time"], trace["time"], BY_THE_TOOL)
+    for one, other in zip(profile["processes"], trace["processes"], strict=True):
+        assert (one["rank"], one["host"]) == (other["rank"], other["host"]) and is_about(one["mpi"], other["mpi"])
+    for one, other in zip(profile["regions"], trace["regions"]):
+        assert (one["name"], one["entries"]) == (other["name"], other["entries"])
+        assert is_equal(one["mpi"], other["mpi"], BY_THE_TOOL)
+        assert not compare(one, other, "functions", "name", ignored=BY_THE_TOOL | {"times"})
+    assert len(profile["regions"]) == len(trace["regions"])
+
+
+def test_files_of_single_processes_are_merged(run):
+    whole, parts = report(run, "trace"), report(run, "trace/rank-1.qtrace", "trace/rank-0.qtrace")
+    assert is_equal(whole["functions"], parts["functions"], {"by_rank"})
+    assert is_equal(whole["matrix"], parts["matrix"], set())
+
+
+def test_a_process_that_exits_is_profiled_up_to_there(tmp_path):
+    run_both(tmp_path, STEPS, "init", "region=a", "barrier", "level=0", "barrier", "level=1", "send=100", "exit=0")
+    profile, trace = report(tmp_path, "p.json.0", "p.json.1"), report(tmp_path, "trace")
+    assert profile["ending"] == trace["ending"] == "exit"
+    assert not compare(profile, trace, "functions", "name", ignored=BY_THE_TOOL | {"times"})
+    assert not compare(profile, trace, "matrix", "from", "to")
+
+
+def test_a_call_in_progress_is_in_flight(tmp_path):
+    run_both(tmp_path, STEPS, "init", "barrier", "in_dup=exit=0", ranks=1)
+    calls = report(tmp_path, "trace")["in_flight"]
+    assert [(call["name"], call["rank"], call["frames"][0]["function"]) for call in calls] == [
+        ("MPI_Comm_dup", 0, "dup_doing")]
+
+
+# ---- Archives ------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def archive(run):
+    """The definitions and the events of a run's archive: [(location, event)]."""
+    otf2 = pytest.importorskip("otf2", reason="python3-otf2 is not installed")
+    with otf2.reader.open(str(run / "trace" / "traces.otf2")) as reader:
+        yield run, reader.definitions, list(reader.events)
+
+
+def test_otf2_print_reads_an_archive_without_a_warning(run):
+    if not shutil.which("otf2-print"):
+        pytest.skip("otf2-tools is not installed")
+    done = subprocess.run(["otf2-print", "--show-global-defs", run / "trace" / "traces.otf2"], capture_output=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0 and done.stderr == b""
+    done = subprocess.run(["otf2-print", run / "trace" / "traces.otf2"], capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stderr == b""
+
+
+def world_rank(communicator, rank):
+    return int(communicator.group.members[rank].group.name.removeprefix("MPI Rank "))
+
+
+def test_an_archive_has_the_calls_of_the_run(archive):
+    run, definitions, events = archive
+    calls, regions, open_calls = collections.Counter(), collections.Counter(), {}
+    for location, event in events:
+        kind = type(event).__name__
+        if kind == "Enter":
+            open_calls.setdefault(location, []).append(event.region)
+            (regions if event.region.name in "ab" else calls)[event.region.name] += 1
+        elif kind == "Leave":
+            assert open_calls[location].pop() is event.region
+    assert not any(open_calls.values())
+    profile = load(run / "p.json")
+    assert calls == {function["name"]: function["calls"] for function in profile["functions"]}
+    assert regions.keys() == {region["name"] for region in profile["regions"]}
+    counts = collections.Counter(location for location, _ in events)
+    assert {location: location.number_of_events for location in definitions.locations} == counts
+
+
+def test_an_archive_has_the_messages_of_the_run(archive):
+    run, _, events = archive
+    sent, received = collections.Counter(), collections.Counter()
+    for location, event in events:
+        kind, rank = type(event).__name__, int(location.group.name.removeprefix("MPI Rank "))
+        if kind in ("MpiSend", "MpiIsend"):
+            sent[rank, world_rank(event.communicator, event.receiver), 0] += 1
+            sent[rank, world_rank(event.communicator, event.receiver), 1] += event.msg_length
+        elif kind in ("MpiRecv", "MpiIrecv"):
+            received[world_rank(event.communicator, event.sender), rank, 0] += 1
+            received[world_rank(event.communicator, event.sender), rank, 1] += event.msg_length
+        elif kind in ("RmaPut", "RmaAtomic"):
+            sent[rank, world_rank(event.win.comm, event.remote), 0] += 1
+            sent[rank, world_rank(event.win.comm, event.remote), 1] += event.bytes if kind == "RmaPut" else event.bytes_sent
+        if kind in ("RmaGet", "RmaAtomic"):
+            sent[world_rank(event.win.comm, event.remote), rank, 1] += (
+                event.bytes if kind == "RmaGet" else event.bytes_received)
+    profile = load(run / "p.json")
+    pairs = collections.Counter({(row["from"], row["to"], 1): row["bytes"] for row in profile["matrix"]})
+    assert +sent.__class__({key: value for key, value in sent.items() if key[2]}) == +pairs
+    if not any(type(event).__name__.startswith("Rma") for _, event in events):
+        messages = {(row["from"], row["to"]): row["messages"] for row in profile["matrix"]}
+        assert {key[:2]: value for key, value in sent.items() if not key[2]} == messages
+    if not profile["unfinished_receives"] and "completion" not in run.name:
+        only_messages = {key: value for key, value in sent.items()}
+        assert all(only_messages.get(key, 0) >= value for key, value in received.items())
+
+
+def test_requests_begin_and_end_once(archive):
+    _, _, events = archive
+    begun, ended = {}, set()
+    for location, event in events:
+        kind, process = type(event).__name__, location.group
+        if kind in ("MpiIsend", "MpiIrecvRequest", "NonBlockingCollectiveRequest"):
+            assert (process, event.request_id) not in begun
+            begun[process, event.request_id] = kind
+        elif kind in ("MpiIsendComplete", "MpiIrecv", "NonBlockingCollectiveComplete", "MpiRequestCancelled"):
+            assert (process, event.request_id) in begun and (process, event.request_id) not in ended
+            ended.add((process, event.request_id))
+            assert kind in ("MpiRequestCancelled", {"MpiIsend": "MpiIsendComplete", "MpiIrecvRequest": "MpiIrecv"}.get(
+                begun[process, event.request_id], "NonBlockingCollectiveComplete"))
