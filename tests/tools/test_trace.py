@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """trace: its events are what the program did, in order, with peers, communicators, bytes and requests."""
+import contextlib
 import re
 import subprocess
 
+import open_mpi
 import pytest
-from support import HAS_SESSIONS, MPI_VERSION, OPEN_MPI, QMPI, clean_environment
-from trace_support import CALLS, MANY, PROGRAMS, STEPS, TOOL_PATH, read, run, sections, tell, trace
+from support import ASAN, HAS_SESSIONS, LIBQMPI, MPI_VERSION, OPEN_MPI, clean_environment, wait_until
+from trace_support import CALLS, MANY, STEPS, TOOL_PATH, read, run, sections, tell, trace
 
 # Of each section of trace_calls.c, in rank 0.
 EXPECTED = {
@@ -244,6 +246,11 @@ def test_chosen_ranks_and_regions(tmp_path):
     assert "Recv[recv WORLD peer=0 tag=0 bytes=24]" in outer and "Allreduce" not in str(outer)
 
 
+def test_a_window_that_does_not_come(tmp_path):
+    processes = trace(tmp_path, STEPS, "init", "barrier", "finalize", options=",begin=100000")
+    assert all(process.all_events() == [] for process in processes.values())
+
+
 def test_call_sites(tmp_path):
     processes = trace(tmp_path, CALLS, "x.data", options=",sites=yes,depth=3")
     process = processes[0]
@@ -305,15 +312,6 @@ def test_the_last_part(tmp_path):
     assert tell(process, process.events[0])[-2:] == ["Initialized", "Finalize"]
 
 
-def test_saved_by_a_signal(tmp_path):
-    """A process that is killed leaves what was saved."""
-    result = run(MANY, "calls=20000", "usr2", "saved=5000", "calls=1000", "kill", cwd=tmp_path, ranks=1,
-                 tools="trace,format=own,buffer=ring,save-signal=SIGUSR2,compress=no")
-    assert result.returncode == -9
-    process = read(tmp_path / "qmpi-trace")[0][0]
-    assert process.calls()["MPI_Initialized"] == 20000
-
-
 @pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI has no sessions")
 def test_sessions(tmp_path):
     for ranks in (1, 2):
@@ -357,26 +355,38 @@ def test_ends(tmp_path, steps, end, detail, status, last):
     assert tell(process[0], process[0].events[0])[-1] == last
 
 
-def test_killed(tmp_path):
-    """What was recorded more than a second before is there, and the call that it hangs in."""
-    command = [MANY, "calls=5000", "wait"]
-    environment = clean_environment() | {"QMPI_TOOLS": "trace,format=own", "QMPI_TOOL_PATH": TOOL_PATH}
-    from support import ASAN, LIBQMPI
+@contextlib.contextmanager
+def killed(tmp_path, tools, *steps):
+    """A process that waits after its steps, and is killed in the end; gives the path of its file."""
+    environment = clean_environment() | {"QMPI_TOOLS": tools, "QMPI_TOOL_PATH": TOOL_PATH}
     environment["LD_PRELOAD"] = ":".join(filter(None, [ASAN, str(LIBQMPI)]))
     if OPEN_MPI:
-        import open_mpi
         environment = open_mpi.SINGLETON | environment
-    with subprocess.Popen(command, env=environment, cwd=tmp_path) as process:
-        path = tmp_path / "qmpi-trace" / "rank-0.qtrace"
-        from support import wait_until
-        wait_until(lambda: path.exists() and calls_in(path) >= 5000)
-        process.kill()
+    with subprocess.Popen([MANY, *steps, "wait"], env=environment, cwd=tmp_path) as process:
+        try:
+            yield tmp_path / "qmpi-trace" / "rank-0.qtrace"
+        finally:
+            process.kill()
+
+
+def test_killed(tmp_path):
+    """What was recorded more than a second before is there. Until then, no other run replaces it."""
+    with killed(tmp_path, "trace,format=own", "calls=5000") as path:
+        wait_until(lambda: calls_in(path) >= 5000)
+        second = run(STEPS, "init", "finalize", cwd=tmp_path, ranks=1)
+        assert second.returncode == 0 and "another program is writing its trace there" in str(second.messages)
     found = read(tmp_path / "qmpi-trace")[0][0]
     assert (found.traits["end"], found.traits["points"]) == ("0", "1")
 
 
+def test_saved_by_a_signal(tmp_path):
+    """A process that is killed leaves what was saved."""
+    with killed(tmp_path, "trace,format=own,buffer=ring,save-signal=SIGUSR2", "calls=1000", "usr2") as path:
+        wait_until(lambda: calls_in(path) >= 1000)
+
+
 def calls_in(path):
-    processes, _ = read(path)
+    processes, _ = read(path) if path.exists() and path.stat().st_size else ({}, [])
     return processes[0].calls().get("MPI_Initialized", 0) if processes else 0
 
 
@@ -389,7 +399,7 @@ def test_a_forked_child_records_nothing(tmp_path):
 
 def test_no_room(tmp_path):
     """The file ends with a whole block, and the program is not disturbed."""
-    result = run(MANY, "limit=250000", "calls=300000", cwd=tmp_path, ranks=1, tools="trace,format=own,compress=no")
+    result = run(MANY, "limit=500000", "calls=300000", cwd=tmp_path, ranks=1, tools="trace,format=own,compress=no")
     assert result.returncode == 0
     assert [line for line in result.messages if "the trace ends here" in line]
     process, warnings = read(tmp_path / "qmpi-trace")

@@ -2,9 +2,8 @@
 /*
  * Many calls: `trace_many [STEP…]`. early=N: N calls before MPI_Init; calls=N: N calls; threads=N:
  * N threads make 1000 calls each; signals=N: N signals, whose handler makes a call, while calls are
- * made; wait: until the file `go` exists; abandon: waits for a message that never comes; kill:
- * SIGKILL; usr2: SIGUSR2; saved=N: until the file of rank 0 has N bytes; limit=N: no file may grow
- * beyond N bytes; sessions: a session instead of MPI_Init.
+ * made; wait: until the file `go` exists; usr2: SIGUSR2; limit=N: no file may grow beyond N bytes;
+ * sessions: a session instead of MPI_Init.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -15,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,23 +71,6 @@ static void wait_for_file(void)
         nanosleep(&pause, NULL);
 }
 
-/* Until the file of rank 0 has so many bytes. */
-static void wait_until_saved(long size)
-{
-    const struct timespec pause = {0, 1000000};
-    struct stat status = {.st_size = 0};
-    while (stat("qmpi-trace/rank-0.qtrace", &status) || status.st_size < size)
-        nanosleep(&pause, NULL);
-}
-
-static void abandon(void)
-{
-    int value;
-    printf("waits\n");
-    fflush(stdout);
-    MPI_Recv(&value, 1, MPI_INT, 0, 99, MPI_COMM_SELF, MPI_STATUS_IGNORE);
-}
-
 /* A session with a communicator of all processes. */
 static void run_sessions(void)
 {
@@ -117,14 +98,8 @@ static void run_step(const char *step, long count)
         interrupt(count);
     else if (!strcmp(step, "wait"))
         wait_for_file();
-    else if (!strcmp(step, "abandon"))
-        abandon();
-    else if (!strcmp(step, "kill"))
-        raise(SIGKILL);
     else if (!strcmp(step, "usr2"))
         raise(SIGUSR2);
-    else if (!strcmp(step, "saved"))
-        wait_until_saved(count);
     else if (!strcmp(step, "limit"))
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){(rlim_t)count, (rlim_t)count});
 }

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -138,6 +139,23 @@ char *directory_check(const char *path)
     return problem;
 }
 
+/* Whether a process writes one of the files: the writer holds a lock on it. */
+static bool is_in_use(DIR *directory)
+{
+    const char *name;
+    bool found = false;
+    while (!found && (name = next_name(directory))) {
+        if (!ends_with(name, TRACE_FILE_SUFFIX))
+            continue;
+        const int descriptor = openat(dirfd(directory), name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        found = descriptor >= 0 && flock(descriptor, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+        if (descriptor >= 0)
+            close(descriptor);
+    }
+    rewinddir(directory);
+    return found;
+}
+
 static void remove_files(DIR *directory, bool in_events)
 {
     const char *name;
@@ -155,6 +173,18 @@ static void remove_files(DIR *directory, bool in_events)
     }
 }
 
+static char *replace(const char *path, DIR *directory)
+{
+    if (is_in_use(directory))
+        return qmpi_message(
+            "output=%s: another program is writing its trace there, or the one that "
+            "spawned this one\n"
+            "hint: put %%p (the process id of rank 0) into output=",
+            path);
+    remove_files(directory, false);
+    return NULL;
+}
+
 char *directory_prepare(const char *path)
 {
     if (!mkdir(path, 0777))
@@ -166,7 +196,7 @@ char *directory_prepare(const char *path)
     char *problem = directory_check(path);
     DIR *directory = problem ? NULL : opendir(path);
     if (directory) {
-        remove_files(directory, false);
+        problem = replace(path, directory);
         closedir(directory);
     }
     return problem;

@@ -88,6 +88,23 @@ static void say(const struct layer *layer, char *problem)
     free(problem);
 }
 
+/* That of rank 0: with %p and %h, those of others have other names. */
+static bool share_directory(struct layer *layer, MPI_Comm comm)
+{
+    unsigned long long length = strlen(layer->directory);
+    if (PMPI_Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, 0, comm) != MPI_SUCCESS)
+        return false;
+    char *directory = calloc(1, (size_t)length + 1);
+    if (!directory)
+        return false;
+    if (layer->rank == 0)
+        memcpy(directory, layer->directory, (size_t)length);
+    if (PMPI_Bcast(directory, (int)length, MPI_BYTE, 0, comm) != MPI_SUCCESS)
+        return false;
+    layer->directory = directory; /* the former one may be in use */
+    return true;
+}
+
 void start_all(struct layer *layer, MPI_Comm comm)
 {
     unsigned long long word[3] = {0, 0, 1}; /* the run, and whether it can be recorded */
@@ -106,6 +123,8 @@ void start_all(struct layer *layer, MPI_Comm comm)
         word[2] = 0;
     layer->run[0] = word[0];
     layer->run[1] = word[1];
+    if (word[2])
+        word[2] = share_directory(layer, comm);
     if (!word[2])
         switches_set(layer, OFF_FAILED, true);
     else
@@ -114,7 +133,8 @@ void start_all(struct layer *layer, MPI_Comm comm)
 
 void start_alone(struct layer *layer)
 {
-    char *problem = directory_check(layer->directory);
+    char *problem = layer->launcher_rank < 0 ? directory_prepare(layer->directory)
+                                             : directory_check(layer->directory);
     if (problem) {
         say(layer, problem);
         switches_set(layer, OFF_FAILED, true);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 bool file_create(struct layer *layer, const char *path)
@@ -20,6 +21,7 @@ bool file_create(struct layer *layer, const char *path)
     writer->descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (writer->descriptor < 0)
         return false;
+    flock(writer->descriptor, LOCK_EX | LOCK_NB); /* see save/directory.c */
     process_describe(layer, &process);
     trace_put_header(&writer->out, &process);
     process_put_world(layer, &writer->records, process.mpi);

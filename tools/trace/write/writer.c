@@ -67,6 +67,15 @@ static void write_chunk(struct layer *layer, struct chunk *chunk)
     write_out(layer, OUTPUT);
 }
 
+/* Of what is in a chunk, a part has been written, and the rest is thrown away: the next chunk does
+ * not follow what was written. */
+static void forget_rest(struct layer *layer, const struct chunk *chunk)
+{
+    struct stream *stream = chunk->read == chunk->data ? NULL : stream_of(layer, chunk);
+    if (stream)
+        stream->sequence = UINT32_MAX;
+}
+
 /* With buffer=ring, the oldest are thrown away, so that there is room for new ones. */
 static void trim_ring(struct layer *layer)
 {
@@ -83,6 +92,7 @@ static void trim_ring(struct layer *layer)
         writer->ring = chunk->next;
         if (!writer->ring)
             writer->ring_end = &writer->ring;
+        forget_rest(layer, chunk);
         chunk_give_back(&layer->pool, chunk);
     }
 }
