@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arguments of a call. Its MPI library may have other handles and constants than those with
- * which profile is compiled: all but words and addresses is converted.
+ * The arguments of a call. The MPI library of the program may have other handles and constants than
+ * those with which the tool is compiled: all but words and addresses is converted.
  */
 #ifndef QMPI_TOOLKIT_ARGUMENTS_H
 #define QMPI_TOOLKIT_ARGUMENTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From an MPI handle to the number under which profile knows the communicator or file behind it.
- * Read by every call, without a lock; changed under the layer's lock when an object is first seen
+ * From an MPI handle to the number under which a tool knows the object behind it.
+ * Read by every call, without a lock; changed under a lock of the tool when an object is first seen
  * and when it is freed, after which MPI may give its handle to another one.
  */
 #ifndef QMPI_TOOLKIT_HANDLE_MAP_H
