@@ -123,7 +123,7 @@ def test_a_tool_that_does_more_than_it_may_is_left_out_if_the_user_wants_that():
 # ---- Bundled tools ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["count", "log", "profile"])
+@pytest.mark.parametrize("name", ["count", "log", "profile", "trace"])
 def test_bundled_tools_refer_only_to_functions_that_convert(name):
     tool = BUNDLED_TOOLS / f"{name}.so"
     listing = subprocess.run(["nm", "-D", "--undefined-only", tool], check=True, capture_output=True,
