@@ -18,6 +18,7 @@ WRAPPER = "wrapper"
 CHAIN = "chain"
 NO_LAYER = "no layer"
 OFF = "switched off"
+CONDITIONS = "off by conditions"
 NEXT = "next"
 LOOK_UP = "look up"
 OBSERVER = "observer"
@@ -201,6 +202,10 @@ def rows(build: Build) -> list[Row]:
     def stacks(name: str, above: tuple = (), lower: tuple = ()) -> dict[int, dict[str, str]]:
         return {k: build.with_stack(*above, *numbered(name, k), *lower) for k in HEIGHTS}
 
+    kinds = ["pass", "observe", "pmpi_wrapper"] + (["mpich_once"] if build.mpi() == "mpich" else [])
+    conditions = ["@enabled=no", "@ranks=1-", "@functions=MPI_Barrier"]  # the rank is known after MPI_Init
+    left_out = [f"{kinds[k % len(kinds)]}{k + 1},{conditions[k % 3]}" for k in range(HEIGHTS[-1])]
+
     mpich = [
         Row(MPICH, "qmpi, layers of MPICH's variant", stacks("mpich_cached")),
         Row(MPICH_ONCE, "qmpi, the same, tools that are listed once", stacks("mpich_once")),
@@ -219,6 +224,8 @@ def rows(build: Build) -> list[Row]:
         Row(ELSEWHERE, "qmpi, layers that do not intercept it",
             {k: build.with_stack(*["elsewhere1"] * k) for k in (1, 100)}),
         Row(OFF, "qmpi, layers that are switched off", stacks("off")),
+        Row(CONDITIONS, "qmpi, layers of all kinds that conditions leave out",
+            {k: build.with_stack(*left_out[:k]) for k in HEIGHTS}),
         Row(NEXT, "qmpi, layers with QMPIX_NEXT", stacks("pass")),
         Row(LOOK_UP, "qmpi, layers that look up on each call", stacks("look_up")),
         Row(OBSERVER, "qmpi, observers with empty callbacks", stacks("observe")),

@@ -60,6 +60,7 @@ def in_instructions(result: dict) -> list[dict]:
         ("1 layer that does not intercept it, over raw", over_raw(setups.ELSEWHERE, "1"), 1),
         ("100 layers that do not intercept it, over raw", over_raw(setups.ELSEWHERE, "100"), 1),
         ("8 layers that are switched off, over raw", over_raw(setups.OFF, "8"), 1),
+        ("8 layers that conditions leave out, over raw", over_raw(setups.CONDITIONS, "8"), 1),
         ("first layer, caller recorded, over raw", over_raw(setups.NEXT, "1"), 24),
         ("each further layer, QMPIX_NEXT", rows[setups.NEXT]["each_further"][unit], 3),
         ("each further layer, looking up on each call", rows[setups.LOOK_UP]["each_further"][unit],

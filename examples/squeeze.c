@@ -203,8 +203,10 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_option options[] = {
         {"from", "4096", "compress broadcasts of at least this many bytes"}, {0}};
-    static const QMPIX_Tool_info info = {
-        .size = sizeof info, .description = "compresses broadcasts", .options = options};
+    static const QMPIX_Tool_info info = {.size = sizeof info,
+                                         .description = "compresses broadcasts",
+                                         .options = options,
+                                         .flags = QMPIX_TOOL_COMMUNICATES};
     QMPI_Register_tool_name("squeeze", init);
     QMPIX_Register_tool_info("squeeze", &info);
 }

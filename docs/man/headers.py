@@ -10,7 +10,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-HEADERS = ("qmpi.h", "observer.h", "clock.h", "mpit.h", "wrappers.h")
+HEADERS = ("qmpi.h", "observer.h", "clock.h", "service.h", "mpit.h", "wrappers.h")
 
 # A comment, and the code up to the next comment that begins a line.
 BLOCK = re.compile(r"(?m)^/\*(?!-)(.*?)\*/\n(.*?)(?=^/\*|\Z)", re.S)

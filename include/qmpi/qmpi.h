@@ -200,12 +200,36 @@ typedef struct QMPIX_Tool_option {
     const char *help;          /* one line */
 } QMPIX_Tool_option;
 
-/* The description of a tool. */
+/* Flags of a tool. */
+enum {
+    /* Its interceptors communicate with other ranks, or change what the program sends to them; so
+     * it must be active on all ranks. Functions that a tool keeps (QMPIX_Tool_keep_function) do not
+     * count. */
+    QMPIX_TOOL_COMMUNICATES = 1 << 0
+};
+
+/*
+ * The description of a tool.
+ *
+ * `provides` and `conflicts` are arrays of strings that end with NULL. `provides` names what layers
+ * of the tool do that others should know, for example "adds-messages" or "replaces-buffers".
+ * `conflicts` contains patterns with `*`, `?` and `[...]` as in a shell; a layer of the tool cannot
+ * be used together with another layer if a pattern matches the name of its tool, something that it
+ * provides, or a service that it offers (<qmpi/service.h>). A tool that must be the only one to do
+ * something names it in both; one that can be listed only once names itself in `conflicts`. See
+ * QMPIX_Tool_declare.
+ *
+ * The members from `flags` on are missing in tools that were compiled with earlier versions of this
+ * header: read a member only if `size` includes it.
+ */
 typedef struct QMPIX_Tool_info {
     size_t size;                      /* sizeof(QMPIX_Tool_info) */
     const char *description;          /* one line */
     const char *version;              /* NULL: none */
     const QMPIX_Tool_option *options; /* all options of the tool; NULL: it has none */
+    unsigned flags;                   /* QMPIX_TOOL_… */
+    const char *const *provides;      /* NULL: nothing */
+    const char *const *conflicts;     /* NULL: nothing */
 } QMPIX_Tool_info;
 
 /*
@@ -215,6 +239,22 @@ typedef struct QMPIX_Tool_info {
  * points to must exist for the whole run. MPI_ERR_ARG also: no tool of this name is registered.
  */
 QMPI_API int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_info *info);
+
+/*
+ * Adds, from `init`, to what QMPIX_Tool_info says of the tool: `flags`, `provides` and `conflicts`
+ * of this layer alone, for example because of its options. The strings are copied; NULL stands for
+ * an empty array.
+ *
+ * If two layers conflict, the upper one cannot be used: the run stops before any MPI call is
+ * carried out, or continues without it if QMPI_ON_ERROR=skip, unless the entry of one of them has
+ * the option @force=yes. What QMPIX_Tool_info contains is checked before `init`, the rest when it
+ * has returned.
+ *
+ * MPI_ERR_ARG also: an unknown flag, or an empty string. MPI_ERR_OTHER: not called from `init` for
+ * the layer that is being initialized.
+ */
+QMPI_API int QMPIX_Tool_declare(int tool_id, unsigned flags, const char *const *provides,
+                                const char *const *conflicts);
 
 /*
  * Returns the value of an option of a layer: the given value, otherwise the default value. The
@@ -281,10 +321,11 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
 
 /*
  * Switches a layer off (`enabled` is 0) or on. A layer that is off is not called, and its functions
- * cost the same as without the layer. All layers are on at first. When the call returns, all calls
- * that start later use the changed stack; calls in progress, including those in other threads, may
- * continue in the old one. May be called by any thread after start-up, but not in `init` or in a
- * signal handler.
+ * cost the same as without the layer. All layers are on at first, unless conditions of the entry
+ * that lists the layer switch it off (see qmpi.conf(5)); these have no effect any more on a layer
+ * for which this function was called. When the call returns, all calls that start later use the
+ * changed stack; calls in progress, including those in other threads, may continue in the old one.
+ * May be called by any thread after start-up, but not in `init` or in a signal handler.
  *
  * Pointers to next functions that a layer has saved stay callable and ignore the change; see
  * QMPIX_Register_stack_changed. Those of a PMPI layer are updated, except saved results of dlsym; a
@@ -297,16 +338,26 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
  */
 QMPI_API int QMPIX_Tool_set_enabled(int tool_id, int enabled);
 
-/* Tells whether a layer is on: sets `enabled` to 1 or 0. */
+/* Tells whether a layer is on, in `init` whether it will be on at first: sets `enabled` to 1 or 0.
+ */
 QMPI_API int QMPIX_Tool_get_enabled(int tool_id, int *enabled);
 
 /*
- * Requests that an intercepted function `fn` is also passed to the layer while it is switched off.
- * The interceptor then calls QMPIX_Tool_get_enabled to decide what to do. This is for functions
- * that all ranks must handle if one does, because a layer may be switched off or on in only some of
- * the ranks: for example MPI_Finalize, if the tool communicates in it. It is also for calls that
- * must not be missed, such as those that free handles. MPI_ERR_OTHER: not called from `init` for
- * the layer that is being initialized.
+ * Tells whether a layer is on for a function: it is on, and the option `@functions` of the entry
+ * that lists it does not exclude the function. Sets `enabled` to 1 or 0, whether or not the layer
+ * intercepts the function.
+ */
+QMPI_API int QMPIX_Tool_get_function_enabled(int tool_id, enum QMPI_Functions_enum fn,
+                                             int *enabled);
+
+/*
+ * Requests that an intercepted function `fn` is also passed to the layer while it is switched off,
+ * or if the option `@functions` excludes it. The interceptor then calls
+ * QMPIX_Tool_get_function_enabled to decide what to do. This is for functions that all ranks must
+ * handle if one does, because a layer may be on in only some of the ranks: for example
+ * MPI_Finalize, if the tool communicates in it. It is also for calls that must not be missed, such
+ * as those that free handles. MPI_ERR_OTHER: not called from `init` for the layer that is being
+ * initialized.
  */
 QMPI_API int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn);
 

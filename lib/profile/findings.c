@@ -255,3 +255,8 @@ bool profile_findings_find(const struct profile_result *result, struct profile_f
     free(finder);
     return good;
 }
+
+bool profile_findings_need_sites(const struct profile_result *result)
+{
+    return result->function_count && !result->callsite_count;
+}

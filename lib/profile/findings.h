@@ -19,4 +19,8 @@ struct profile_findings {
  * profiled, or memory is exhausted. */
 bool profile_findings_find(const struct profile_result *result, struct profile_findings *findings);
 
+/* Whether the result contains no call sites, without which most problems cannot be found: that of a
+ * trace may lack them. */
+bool profile_findings_need_sites(const struct profile_result *result);
+
 #endif

@@ -124,7 +124,11 @@ static void print_findings(FILE *stream, const struct profile_result *result)
     if (!profile_findings_find(result, &findings))
         fputs("<p>The profile contains no time.</p>\n", stream);
     else if (!findings.count)
-        fputs("<p class=\"none\">No problems found.</p>\n", stream);
+        fprintf(stream, "<p class=\"none\">%s.</p>\n",
+                profile_findings_need_sites(result)
+                    ? "Most problems cannot be found, because no call sites were recorded "
+                      "(trace,sites=yes records them)"
+                    : "No problems found");
     else
         print_order(stream, result, &findings);
     for (int i = 0; i < findings.count; i++)

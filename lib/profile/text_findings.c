@@ -41,7 +41,11 @@ bool text_findings(const struct text *text)
     if (!profile_findings_find(text->result, &findings))
         return true;
     if (!findings.count)
-        fprintf(text->stream, "\nFindings: no problems found\n");
+        fprintf(text->stream, "\nFindings: %s\n",
+                profile_findings_need_sites(text->result)
+                    ? "most problems cannot be found, because no call sites were recorded\n"
+                      "(trace,sites=yes records them)"
+                    : "no problems found");
     else
         fprintf(text->stream, "\nFindings, most time first (%% of the elapsed time, %s)\n",
                 units_time(text->result->application.max));

@@ -6,16 +6,17 @@
  * for a limited time.
  */
 #define _GNU_SOURCE
+#include "cli/check_entries.h"
 #include "cli/cli.h"
-
 #include "cli/doctor/doctor.h"
-#include "config/config.h"
+#include "cli/manifests/manifests.h"
 #include "elf/elf.h"
 #include "functions/functions.h"
 #include "generate/build.h"
 #include "util/util.h"
 
 #include <qmpi/qmpi.h>
+#include <qmpi/service.h>
 
 #include <argp.h>
 #include <stdlib.h>
@@ -118,6 +119,14 @@ static void print_options(int tool_id, const QMPIX_Tool_info *info)
     }
 }
 
+static void print_services(int tool_id)
+{
+    const char *name;
+    int version;
+    for (int i = 0; QMPIX_Service_get(tool_id, i, &name, &version) == MPI_SUCCESS; i++)
+        cli_print("  offers      the service %s %d.%d\n", name, version >> 16, version & 0xffff);
+}
+
 static void print_functions(int tool_id)
 {
     int count = 0, existing = 0, flag;
@@ -158,7 +167,7 @@ static const char *library_of(int tool_id)
 }
 
 /* The first layer of a library that is preloaded is what is preloaded. */
-static void print_preloaded(int tool_id)
+static void print_preloaded(int tool_id, const struct manifest *manifest)
 {
     const char *library = library_of(tool_id);
     bool first = true;
@@ -166,7 +175,7 @@ static void print_preloaded(int tool_id)
         first &= strcmp(library_of(i), library) != 0;
     if (!first || !doctor_is_preloaded(library))
         return;
-    char *reason = cli_preload_reason(library);
+    char *reason = cli_preload_reason(library, manifest);
     cli_print("  preloaded   %s\n", reason ? reason : "required by LD_PRELOAD or @preload=yes");
     free(reason);
 }
@@ -208,7 +217,27 @@ static void print_binding(const char *binding)
         cli_print("  shares      %s\n", shares + sizeof mark - 1);
 }
 
-static void print_layer(int tool_id)
+/* What the tool itself has not registered. */
+static void print_manifest(const struct manifest *manifest)
+{
+    static const char *const places[] = {
+        [MANIFEST_APPLICATION] = "the application", [MANIFEST_MPI] = "MPI"};
+    const struct manifest_options *variables = &manifest->environment;
+    if (manifest->place != MANIFEST_ANYWHERE)
+        cli_print("  place       near %s%s%s\n", places[manifest->place],
+                  manifest->place_reason ? ": " : "",
+                  manifest->place_reason ? manifest->place_reason : "");
+    for (int i = 0; i < variables->count; i++)
+        cli_print("  variable    env.%s%s%s  (%s)\n", variables->items[i].name,
+                  variables->items[i].default_value ? "=" : "",
+                  variables->items[i].default_value ? variables->items[i].default_value : "",
+                  variables->items[i].help ? variables->items[i].help : "");
+    for (int i = 0; i < manifest->notes.count; i++)
+        cli_print("  note        %s\n", manifest->notes.items[i]);
+    cli_print("  manifest    %s\n", manifest->path);
+}
+
+static void print_layer(int tool_id, struct check_entries *entries)
 {
     const char *name = "", *binding = "", *source = "";
     const QMPIX_Tool_info *info = NULL;
@@ -216,17 +245,23 @@ static void print_layer(int tool_id)
     QMPIX_Tool_get_name(tool_id, &name);
     QMPIX_Tool_get_info(tool_id, &info);
     QMPIX_Tool_get_source(tool_id, &source);
+    struct manifest *manifest = manifest_of(library_of(tool_id), NULL);
     cli_print("layer %d: %s%s%s\n", tool_id, name, info && info->version ? " " : "",
               info && info->version ? info->version : "");
-    if (info && info->description)
-        cli_print("  does        %s\n", info->description);
+    if (info ? info->description != NULL : manifest != NULL)
+        cli_print("  does        %s\n", info ? info->description : manifest->description);
     cli_print("  listed in   %s\n", source);
+    check_entries_print_layer(entries, source);
     cli_print("  library     %s\n", library_of(tool_id));
     print_binding(binding);
-    print_preloaded(tool_id);
+    print_preloaded(tool_id, manifest);
     if (info)
         print_options(tool_id, info);
+    print_services(tool_id);
+    if (manifest)
+        print_manifest(manifest);
     print_functions(tool_id);
+    manifest_free(manifest);
 }
 
 /* ---- One function's chain -------------------------------------------------------------------- */
@@ -267,16 +302,17 @@ static void print_chain(int number, int layers)
                "no layer intercepts this function: a call costs one jump more than without qmpi");
 }
 
-static void print_disabled(void)
+static void print_layers(int count)
 {
-    struct qmpi_tool_stack stack;
-    qmpi_stack_read(&stack);
-    for (int i = 0; i < stack.disabled.count; i++) {
-        char *source = qmpi_entry_source(&stack.disabled.entries[i]);
-        cli_print("left out by QMPI_DISABLE: %s (%s)\n", stack.disabled.entries[i].text, source);
-        free(source);
-    }
-    qmpi_stack_free(&stack);
+    struct check_entries entries;
+    check_entries_read(&entries);
+    if (!count)
+        printf("no layers: every MPI call goes directly to the MPI library\n");
+    for (int tool_id = 1; tool_id <= count; tool_id++)
+        print_layer(tool_id, &entries);
+    print_all_shared(count);
+    check_entries_print_left_out(&entries);
+    check_entries_free(&entries);
 }
 
 static _Noreturn void check_here(const struct wish *wish)
@@ -292,14 +328,8 @@ static _Noreturn void check_here(const struct wish *wish)
         printf("%s", i ? "\n" : "");
         print_chain(numbers[i], count);
     }
-    if (!count && !wish->count)
-        printf("no layers: every MPI call goes directly to the MPI library\n");
-    for (int tool_id = 1; tool_id <= count && !wish->count; tool_id++)
-        print_layer(tool_id);
     if (!wish->count)
-        print_all_shared(count);
-    if (!wish->count)
-        print_disabled();
+        print_layers(count);
     free(numbers);
     fflush(stdout);
     _exit(0); /* exit handlers of tools would report, although nothing was run */

@@ -58,12 +58,17 @@ struct cli_build {
     char *library, *tools_folder; /* to be freed */
 };
 
-/* Adds libqmpi, and the tools of the stack that must be preloaded, to LD_PRELOAD. In preload.c. */
-void cli_set_preload(const struct cli_build *build);
+/* The stack with the manifests of its tools: see manifests/manifests.h. */
+struct manifest;
+struct manifest_stack;
+
+/* Adds libqmpi, and the tools of the stack that must be preloaded for `program`, to LD_PRELOAD. In
+ * preload.c. */
+void cli_set_preload(struct manifest_stack *stack, const char *program);
 
 /* Returns the reason why the tool at `path` must be preloaded, as text, which the caller frees;
- * NULL: it need not be. */
-char *cli_preload_reason(const char *path);
+ * NULL: it need not be. `manifest` may be NULL. */
+char *cli_preload_reason(const char *path, const struct manifest *manifest);
 
 /* The argument of --mpi, if qmpi can be built for an MPI of this name. In build_choice.c, as the
  * next two. */

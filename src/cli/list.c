@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * qmpi list: lists the tools in the directories of QMPI_TOOL_PATH and in the installed directory.
- * Each library is inspected first, and then loaded in a separate process, so that a tool that fails
- * does not affect the others.
+ * What it prints is read from the files of the libraries and from manifests: no code of a tool is
+ * run.
  */
 #define _GNU_SOURCE
 #include "cli/cli.h"
 
-#include "cli/doctor/doctor.h"
+#include "cli/manifests/manifests.h"
 #include "config/config.h"
-#include "generate/build.h"
 #include "loader/loader.h"
 #include "util/util.h"
 
-#include <qmpi/qmpi.h>
-
 #include <argp.h>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -25,54 +21,44 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEY_TOOL_PATH = 256, KEY_TIMEOUT, KEY_REGISTERED };
+enum { KEY_TOOL_PATH = 256 };
 
 static const char doc[] =
     "List installed tools: path, purpose and options.\vThe command searches the directories in "
     "QMPI_TOOL_PATH, then the directories of the installed tools.";
 
-/* Called in a separate process: loads a QMPI tool and prints the tools that it registers. */
-static void print_registered(const char *path)
+static const char indent[] = "             "; /* behind the names of most tools */
+
+static void print_options(const struct manifest_options *options, const char *prefix)
 {
-    int count = 0;
-    qmpi_load_abi_name(cli_tools_folder(), path);
-    if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
-        cli_print("%s\n  cannot be loaded: %s\n", path, dlerror());
-        return;
+    for (int i = 0; i < options->count; i++) {
+        const struct manifest_option *option = &options->items[i];
+        cli_print(
+            "%s  %s%s%s%s  %s\n", indent, prefix, option->name, option->default_value ? "=" : "",
+            option->default_value ? option->default_value : "", option->help ? option->help : "");
     }
-    QMPIX_Announced_count(&count);
-    for (int i = 0; i < count; i++) {
-        const char *name;
-        const QMPIX_Tool_info *info;
-        if (QMPIX_Announced_get(i, &name, &info) != MPI_SUCCESS)
-            continue;
-        printf("%-12s %s\n", name, info && info->description ? info->description : "");
-        cli_print("             %s\n", path);
-        for (const QMPIX_Tool_option *option = info ? info->options : NULL; option && option->name;
-             option++)
-            printf("%-12s   %s%s%s  %s\n", "", option->name, option->default_value ? "=" : "",
-                   option->default_value ? option->default_value : "",
-                   option->help ? option->help : "");
-    }
-    if (!count)
-        cli_print("%s\n  registers no tool\n", path);
 }
 
-static void print_native(const char *path)
+static void print_described(const char *path, const struct manifest *manifest)
 {
-    static char *self;
-    if (!self)
-        self = cli_command_path(QMPI_MPI);
-    const char *const command[] = {self, "list", "--announced", path, NULL};
-    const char *const variables[] = {NULL};
-    struct doctor_child child = doctor_child_run(command, variables);
-    if (trial_is_good(&child))
-        printf("%s", child.output);
-    else if (child.status == -1)
-        cli_print("%s\n  hangs when it is loaded\n", path);
+    const size_t width = strlen(manifest->name), room = sizeof indent - 1;
+    cli_print("%s%s%s\n%s%s\n", manifest->name, width < room ? indent + width : " ",
+              manifest->description, indent, path);
+    print_options(&manifest->options, "");
+    print_options(&manifest->environment, "env.");
+}
+
+static void print_undescribed(const char *path, enum qmpi_kind kind, const char *problem)
+{
+    char *name = manifest_tool_name(path);
+    if (problem)
+        cli_print("%s\n  invalid manifest: %.*s\n", path, (int)strcspn(problem, "\n"), problem);
+    else if (kind == QMPI_KIND_PMPI)
+        cli_print("%s\n  a PMPI tool\n", path);
     else
-        cli_print("%s\n  fails when it is loaded\n", path);
-    doctor_child_free(&child);
+        cli_print("%s\n  a QMPI tool without a manifest; `qmpi check -t %s` shows its options\n",
+                  path, name);
+    free(name);
 }
 
 static void print_library(const char *path)
@@ -82,12 +68,15 @@ static void print_library(const char *path)
     if (problem) {
         problem[strcspn(problem, "\n")] = '\0';
         cli_print("%s\n  not usable: %s\n", path, problem);
-        free(problem);
-    } else if (kind == QMPI_KIND_PMPI) {
-        cli_print("%s\n  a PMPI tool\n", path);
     } else {
-        print_native(path);
+        struct manifest *manifest = manifest_of(path, &problem);
+        if (manifest)
+            print_described(path, manifest);
+        else
+            print_undescribed(path, kind, problem);
+        manifest_free(manifest);
     }
+    free(problem);
 }
 
 static int is_library(const struct dirent *entry)
@@ -116,9 +105,6 @@ static void print_folder(const char *folder)
 static const struct argp_option options[] = {
     {"tool-path", KEY_TOOL_PATH, "DIRS", 0,
      "directories to search for tools first (sets QMPI_TOOL_PATH)", 0},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
-     "time limit for loading each tool (default: 10; 0: none)", 0},
-    {"announced", KEY_REGISTERED, "PATH", OPTION_HIDDEN, NULL, 0},
     {0},
 };
 
@@ -128,13 +114,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_TOOL_PATH:
         cli_set_variable("QMPI_TOOL_PATH", argument);
         return 0;
-    case KEY_TIMEOUT:
-        doctor_set_patience(argument, state);
-        return 0;
-    case KEY_REGISTERED:
-        print_registered(argument);
-        fflush(stdout);
-        _exit(0);
     case ARGP_KEY_ARG:
         cli_misuse(state,
                    "unexpected argument '%s': this command lists all tools; use `qmpi check -t %s` "

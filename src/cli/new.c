@@ -47,14 +47,12 @@ static const char doc[] =
 
 /* The files of a tool: which template, and under which name it is written. */
 static const struct {
-    const char *template, *name;
+    const char *template, *name; /* NULL: the tool's, with .json */
     bool executable;
 } files[] = {
-    {"meson.build.in", "meson.build", false},
-    {"README.md.in", "README.md", false},
-    {"smoke.c", "smoke.c", false},
-    {"smoke.sh", "smoke.sh", true},
-    {"gitignore", ".gitignore", false},
+    {"meson.build.in", "meson.build", false}, {"README.md.in", "README.md", false},
+    {"manifest.json.in", NULL, false},        {"smoke.c", "smoke.c", false},
+    {"smoke.sh", "smoke.sh", true},           {"gitignore", ".gitignore", false},
 };
 
 static const char *const sources[2][2] = {{"tool.c", "tool.cpp"}, {"observer.c", "observer.cpp"}};
@@ -183,6 +181,11 @@ static const char *value_of(const struct wish *wish, const char *source, const c
                   {"@SOURCE@", source},
                   {"@PACKAGE@", "qmpi" QMPI_SUFFIX},
                   {"@DOES@", does},
+                  {"@DESCRIPTION@",
+                   wish->observer
+                       ? "counts the calls that send data, and their bytes"
+                       : "counts the messages sent by MPI_Send and MPI_Isend, and their bytes"},
+                  {"@COUNTED@", wish->observer ? "calls that send" : "messages of"},
                   {"@COMPILED@", compiled},
                   {"@DEPENDENCY@", wish->observer ? "qmpi_abi" : "qmpi"},
                   {"@LANGUAGES@", wish->cxx ? "'c', 'cpp'" : "'c'"},
@@ -312,8 +315,11 @@ int cli_new(int argc, char **argv)
     make_folder(wish.folder);
     char *source = qmpi_format("%s.%s", wish.name, wish.cxx ? "cpp" : "c");
     write_file(&wish, source, sources[wish.observer][wish.cxx], source, false);
+    char *manifest = qmpi_format("%s.json", wish.name);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        write_file(&wish, source, files[i].template, files[i].name, files[i].executable);
+        write_file(&wish, source, files[i].template, files[i].name ? files[i].name : manifest,
+                   files[i].executable);
+    free(manifest);
     print_next(&wish, source);
     free(source);
     return 0;

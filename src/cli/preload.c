@@ -7,9 +7,11 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 #include "cli/doctor/doctor.h"
+#include "cli/manifests/manifests.h"
 
 #include "config/config.h"
 #include "elf/elf.h"
+#include "generate/build.h"
 #include "loader/loader.h"
 #include "util/util.h"
 
@@ -54,11 +56,19 @@ static bool check_preloadable(const char *path, const char *hint)
     return false;
 }
 
+static char *name_replaced(const struct manifest *manifest)
+{
+    const int count = manifest ? manifest->replaces.count : 0;
+    return !count       ? NULL
+           : count == 1 ? qmpi_message("%s", manifest->replaces.items[0])
+                        : qmpi_message("%s and %d more", manifest->replaces.items[0], count - 1);
+}
+
 /*
  * PMPI tools that also replace functions outside MPI (Darshan: open, read, …) see the program's
  * calls of those only where they are preloaded.
  */
-char *cli_preload_reason(const char *path)
+char *cli_preload_reason(const char *path, const struct manifest *manifest)
 {
     enum qmpi_kind kind;
     struct qmpi_elf_file file;
@@ -66,10 +76,12 @@ char *cli_preload_reason(const char *path)
     if (!problem && !qmpi_elf_file_open(path, &file)) {
         const char *obstacle = qmpi_loadable_obstacle(&file);
         char *replaced = kind == QMPI_KIND_PMPI ? qmpi_replaces(&file.image) : NULL;
+        if (!replaced) /* those of other libraries than the C library */
+            replaced = name_replaced(manifest);
         if (obstacle)
             reason = qmpi_message("it %s and cannot be loaded later", obstacle);
         else if (replaced)
-            reason = qmpi_message("it also replaces functions outside MPI: %s", replaced);
+            reason = qmpi_message("it also replaces functions outside MPI: %-s", replaced);
         free(replaced);
         qmpi_elf_file_close(&file);
     }
@@ -80,20 +92,9 @@ char *cli_preload_reason(const char *path)
 struct preload {
     char *list;
     const char *others, *tools_folder;
-    bool converts;  /* the MPI library has another ABI than the standard one */
-    char **decided; /* the libraries whose first layer has been met */
-    int count;
+    const char *program; /* NULL: it is not the one that calls MPI, but starts that */
+    bool converts;       /* the MPI library has another ABI than the standard one */
 };
-
-static bool is_decided(struct preload *preload, const char *path)
-{
-    for (int i = 0; i < preload->count; i++) {
-        if (!strcmp(preload->decided[i], path))
-            return true;
-    }
-    preload->decided[preload->count++] = qmpi_copy(path);
-    return false;
-}
 
 static bool needs(const char *path, const char *soname)
 {
@@ -120,26 +121,48 @@ static void append_needed(struct preload *preload, const char *tool)
     free(name);
 }
 
-static void consider(struct preload *preload, const struct qmpi_entry *entry)
+/* Whether the layer will certainly start switched off. What is not preloaded then sees no calls
+ * outside MPI either. */
+static bool starts_off(const struct preload *preload, const struct qmpi_entry *entry)
 {
-    const char *wish = entry->reserved[QMPI_RESERVED_PRELOAD];
-    char *problem = NULL;
-    char *found = qmpi_find_library(entry, preload->tools_folder, "", &problem);
-    char *path = found ? realpath(found, NULL) : NULL;
-    if (path && !is_decided(preload, path) && !(wish && !strcmp(wish, "no"))) {
-        char *reason = cli_preload_reason(path);
-        if ((reason || wish) && !lists(preload->list, path) && !lists(preload->others, path) &&
-            check_preloadable(
-                path, wish ? "move it to another path, or remove @preload=yes"
-                           : "move it to another path, or give it the option @preload=no")) {
-            append_needed(preload, path);
-            append(&preload->list, path);
-        }
-        free(reason);
-    }
-    free(problem);
-    free(found);
+    if (!preload->program || !qmpi_condition_may_be_unmet(entry))
+        return false;
+    char *path = realpath(preload->program, NULL);
+    const struct qmpi_place place = {qmpi_launcher_rank(), path, preload->program};
+    char *unmet = qmpi_condition_unmet(entry, &place);
+    const bool off = unmet != NULL;
+    free(unmet);
     free(path);
+    return off;
+}
+
+static bool cannot_be_loaded_later(const char *path)
+{
+    struct qmpi_elf_file file;
+    if (qmpi_elf_file_open(path, &file))
+        return false;
+    const bool cannot = qmpi_loadable_obstacle(&file) != NULL;
+    qmpi_elf_file_close(&file);
+    return cannot;
+}
+
+static void consider(struct preload *preload, struct manifest_layer *layer)
+{
+    const char *wish = layer->entry->reserved[QMPI_RESERVED_PRELOAD], *path = layer->path;
+    if (!layer->is_first || (wish && !strcmp(wish, "no")) ||
+        (starts_off(preload, layer->entry) && !cannot_be_loaded_later(path)))
+        return;
+    char *reason = cli_preload_reason(path, layer->manifest);
+    layer->is_preloaded = lists(preload->list, path) || lists(preload->others, path);
+    if ((reason || wish) && !layer->is_preloaded &&
+        check_preloadable(path,
+                          wish ? "move it to another path, or remove @preload=yes"
+                               : "move it to another path, or give it the option @preload=no")) {
+        append_needed(preload, path);
+        append(&preload->list, path);
+        layer->is_preloaded = true;
+    }
+    free(reason);
 }
 
 static bool is_libqmpi_name(const char *name)
@@ -183,30 +206,50 @@ static char *other_libraries(void)
     return others;
 }
 
-void cli_set_preload(const struct cli_build *build)
+/* The file of the program if it is linked with MPI. A launcher, a script or a shell starts others,
+ * with another environment perhaps; and `qmpi check` stands for any program. */
+static char *find_mpi_program(const char *name)
 {
-    struct qmpi_tool_stack stack;
+    char *path = cli_program_find(name), *self = cli_command_path(QMPI_MPI);
+    char *real = path ? realpath(path, NULL) : NULL;
+    const bool is_substitute = doctor_is_launcher(name) || (real && self && !strcmp(real, self));
+    char *library = path && !is_substitute ? doctor_find_mpi(path) : NULL;
+    if (!library) {
+        free(path);
+        path = NULL;
+    }
+    free(library);
+    free(real);
+    free(self);
+    return path;
+}
+
+static bool has_conditions(const struct manifest_stack *stack)
+{
+    bool any = false;
+    for (int i = 0; i < stack->count; i++)
+        any = any || qmpi_condition_may_be_unmet(stack->layers[i].entry);
+    return any;
+}
+
+void cli_set_preload(struct manifest_stack *stack, const char *program)
+{
+    const struct cli_build *build = stack->build;
     if (!check_preloadable(build->library, "install qmpi under another path"))
         return;
-    qmpi_stack_read(&stack);
+    char *mpi_program = has_conditions(stack) ? find_mpi_program(program) : NULL;
     char *others = other_libraries();
-    struct preload preload = {
-        .list = qmpi_copy(build->library),
-        .others = others,
-        .tools_folder = build->tools_folder,
-        .converts = strcmp(build->mpi, "abi") != 0,
-        .decided = qmpi_allocate((size_t)stack.layers.count, sizeof *preload.decided)};
-    for (int i = 0; i < stack.layers.count; i++) {
-        if (!stack.layers.entries[i].problem)
-            consider(&preload, &stack.layers.entries[i]);
-    }
-    qmpi_stack_free(&stack);
+    struct preload preload = {.list = qmpi_copy(build->library),
+                              .others = others,
+                              .program = mpi_program,
+                              .tools_folder = build->tools_folder,
+                              .converts = strcmp(build->mpi, "abi") != 0};
+    for (int i = 0; i < stack->count; i++)
+        consider(&preload, &stack->layers[i]);
     if (*others)
         append(&preload.list, others);
     cli_set_variable("LD_PRELOAD", preload.list);
-    for (int i = 0; i < preload.count; i++)
-        free(preload.decided[i]);
-    free(preload.decided);
     free(preload.list);
+    free(mpi_program);
     free(others);
 }

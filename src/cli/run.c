@@ -2,6 +2,7 @@
 /* qmpi run: sets the environment and becomes the program. */
 #define _GNU_SOURCE
 #include "cli/cli.h"
+#include "cli/manifests/manifests.h"
 
 #include "util/util.h"
 
@@ -109,7 +110,11 @@ int cli_run(int argc, char **argv)
     char **const program = wish.program;
     note_no_tools(program[0]);
     struct cli_build build = cli_choose_build(wish.mpi, program[0]);
-    cli_set_preload(&build);
+    struct manifest_stack stack = manifest_stack_read(&build);
+    manifest_check_conditions(&stack);
+    cli_set_preload(&stack, program[0]);
+    manifest_warn(&stack);
+    manifest_stack_free(&stack);
     free(build.library);
     free(build.tools_folder);
     cli_program_warn(program[0]);

@@ -27,11 +27,26 @@ void cli_set_variable(const char *name, const char *value)
     }
 }
 
-static void append(const char *variable, char separator, const char *text, bool first)
+/* Linux passes no longer one on to a program. */
+static void check_length(const char *value, const char *option, const char *hint)
+{
+    const long most = 32 * sysconf(_SC_PAGESIZE) - (long)sizeof "QMPI_TOOLS_OPTION=";
+    if ((long)strlen(value) <= most)
+        return;
+    qmpi_printf("%s: %zu characters, but the system passes at most %ld on to a program\n"
+                "hint: %s",
+                option, strlen(value), most, hint);
+    exit(2);
+}
+
+static void append(const char *variable, const char *text, bool first)
 {
     const char *before = first ? NULL : getenv(variable);
-    char *both =
-        before && *before ? qmpi_format("%s%c%s", before, separator, text) : qmpi_copy(text);
+    char *both = before && *before ? qmpi_format("%s:%s", before, text) : qmpi_copy(text);
+    if (!strcmp(variable, "QMPI_TOOLS"))
+        check_length(both, "-t", "list the tools in a file, and give it with -c");
+    else
+        check_length(both, "-c", "give fewer files, or shorter paths");
     cli_set_variable(variable, both);
     free(both);
 }
@@ -40,7 +55,7 @@ static void append(const char *variable, char separator, const char *text, bool 
 static void use_stack(const char *stack)
 {
     static bool given;
-    append("QMPI_TOOLS", ':', stack, !given);
+    append("QMPI_TOOLS", stack, !given);
     cli_set_variable("QMPI_TOOLS_OPTION", getenv("QMPI_TOOLS"));
     given = true;
 }
@@ -70,7 +85,7 @@ static void use_config(const char *file)
         exit(2);
     }
     char *escaped = escape(path);
-    append("QMPI_CONFIG", ':', escaped, !given);
+    append("QMPI_CONFIG", escaped, !given);
     free(escaped);
     free(path);
     free(folder);
@@ -98,7 +113,8 @@ bool cli_stack_is_given(void)
 {
     struct qmpi_tool_stack stack;
     qmpi_stack_read(&stack);
-    const bool given = stack.variable || stack.layers.count || qmpi_getenv("QMPI_CONFIG");
+    const bool given =
+        stack.variable || stack.layers.count || stack.disabled.count || qmpi_getenv("QMPI_CONFIG");
     qmpi_stack_free(&stack);
     return given;
 }

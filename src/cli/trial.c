@@ -88,7 +88,9 @@ static void write_entry(FILE *to, const struct qmpi_entry *entry)
         escape(to, entry->options[i].value);
     }
     for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
-        if (entry->reserved[i] && i != QMPI_RESERVED_REQUIRED) { /* which is for the site alone */
+        /* The first is for the site alone, and conditions load no less of a tool. */
+        if (entry->reserved[i] && i != QMPI_RESERVED_REQUIRED &&
+            !qmpi_reserved_option_is_condition((enum qmpi_reserved_option)i)) {
             fprintf(to, ",%s=", qmpi_reserved_option_name((enum qmpi_reserved_option)i));
             escape(to, entry->reserved[i]);
         }

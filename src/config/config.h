@@ -3,6 +3,7 @@
 #ifndef QMPI_CONFIG_CONFIG_H
 #define QMPI_CONFIG_CONFIG_H
 
+#include "config/conditions.h"
 #include "config/files.h"
 #include "config/settings.h"
 #include "config/stack.h"

@@ -18,9 +18,13 @@ struct reader {
     int section;                         /* that it is in; NO_SECTION: in one that is invalid */
     struct qmpi_entry *tool;             /* the last line at the margin was this tool; NULL: none */
     int lines_set[QMPI_CONFIG_SETTINGS]; /* where each setting is; 0: not yet */
+    bool too_many_stacks;                /* this has been said */
 };
 
 enum { NO_SECTION = -1 };
+
+/* Each name is compared with all others. */
+enum { STACKS_MAX = 1000 };
 
 static const char *const first_sections[QMPI_SECTION_STACKS] = {
     [QMPI_SECTION_MIDDLE] = "",
@@ -74,16 +78,22 @@ static char *resolve(const struct reader *reader, const char *path)
 /* Every directory of a colon list. */
 static char *resolve_list(const struct reader *reader, const char *list)
 {
-    char *all = qmpi_copy("");
+    size_t folders = 1;
+    for (const char *at = list; *at; at++)
+        folders += *at == ':';
+    const size_t room = strlen(list) + 1 + folders * (strlen(reader->folder) + 1);
+    char *all = qmpi_allocate(room, 1), *end = all;
     while (*list) {
         const size_t length = strcspn(list, ":");
         char *folder = qmpi_copy_part(list, length);
         if (length) {
             char *path = resolve(reader, folder);
-            char *longer = qmpi_format("%s%s%s", all, *all ? ":" : "", path);
+            const size_t size = strlen(path);
+            if (end > all)
+                *end++ = ':';
+            memcpy(end, path, size);
+            end += size;
             free(path);
-            free(all);
-            all = longer;
         }
         free(folder);
         list += length + (list[length] == ':');
@@ -213,9 +223,14 @@ static void read_section(struct reader *reader)
                                "hint: choose another name, or list all its tools there",
                                name, config->sections[reader->section].line);
         reader->section = NO_SECTION;
-    } else if (name) {
+    } else if (name && config->section_count - QMPI_SECTION_STACKS < STACKS_MAX) {
         reader->section = config->section_count;
         add_section(config, qmpi_copy(name), reader->line);
+    } else if (name && !reader->too_many_stacks) {
+        problem = qmpi_message("the file contains more than %d stacks\n"
+                               "hint: remove this stack and those below it",
+                               STACKS_MAX);
+        reader->too_many_stacks = true;
     }
     if (problem)
         add_problem(reader, problem, "this section");

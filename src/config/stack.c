@@ -69,8 +69,7 @@ static char *name_cycle(const struct use *use, const char *name)
 }
 
 /* NULL: the stack that `entry` names can stand here. */
-static char *check_use(const struct builder *builder, const struct qmpi_entry *entry,
-                       const struct use *outer)
+static char *check_use(const struct qmpi_entry *entry, const struct use *outer)
 {
     const struct use *same = outer;
     while (same && strcmp(same->name, entry->name) != 0)
@@ -88,9 +87,6 @@ static char *check_use(const struct builder *builder, const struct qmpi_entry *e
                             "hint: give the option to a tool in the stack; a stack takes only "
                             "options that start with @",
                             entry->name, entry->options[0].key);
-    if (builder->stack->layers.count > ENTRIES_MAX)
-        return qmpi_copy("the stacks contain too many tools\n"
-                         "hint: a stack has at most 255 layers");
     return NULL;
 }
 
@@ -122,6 +118,13 @@ static void spoil(struct qmpi_entry *entry, char *problem)
     entry->problem = problem;
 }
 
+/* A condition must hold in addition to the layer's own; of other options, the layer's own count. */
+static void inherit(struct qmpi_entry *entry, enum qmpi_reserved_option option, const char *value)
+{
+    if (value && (!entry->reserved[option] || qmpi_reserved_option_is_condition(option)))
+        qmpi_entry_add_reserved(entry, option, value);
+}
+
 static void add_entry(struct builder *builder, const struct qmpi_entry *entry,
                       const struct use *use)
 {
@@ -132,10 +135,8 @@ static void add_entry(struct builder *builder, const struct qmpi_entry *entry,
         added->scope = outer->scope;
         if (added->on_error == QMPI_ON_ERROR_AS_SET)
             added->on_error = outer->on_error;
-        for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
-            if (!added->reserved[i] && outer->reserved[i])
-                added->reserved[i] = qmpi_copy(outer->reserved[i]);
-        }
+        for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++)
+            inherit(added, (enum qmpi_reserved_option)i, outer->reserved[i]);
     }
     if (!added->problem && added->reserved[QMPI_RESERVED_REQUIRED] &&
         added->scope != QMPI_SCOPE_SITE)
@@ -166,9 +167,11 @@ static void add_section(struct builder *builder, const struct qmpi_config_file *
 static void add(struct builder *builder, const struct qmpi_entry *entry, const struct use *outer)
 {
     int section;
+    /* What makes the stack too high anyway is not looked up. */
+    const bool counts = builder->stack->layers.count <= ENTRIES_MAX;
     const struct qmpi_config_file *file =
-        entry->name ? find_stack(builder, entry->name, &section) : NULL;
-    char *problem = file ? check_use(builder, entry, outer) : NULL;
+        entry->name && counts ? find_stack(builder, entry->name, &section) : NULL;
+    char *problem = file ? check_use(entry, outer) : NULL;
     if (problem) {
         struct qmpi_entry wrong = *entry;
         wrong.name = NULL;
@@ -263,25 +266,24 @@ static void add_middle(struct builder *builder)
 static bool is_required(const struct qmpi_entry *entry)
 {
     const char *value = entry->reserved[QMPI_RESERVED_REQUIRED];
-    return value && !strcmp(value, "yes");
+    return entry->scope == QMPI_SCOPE_SITE && value && !strcmp(value, "yes");
 }
 
 static void leave_out_disabled(struct qmpi_tool_stack *stack)
 {
-    for (int i = 0; i < stack->layers.count;) {
-        const struct qmpi_entry *entry = &stack->layers.entries[i];
-        if (!qmpi_disable_matches(entry)) {
-            i++;
-        } else if (is_required(entry)) {
+    struct qmpi_tool_list all = stack->layers;
+    stack->layers = (struct qmpi_tool_list){NULL, 0};
+    for (int i = 0; i < all.count; i++) {
+        const struct qmpi_entry *entry = &all.entries[i];
+        const bool disabled = qmpi_disable_matches(entry), required = is_required(entry);
+        if (disabled && required)
             note(stack,
                  qmpi_message("QMPI_DISABLE does not leave out '%s': the site requires it "
                               "(%s, line %d)",
                               entry->name ? entry->name : entry->text, entry->source, entry->line));
-            i++;
-        } else {
-            qmpi_tool_list_move(&stack->disabled, &stack->layers, i);
-        }
+        qmpi_tool_list_move(disabled && !required ? &stack->disabled : &stack->layers, entry);
     }
+    free(all.entries);
 }
 
 /* ---- The whole stack ------------------------------------------------------------------------- */

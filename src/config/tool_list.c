@@ -93,11 +93,9 @@ struct qmpi_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
     return same;
 }
 
-void qmpi_tool_list_move(struct qmpi_tool_list *to, struct qmpi_tool_list *from, int index)
+void qmpi_tool_list_move(struct qmpi_tool_list *to, const struct qmpi_entry *entry)
 {
-    struct qmpi_entry *entry = &from->entries[index];
     *qmpi_tool_list_add(to) = *entry;
-    memmove(entry, entry + 1, (size_t)(--from->count - index) * sizeof *entry);
 }
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -110,6 +108,9 @@ static bool has_option(const struct qmpi_entry *entry, const char *key)
     return i < entry->option_count;
 }
 
+/* Each key is compared with all others. */
+enum { OPTIONS_MAX = 1000, CONDITION_MAX = 16384 /* bytes of the values of one condition */ };
+
 static char *given_twice(const char *key)
 {
     char *shown = qmpi_shorten(key);
@@ -118,19 +119,34 @@ static char *given_twice(const char *key)
     return problem;
 }
 
+void qmpi_entry_add_reserved(struct qmpi_entry *entry, enum qmpi_reserved_option option,
+                             const char *value)
+{
+    char *before = entry->reserved[option];
+    entry->reserved[option] =
+        before ? qmpi_format("%s" QMPI_RESERVED_SEPARATOR "%s", before, value) : qmpi_copy(value);
+    free(before);
+}
+
 char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value)
 {
     char *problem = NULL;
     if (qmpi_reserved_option_is_meant(key)) {
-        const int reserved = qmpi_reserved_option_find(key, value, &problem);
-        if (reserved >= 0 && entry->reserved[reserved]) {
+        const int number = qmpi_reserved_option_find(key, value, &problem);
+        const enum qmpi_reserved_option reserved = (enum qmpi_reserved_option)number;
+        if (number >= 0 && entry->reserved[number] && !qmpi_reserved_option_is_condition(reserved))
             problem = given_twice(key);
-        } else if (reserved >= 0) {
-            entry->reserved[reserved] = value;
-            value = NULL;
-        }
+        else if (number >= 0 && entry->reserved[number] &&
+                 strlen(entry->reserved[number]) > CONDITION_MAX)
+            problem = qmpi_message("the option '%s' is given too often\n"
+                                   "hint: give fewer and shorter values, at most %d bytes in all",
+                                   key, CONDITION_MAX);
+        else if (number >= 0)
+            qmpi_entry_add_reserved(entry, reserved, value);
     } else if (has_option(entry, key)) {
         problem = given_twice(key);
+    } else if (entry->option_count == OPTIONS_MAX) {
+        problem = qmpi_message("more than %d options\nhint: give fewer options", OPTIONS_MAX);
     } else {
         entry->options = qmpi_grow(entry->options, entry->option_count, sizeof *entry->options);
         entry->options[entry->option_count++] = (struct qmpi_option){key, value};

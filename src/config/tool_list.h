@@ -33,7 +33,8 @@ struct qmpi_entry {
     char *name;   /* name or path; NULL if `problem` */
     struct qmpi_option *options;
     int option_count;
-    char *reserved[QMPI_RESERVED_OPTIONS]; /* the options for qmpi; NULL: not given */
+    char *reserved[QMPI_RESERVED_OPTIONS]; /* the options for qmpi; NULL: not given. Of a
+                                              condition, all values: see reserved_options.h */
     char *problem; /* message with a hint if the entry is invalid; else NULL */
 
     /* What follows is set in a stack only (see stack.h). The strings exist for the whole run. */
@@ -56,6 +57,10 @@ struct qmpi_tool_list {
  */
 char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value);
 
+/* Adds a value of an option for qmpi, which must be valid, to those that the entry has. */
+void qmpi_entry_add_reserved(struct qmpi_entry *entry, enum qmpi_reserved_option option,
+                             const char *value);
+
 /* Returns what lists an entry of a stack: see QMPIX_Tool_get_source. The caller frees it. */
 char *qmpi_entry_source(const struct qmpi_entry *entry);
 
@@ -66,8 +71,8 @@ struct qmpi_entry *qmpi_tool_list_add(struct qmpi_tool_list *list);
 struct qmpi_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
                                            const struct qmpi_entry *entry);
 
-/* Takes the entry at `index` out of `from` and adds it to `to`. */
-void qmpi_tool_list_move(struct qmpi_tool_list *to, struct qmpi_tool_list *from, int index);
+/* Adds an entry, with all that it owns: `entry` is invalid afterwards. */
+void qmpi_tool_list_move(struct qmpi_tool_list *to, const struct qmpi_entry *entry);
 
 /* Splits and parses `text` (NULL: the empty list). Invalid entries contain their message. */
 void qmpi_tool_list_parse(const char *text, struct qmpi_tool_list *list);

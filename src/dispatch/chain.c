@@ -198,15 +198,38 @@ IN_LOOP void add_all(int tool_id, enum kind kind, qmpi_function *const *function
     }
 }
 
-void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
+static void add_interceptors(int tool_id, const struct qmpi_interceptors *layer)
 {
-    layers[tool_id] = *layer;
     if (layer->pmpi_tool)
         add_all(tool_id, LAYER_PMPI, layer->functions);
     else
         add_all(tool_id, LAYER_QMPI, layer->functions);
     add_all(tool_id, LAYER_MPICH, layer->mpich);
     add_all(tool_id, LAYER_OBSERVER, layer->observing);
+}
+
+/* Copies those of `functions` for which the layer is on at first. */
+static qmpi_function *const *filter_started(int tool_id, qmpi_function *const *functions,
+                                            qmpi_function **selected)
+{
+    bool (*const starts)(int, int) = layers[tool_id].starts;
+    for (int number = 0; functions && number < QMPI_FUNCTION_COUNT; number++)
+        selected[number] = starts(tool_id, number) ? functions[number] : NULL;
+    return functions ? selected : NULL;
+}
+
+void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
+{
+    qmpi_function *functions[QMPI_FUNCTION_COUNT], *mpich[QMPI_FUNCTION_COUNT],
+        *observing[QMPI_FUNCTION_COUNT];
+    struct qmpi_interceptors started = *layer;
+    layers[tool_id] = *layer;
+    if (layer->starts) {
+        started.functions = filter_started(tool_id, layer->functions, functions);
+        started.mpich = filter_started(tool_id, layer->mpich, mpich);
+        started.observing = filter_started(tool_id, layer->observing, observing);
+    }
+    add_interceptors(tool_id, &started);
     if (!qmpi_debugs(QMPI_TOPIC_CHAIN))
         return;
     int count = 0;

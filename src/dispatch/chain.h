@@ -26,6 +26,8 @@ struct qmpi_interceptors {
     qmpi_function *const *observing; /* those of its observer, above the others; NULL: none */
     void (*observe)(struct qmpi_node *node); /* completes a new node for `observing` */
     bool pmpi_tool;
+    bool (*starts)(int tool_id, int number); /* whether the layer is on at first for a function that
+                                                it intercepts; NULL: it is for all */
 };
 
 /* Adds a layer on top. */

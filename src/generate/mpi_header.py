@@ -4,7 +4,6 @@
 The only reader of mpi.h in the project: every generated file is written from the list of
 Function records that read_functions() returns.
 """
-import copy
 import re
 import subprocess
 from dataclasses import dataclass, field
@@ -94,14 +93,12 @@ def read_parameters(decl: c_ast.FuncDecl, standard: list[str] | None = None) -> 
         name = getattr(node, "name", None) or f"argument{position + 1}"
         if standard and len(standard) == len(given):
             name = standard[position] or name  # f(void) has a parameter without a name
-        named = c_ast.Decl(name, node.quals, [], [], [], copy.deepcopy(node.type), None, None)
-        rename(named.type, name)
-        plain = c_ast.Typename(None, node.quals, None, copy.deepcopy(node.type))
-        rename(plain.type, None)
-        text = writer.visit(named)
+        rename(node.type, name)
+        text = writer.visit(c_ast.Decl(name, node.quals, [], [], [], node.type, None, None))
         if text == f"void {name}":
             continue
-        parameters.append(Parameter(name, text, writer.visit(plain)))
+        rename(node.type, None)
+        parameters.append(Parameter(name, text, writer.visit(c_ast.Typename(None, node.quals, None, node.type))))
     return parameters, variadic
 
 

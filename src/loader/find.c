@@ -166,9 +166,9 @@ static char *hint_for_name(const char *name, const char *installed)
     }
     char *abi = qmpi_abi_folder(installed);
     char *similar = qmpi_find_similar(name, installed, abi);
-    char *hint = qmpi_format("%s%s%s (`qmpi list` lists installed tools), or add the tool's "
-                             "directory to QMPI_TOOL_PATH",
-                             similar ? "did you mean '" : "correct the name",
+    char *hint = qmpi_format("%s%s%s `qmpi list` lists installed tools; QMPI_TOOL_PATH can name "
+                             "more directories",
+                             similar ? "did you mean '" : "correct the name.",
                              similar ? similar : "", similar ? "'?" : "");
     free(similar);
     free(abi);

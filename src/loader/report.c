@@ -123,9 +123,50 @@ char *qmpi_problem_where(const struct qmpi_entry *entry)
     return where;
 }
 
+/* What is wrong with the entry itself is an error all the same. */
+static bool is_optional(const struct qmpi_entry *entry)
+{
+    const char *value = entry->reserved[QMPI_RESERVED_OPTIONAL];
+    return value && !strcmp(value, "yes") && !entry->problem;
+}
+
+/* Only those who ask are told of it. */
+static void note_optional(const char *where, char *problem)
+{
+    qmpi_debug(QMPI_TOPIC_LOAD, "%s: %.*s; the layer is left out (@optional=yes)", where,
+               (int)strcspn(problem, "\n"), problem);
+    if (qmpi_getenv("QMPI_CHECK") && !qmpi_getenv("QMPI_TRIAL")) {
+        char *text = indent(problem);
+        qmpi_printf("%s: %-s\n  the layer is left out (@optional=yes)", where, text);
+        free(text);
+    }
+    free(problem);
+}
+
+void qmpi_problem_report_stack(const struct qmpi_tool_stack *stack, char *problem)
+{
+    const struct qmpi_tool_list *layers = &stack->layers;
+    const struct qmpi_entry *stopping_entry = NULL;
+    for (int i = 0; i < layers->count && !stopping_entry; i++) {
+        const struct qmpi_entry *entry = &layers->entries[i];
+        if (!is_optional(entry) && !qmpi_skips_errors(entry->on_error))
+            stopping_entry = entry;
+    }
+    const struct qmpi_entry *entry = stopping_entry ? stopping_entry : &layers->entries[0];
+    print(entry->source ? entry->source : stack->source, problem, "tools",
+          stopping_entry || entry->on_error == QMPI_ON_ERROR_AS_SET ? entry->on_error
+                                                                    : QMPI_ON_ERROR_SKIP);
+    qmpi_problem_stop();
+}
+
 void qmpi_problem_print_entry(const struct qmpi_entry *entry, char *problem)
 {
     char *where = qmpi_problem_where(entry);
+    if (is_optional(entry)) {
+        note_optional(where, problem);
+        free(where);
+        return;
+    }
     print(where, problem, "this layer", entry->on_error);
     free(where);
 }

@@ -17,6 +17,10 @@ void qmpi_problem_start(void);
  */
 void qmpi_problem_report(const char *where, char *problem, const char *without);
 
+/* As qmpi_problem_report, for a problem of all layers of a stack. The run continues without them
+ * only if it would do so without each of them. */
+void qmpi_problem_report_stack(const struct qmpi_tool_stack *stack, char *problem);
+
 /* As qmpi_problem_report, for the errors in the configuration files, except those in the tools that
  * they list. Those in a file of the site never stop the run. If another one does, that is left to
  * qmpi_problem_stop, so that all messages appear at once. */
@@ -36,7 +40,8 @@ void qmpi_problem_name_middle(const char *source);
 char *qmpi_problem_where(const struct qmpi_entry *entry);
 
 /* Reports a problem of one entry of the stack; the run then continues or stops as on-error says
- * (see config/stack.h). */
+ * (see config/stack.h). With @optional=yes, the run continues, and nothing is printed except by
+ * `qmpi check` and QMPI_DEBUG. */
 void qmpi_problem_print_entry(const struct qmpi_entry *entry, char *problem); /* does not stop */
 void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem);
 

@@ -137,11 +137,22 @@ static struct qmpi_tool *describe(const char *path)
     return tool;
 }
 
+/* Whether the layer starts switched off: `qmpi run` may have preloaded it only where it does not.
+ */
+static bool starts_off(const struct qmpi_layer *layer)
+{
+    const struct qmpi_place place = qmpi_place_here(qmpi_launcher_rank());
+    char *unmet = qmpi_condition_unmet(layer->entry, &place);
+    const bool off = unmet != NULL;
+    free(unmet);
+    return off;
+}
+
 /* Loaded by us, a tool's functions are not in the program's way: those of MPI alone are called. */
 static void say_what_is_missed(const struct qmpi_layer *layer)
 {
     const char *preload = layer->entry->reserved[QMPI_RESERVED_PRELOAD];
-    const bool wished = preload && !strcmp(preload, "no");
+    const bool wished = (preload && !strcmp(preload, "no")) || starts_off(layer);
     char *replaced =
         layer->preloaded || wished ? NULL : qmpi_replaces(&layer->group->objects[0].image);
     if (replaced && qmpi_is_reporting_process())

@@ -17,13 +17,13 @@ static size_t without_suffix(char *name, size_t length, const char *suffix)
     return length;
 }
 
-bool qmpi_procedures_named(const char *name)
+int qmpi_procedures_function(const char *name)
 {
     char function[80];
     size_t length = strlen(name);
     if (tolower((unsigned char)name[0]) != 'm' || strncasecmp(name, "mpi_", 4) != 0 ||
         length >= sizeof function || qmpi_name_find(name) >= 0)
-        return false;
+        return -1;
     for (size_t i = 0; i <= length; i++) {
         const int letter = (unsigned char)name[i];
         function[i] = (char)(i < 3 || i == 4 ? toupper(letter) : tolower(letter));
@@ -32,7 +32,12 @@ bool qmpi_procedures_named(const char *name)
         function[--length] = '\0';
     length = without_suffix(function, length, "_f08");
     without_suffix(function, length, "_f08ts");
-    return qmpi_name_find(function) >= 0;
+    return qmpi_name_find(function);
+}
+
+bool qmpi_procedures_named(const char *name)
+{
+    return qmpi_procedures_function(name) >= 0;
 }
 
 bool qmpi_procedures_defined(const struct qmpi_elf_image *image)

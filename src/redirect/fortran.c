@@ -32,6 +32,7 @@ extern qmpi_function *const qmpi_fortran_deferred[INITS] QMPI_HIDDEN;
 
 QMPI_LOCK(lock);
 static void (*build_stack)(void); /* if nobody has */
+static bool (*is_called)(int tool_id, int number);
 
 /* The PMPI tool on top of the stack, if it has Fortran wrappers. Under the lock. */
 static const struct qmpi_group *top;
@@ -64,6 +65,15 @@ static void *procedure_of(const struct qmpi_elf_loaded *object, const char *name
     return procedure && qmpi_procedures_led(object, name) ? procedure : NULL;
 }
 
+/* The wrapper of the tool on top, if the program is to call it. */
+static void *wrapper_of(const char *name)
+{
+    if (!top || !is_ready(strstr(name, "_f08") ? F08 : PLAIN) ||
+        !is_called(top->layer->tool_id, qmpi_procedures_function(name)))
+        return NULL;
+    return qmpi_group_find(top, name);
+}
+
 static void *target_of(void *data, const char *name, enum qmpi_binding binding)
 {
     (void)binding;
@@ -73,8 +83,7 @@ static void *target_of(void *data, const char *name, enum qmpi_binding binding)
     const int init = find_init(name);
     if (init >= 0)
         return (void *)(uintptr_t)qmpi_fortran_deferred[init];
-    void *wrapper =
-        top && is_ready(strstr(name, "_f08") ? F08 : PLAIN) ? qmpi_group_find(top, name) : NULL;
+    void *wrapper = wrapper_of(name);
     return wrapper ? wrapper : procedure;
 }
 
@@ -128,9 +137,10 @@ bool qmpi_fortran_has_wrappers(const struct qmpi_group *group)
     return false;
 }
 
-void qmpi_fortran_begin(void (*start)(void))
+void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int number))
 {
     build_stack = start;
+    is_called = passes;
     if (!qmpi_binding_any)
         return;
     qmpi_procedures_find();

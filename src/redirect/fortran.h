@@ -17,9 +17,13 @@
 #include "elf/elf.h"
 #include "registry/registry.h"
 
-/* Called before the program starts. Redirects the program past the Fortran wrappers of tools in the
- * process, and its initialization procedures to code that calls `start` to build the stack. */
-void qmpi_fortran_begin(void (*start)(void));
+/*
+ * Called before the program starts. Redirects the program past the Fortran wrappers of tools in the
+ * process, and its initialization procedures to code that calls `start` to build the stack.
+ * `passes` tells whether a layer is now called for a function: the program is redirected past the
+ * wrappers for all others.
+ */
+void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int number));
 
 /* The objects of the program with references to Fortran procedures, held so that they can be
  * redirected. Must be held before any lock is taken (see elf/held.h). */
@@ -30,7 +34,8 @@ struct qmpi_fortran_callers {
 struct qmpi_fortran_callers qmpi_fortran_hold(void);
 void qmpi_fortran_let_go(struct qmpi_fortran_callers *callers);
 
-/* Sets the PMPI tool on top of the stack, when the stack is built or changes; NULL: none. */
+/* Sets the PMPI tool on top of the stack, when the stack is built or changes, or when the functions
+ * change for which the tool is called; NULL: none. */
 void qmpi_fortran_set_callers(const struct qmpi_group *group,
                               const struct qmpi_fortran_callers *callers);
 

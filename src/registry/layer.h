@@ -29,6 +29,7 @@ struct qmpi_layer {
     char *source;             /* what lists it; NULL: nobody has asked */
     char *failure;            /* the message of QMPIX_Tool_fail */
     bool mpich;               /* it has made a call that exists only in MPICH's variant */
+    bool ready;               /* it is complete and was not left out; atomic */
     /* By function number. */
     qmpi_function **functions;       /* its interceptors */
     qmpi_function **mpich_functions; /* those for MPICH's variant instead; NULL: none */

@@ -85,7 +85,7 @@ __typeof__(QMPI_Register_tool_name) qmpi_register_tool_name
 
 int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_info *info)
 {
-    if (!tool_name || !info || info->size < sizeof(QMPIX_Tool_info))
+    if (!tool_name || !info || info->size < offsetof(QMPIX_Tool_info, flags))
         return MPI_ERR_ARG;
     int result = MPI_SUCCESS;
     pthread_mutex_lock(&lock);

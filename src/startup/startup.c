@@ -18,6 +18,7 @@
 #include "process/process.h"
 #include "redirect/redirect.h"
 #include "registry/registry.h"
+#include "startup/conditions.h"
 #include "startup/constructor.h"
 #include "startup/singleton.h"
 #include "startup/switch.h"
@@ -57,6 +58,22 @@ static void plan_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     layer->preloaded = plan->preloaded;
 }
 
+static char *load_pmpi(struct qmpi_layer *layer)
+{
+    char *problem = qmpi_conflict_check(layer);
+    return problem ? problem : qmpi_pmpi_load(layer);
+}
+
+static char *load_and_init(struct qmpi_layer *layer)
+{
+    char *problem = qmpi_load_native(layer, qmpi_redirect_is_interposed());
+    if (!problem)
+        problem = qmpi_conflict_check(layer);
+    if (!problem)
+        problem = qmpi_layer_init(layer);
+    return problem ? problem : qmpi_conflict_check(layer); /* init may have declared more */
+}
+
 static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
 {
     const bool pmpi_tool = plan->kind == QMPI_KIND_PMPI;
@@ -64,21 +81,26 @@ static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     qmpi_chain_expose(layer->tool_id);
     if (plan->kind == QMPI_KIND_ABI)
         qmpi_load_abi_name(qmpi_installed_folder(), plan->path);
-    char *problem =
-        pmpi_tool ? qmpi_pmpi_load(layer) : qmpi_load_native(layer, qmpi_redirect_is_interposed());
-    if (!problem && !pmpi_tool)
-        problem = qmpi_layer_init(layer);
+    char *problem = qmpi_conditions_apply(layer);
+    if (!problem)
+        problem = pmpi_tool ? load_pmpi(layer) : load_and_init(layer);
+    __atomic_store_n(&layer->ready, !problem, __ATOMIC_RELEASE);
     if (problem) {
         qmpi_layer_leave_out(layer);
         qmpi_mpit_leave_out(layer->tool_id);
         qmpi_chain_leave_out(layer->tool_id);
         qmpi_problem_report_entry(plan->entry, problem);
+    } else {
+        qmpi_conditions_complete(layer, pmpi_tool);
     }
-    qmpi_chain_add(layer->tool_id, &(struct qmpi_interceptors){.functions = layer->functions,
-                                                               .mpich = layer->mpich_functions,
-                                                               .observing = layer->observing,
-                                                               .observe = qmpi_observe_node,
-                                                               .pmpi_tool = pmpi_tool});
+    const bool may_be_off = qmpi_condition_may_be_unmet(plan->entry);
+    qmpi_chain_add(layer->tool_id,
+                   &(struct qmpi_interceptors){.functions = layer->functions,
+                                               .mpich = layer->mpich_functions,
+                                               .observing = layer->observing,
+                                               .observe = qmpi_observe_node,
+                                               .pmpi_tool = pmpi_tool,
+                                               .starts = may_be_off ? qmpi_chain_passes : NULL});
     qmpi_observe_report(layer->tool_id);
 }
 
@@ -115,21 +137,24 @@ static void start(void)
     qmpi_problem_print_notes(&stack);
     qmpi_debug(QMPI_TOPIC_PARSE, "%s has %d entries", stack.source, stack.layers.count);
     if (stack.layers.count && qmpi_base_mismatch()) {
-        qmpi_problem_report(stack.source, qmpi_copy(qmpi_base_mismatch()), "tools");
+        qmpi_problem_report_stack(&stack, qmpi_copy(qmpi_base_mismatch()));
         stack.layers.count = 0;
     }
     check_height(&stack.layers.count);
     int count;
     struct qmpi_plan *plans = qmpi_plan_make(&stack.layers, &count);
+    qmpi_conditions_check(plans, &count);
     check_height(&count);
     qmpi_layer_start(count);
     qmpi_chain_start(count);
     if (count) { /* what ends the chains is never changed once a layer stands on it */
         qmpi_mpit_use_switch(qmpi_chain_is_enabled, qmpi_chain_set_enabled);
+        qmpi_service_use_switch(qmpi_chain_is_enabled);
         qmpi_mpit_merge(qmpi_terminators, qmpi_pmpi_targets);
         qmpi_observe_creators(qmpi_terminators);
         qmpi_singleton_watch(qmpi_terminators);
         qmpi_offsets_watch(qmpi_terminators);
+        qmpi_conditions_watch(plans, count, qmpi_terminators);
     }
     for (int tool_id = 1; tool_id <= count; tool_id++)
         plan_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
@@ -144,10 +169,12 @@ static void start(void)
         qmpi_unwind_load();
     free(plans);
     struct qmpi_fortran_callers callers = qmpi_fortran_hold();
-    qmpi_fortran_set_callers(count ? qmpi_layer_get(1)->group : NULL, &callers);
+    const struct qmpi_layer *top = qmpi_layer_get(qmpi_chain_topmost());
+    qmpi_fortran_set_callers(top ? top->group : NULL, &callers);
     qmpi_fortran_let_go(&callers);
     qmpi_registration_close();
     qmpi_mpit_publish_stack();
+    qmpi_service_notify();
     qmpi_chain_publish();
 }
 
@@ -273,5 +300,5 @@ __attribute__((constructor)) static void begin(void)
     if (qmpi_self_is_idle())
         return;
     redirect();
-    qmpi_fortran_begin(qmpi_start);
+    qmpi_fortran_begin(qmpi_start, qmpi_chain_passes);
 }

@@ -20,6 +20,8 @@
 
 static bool off[QMPI_LAYERS_MAX + 1]; /* [tool_id]; written between qmpi_chain_hold and _release */
 static bool *saved[QMPI_LAYERS_MAX + 1]; /* [tool_id][number]: called also while it is off */
+static const unsigned char *limits[QMPI_LAYERS_MAX + 1]; /* [tool_id][number]; NULL: none */
+static bool chosen[QMPI_LAYERS_MAX + 1]; /* [tool_id]: somebody has said what it is to be */
 static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
 
 /* The nodes to come, [tool_id][number], as dispatch/chain.h's below: [0] from MPI_X. NULL: no
@@ -31,14 +33,42 @@ bool qmpi_chain_is_enabled(int tool_id)
     return qmpi_layer_get(tool_id) && !__atomic_load_n(&off[tool_id], __ATOMIC_ACQUIRE);
 }
 
-static bool keeps(int tool_id, int number)
+bool qmpi_chain_passes_always(int tool_id, int number)
 {
     return saved[tool_id] && saved[tool_id][number];
 }
 
-static bool is_on(int tool_id, int number)
+void qmpi_chain_pass_always(int tool_id, int number)
 {
-    return (!off[tool_id] || keeps(tool_id, number)) && qmpi_chain_intercepts(tool_id, number);
+    if (!saved[tool_id])
+        saved[tool_id] = qmpi_allocate(QMPI_FUNCTION_COUNT, sizeof *saved[tool_id]);
+    saved[tool_id][number] = true;
+}
+
+void qmpi_chain_limit(int tool_id, const unsigned char *listed)
+{
+    limits[tool_id] = listed;
+}
+
+void qmpi_chain_start_off(int tool_id)
+{
+    off[tool_id] = true;
+}
+
+/* Whether the layer is on for a function, by its C or Fortran name. */
+static bool is_on_for(int tool_id, int number)
+{
+    return qmpi_chain_is_enabled(tool_id) && (!limits[tool_id] || limits[tool_id][number]);
+}
+
+bool qmpi_chain_passes(int tool_id, int number)
+{
+    return qmpi_chain_passes_always(tool_id, number) || is_on_for(tool_id, number);
+}
+
+static bool calls(int tool_id, int number)
+{
+    return qmpi_chain_passes(tool_id, number) && qmpi_chain_intercepts(tool_id, number);
 }
 
 /* What `lowest` and the layers above it will lead to: for all functions, or only for those that are
@@ -48,12 +78,12 @@ static row *build(int lowest, int tool_id, bool all)
     row *node_table = qmpi_allocate((size_t)lowest, sizeof *node_table);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         QMPI_Context node = qmpi_chain_next(lowest, number);
-        const bool wanted =
-            all || (qmpi_chain_intercepts(tool_id, number) && !keeps(tool_id, number));
+        const bool wanted = all || (qmpi_chain_intercepts(tool_id, number) &&
+                                    !qmpi_chain_passes_always(tool_id, number));
         if (!node || !wanted)
             continue;
         for (int layer = lowest; layer >= 1; layer--) {
-            if (is_on(layer, number))
+            if (calls(layer, number))
                 node = qmpi_chain_insert(layer, number, node);
             node_table[layer - 1][number] = node;
         }
@@ -86,7 +116,7 @@ static void publish(row *node_table, int lowest)
 }
 
 /* A layer that keeps functions stays on top: a Fortran call of one of them must not pass it by. */
-static int topmost(void)
+int qmpi_chain_topmost(void)
 {
     int tool_id = 1;
     while (qmpi_layer_get(tool_id) && off[tool_id] && !saved[tool_id])
@@ -94,11 +124,13 @@ static int topmost(void)
     return tool_id;
 }
 
-/* Fortran calls that led into the tool on top lead into the one that is now there, or past both. */
-static void set_fortran_callers(const struct qmpi_fortran_callers *callers, int before, int now)
+/* Fortran calls that led into the tool on top lead into the one that is now there, or past both, or
+ * into the same tool for other functions. */
+static void set_fortran_callers(const struct qmpi_fortran_callers *callers, int before, int now,
+                                int switched)
 {
     const struct qmpi_layer *top = qmpi_layer_get(now);
-    if (before != now)
+    if (before != now || switched == now)
         qmpi_fortran_set_callers(top ? top->group : NULL, callers);
 }
 
@@ -149,7 +181,7 @@ static bool change(int tool_id, bool enabled, const struct qmpi_fortran_callers 
     static bool watched;
     if (!watched)
         watched = pthread_atfork(NULL, NULL, note_fork) == 0;
-    const int top = topmost();
+    const int top = qmpi_chain_topmost();
     const int lowest = interrupted ? QMPIX_stack.layers : tool_id;
     changing = true;
     __atomic_store_n(&off[tool_id], !enabled, __ATOMIC_RELEASE);
@@ -163,7 +195,7 @@ static bool change(int tool_id, bool enabled, const struct qmpi_fortran_callers 
     interrupted &= !good;
     qmpi_relocations_protect();
     free(node_table);
-    set_fortran_callers(callers, top, topmost());
+    set_fortran_callers(callers, top, qmpi_chain_topmost(), tool_id);
     if (good) {
         warn_of_saved_pointers(tool_id);
         qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d (%s) was switched %s", tool_id,
@@ -175,6 +207,7 @@ static bool change(int tool_id, bool enabled, const struct qmpi_fortran_callers 
 /* Without the lock: what is called may switch layers too. */
 static void call_back(void)
 {
+    qmpi_service_notify();
     for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++) {
         void (*callback)(int) = __atomic_load_n(&callbacks[tool_id], __ATOMIC_ACQUIRE);
         if (callback)
@@ -187,7 +220,7 @@ void qmpi_chain_leave_out(int tool_id)
     __atomic_store_n(&callbacks[tool_id], NULL, __ATOMIC_RELEASE);
 }
 
-int qmpi_chain_set_enabled(int tool_id, bool enabled)
+static int set_enabled(int tool_id, bool enabled, bool by_condition)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer)
@@ -201,13 +234,25 @@ int qmpi_chain_set_enabled(int tool_id, bool enabled)
     if (qmpi_binding_any && any_fortran_wrappers())
         callers = qmpi_fortran_hold();
     qmpi_chain_hold();
-    const bool same = off[tool_id] == !enabled && !interrupted;
+    const bool ignored = by_condition && chosen[tool_id];
+    const bool same = ignored || (off[tool_id] == !enabled && !interrupted);
     const bool good = same || change(tool_id, enabled, &callers);
+    chosen[tool_id] |= good && !by_condition;
     qmpi_chain_release();
     qmpi_fortran_let_go(&callers);
     if (good && !same)
         call_back();
     return good ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+int qmpi_chain_set_enabled(int tool_id, bool enabled)
+{
+    return set_enabled(tool_id, enabled, false);
+}
+
+int qmpi_chain_apply_condition(int tool_id, bool enabled)
+{
+    return set_enabled(tool_id, enabled, true);
 }
 
 int QMPIX_Tool_set_enabled(int tool_id, int enabled)
@@ -223,6 +268,14 @@ int QMPIX_Tool_get_enabled(int tool_id, int *enabled)
     return MPI_SUCCESS;
 }
 
+int QMPIX_Tool_get_function_enabled(int tool_id, enum QMPI_Functions_enum fn, int *enabled)
+{
+    if (!qmpi_layer_get(tool_id) || (unsigned)fn >= (unsigned)QMPI_FUNCTION_COUNT || !enabled)
+        return MPI_ERR_ARG;
+    *enabled = is_on_for(tool_id, (int)fn);
+    return MPI_SUCCESS;
+}
+
 int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
@@ -230,9 +283,7 @@ int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn)
         return MPI_ERR_ARG;
     if (!qmpi_layer_is_initialising(layer))
         return MPI_ERR_OTHER;
-    if (!saved[tool_id])
-        saved[tool_id] = qmpi_allocate(QMPI_FUNCTION_COUNT, sizeof *saved[tool_id]);
-    saved[tool_id][fn] = true;
+    qmpi_chain_pass_always(tool_id, (int)fn);
     return MPI_SUCCESS;
 }
 

@@ -28,13 +28,16 @@ static unsigned group_named(const char *word)
     return 0;
 }
 
-/* Returns the next item, which the caller frees; NULL: none. */
+/* Returns the next item without the blanks around it, which the caller frees; NULL: none. */
 static char *next_item(const char **list)
 {
     *list += strspn(*list, "; ");
-    const size_t length = strcspn(*list, ";");
+    const size_t end = strcspn(*list, ";");
+    size_t length = end;
+    while (length && (*list)[length - 1] == ' ')
+        length--;
     char *item = length ? qmpi_copy_part(*list, length) : NULL;
-    *list += length;
+    *list += end;
     return item;
 }
 

@@ -120,6 +120,32 @@ def test_a_tool_that_does_more_than_it_may_is_left_out_if_the_user_wants_that():
     assert any("PMPI_Comm_free_keyval" in line for line in result.messages)
 
 
+# ---- Services of other layers ------------------------------------------------------------------------
+
+
+def test_such_a_tool_offers_services_to_others_and_uses_theirs():
+    abi = HERE / "abi_service.so"
+    result = run_mpi("switch", "init", "rank", "off=1", "on=1", "finalize", ranks=1, preload=(),
+                     tools=f"service,offer=a@1.0,find=b@1.0+c@1.0:{abi},offer=b@1.3,find=a@1.0+a@2.0+c@1.0,watch=a@1.0")
+    assert result.returncode == 0
+    assert [line for line in result.trace if " finds " in line and "later" in line] == [
+        "service 1 finds b@1.0 later: layer 2 answers 23", "service 1 finds c@1.0 later: MPI_ERR_NAME",
+        "service 2 finds a@1.0 later: layer 1 answers 11",
+        "service 2 finds a@2.0 later: MPI_ERR_UNSUPPORTED_OPERATION", "service 2 finds c@1.0 later: MPI_ERR_NAME"]
+    assert [line for line in result.trace if "is told" in line] == [
+        "service 2 is told: layer 1 answers 11", "service 2 is told: layer 0 answers 0",
+        "service 2 is told: layer 1 answers 11"]
+
+
+def test_such_a_tool_declares_conflicts_and_gets_error_classes_of_the_abi():
+    abi = HERE / "abi_service.so"
+    result = run_mpi("switch", "init", "rank", "finalize", ranks=1, preload=(), tools=f"{abi},misuse=yes")
+    assert result.returncode == 0 and not [line for line in result.trace if "WRONG" in line]
+    result = run_mpi("switch", "init", "finalize", ranks=1, preload=(), tools=f"service,provides=x:{abi},conflicts=x")
+    assert result.returncode == 2
+    assert "layer 2 cannot be used together with 'x', and layer 1 provides 'x'" in result.messages[0]
+
+
 # ---- Bundled tools ---------------------------------------------------------------------------------
 
 

@@ -273,16 +273,15 @@ def test_list_says_of_every_file_what_it_is(tmp_path):
     files = {"a_pmpi.so": BUILD / "tests/pmpi/tools/libtally.so",
              "b_silent.so": BUILD / "tests/stack/tools/silent.so",
              "c_undefined.so": BUILD / "tests/stack/tools/undefined.so", "d_plain.so": "/etc/passwd"}
-    if not ASAN:
-        files["e_faulty.so"] = BUILD / "tests/stack/tools/dies.so"
+    files["e_faulty.so"] = BUILD / "tests/stack/tools/dies.so"
     for name, source in files.items():
         shutil.copy(source, tmp_path / name)
     result = qmpi("list", QMPI_TOOL_PATH=f"{tmp_path}::{tmp_path}/none")
     assert result.returncode == 0
     said = dict(re.findall(rf"(?m)^{tmp_path}/(\S+)\n  (.*)$", result.stdout))
-    wanted = {"a_pmpi.so": "a PMPI tool", "b_silent.so": "registers no tool",
-              "c_undefined.so": "cannot be loaded: ", "d_plain.so": "not usable: ",
-              "e_faulty.so": "fails when it is loaded", "none": "cannot be read: No such file"}
+    wanted = {"a_pmpi.so": "a PMPI tool", "b_silent.so": "a QMPI tool without a manifest",
+              "c_undefined.so": "a QMPI tool without a manifest", "d_plain.so": "not usable: ",
+              "e_faulty.so": "a QMPI tool without a manifest", "none": "cannot be read: No such file"}
     for name in (*files, "none"):
         assert said[name].startswith(wanted[name]), name
     assert "count " in result.stdout
@@ -394,3 +393,48 @@ def test_an_unusual_configuration_file_is_right(number, tmp_path):
         assert re.findall(r"(?m)^layer \d+: (\S+)", result.stdout) == layers
     else:
         assert "hint: " in result.stderr
+
+
+# ---- Inputs that are much too large: each word is looked at once ---------------------------------
+
+LARGE = {
+    "options": ("count\n" + "".join(f" a{i} = 1\n" for i in range(80_000)), "line 1002 'a1000 = 1': more than 1000 options"),
+    "conditions": ("count\n" + " @ranks = 0-100000\n" * 50_000, "the option '@ranks' is given too often"),
+    "stacks": ("".join(f"[stack s{i}]\n" for i in range(70_000)), "line 1001 '[stack s1000]': the file contains more than 1000"),
+    "tool-path": (f"tool-path={':'.join(f'd{i}' for i in range(130_000))}\nnonesuch.so\n", "line 2 'nonesuch.so': no such tool"),
+    "text": ("count\n" * 1_700_000, "larger than a megabyte"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_configuration_file_that_is_too_large_is_one_message(name, tmp_path):
+    text, words = LARGE[name]
+    path = tmp_path / "qmpi.conf"
+    path.write_text(text)
+    result = qmpi("check", QMPI_CONFIG=str(path))
+    check_message(result, str(path), words, "hint: ")
+    assert len([line for line in result.messages if not line.startswith(" ")]) == 1
+
+
+@pytest.mark.skipif(bool(ASAN), reason="with the sanitizer, millions of small pieces of memory take minutes")
+def test_a_list_of_a_million_tools_is_one_message(tmp_path):
+    paths = [tmp_path / "a.conf", tmp_path / "b.conf"]
+    for path in paths:
+        path.write_text("x\n" * 500_000)
+    variables = {"QMPI_CONFIG": ":".join(map(str, paths))}
+    result = run_command([QMPI, "run", "--", BUILD / "tests/stack/programs/calls", "init", "finalize"],
+                         {**clean_environment(), **variables})
+    assert result.returncode == 2
+    assert result.messages == [f"{paths[1]}: 1000000 entries, but a stack has at most 255 layers",
+                               "  hint: list fewer tools"]
+    # Those that are left out are none too many.
+    assert qmpi("run", "--", BUILD / "tests/stack/programs/calls", "init", "finalize",
+                QMPI_DISABLE="x", **variables).messages == []
+
+
+def test_a_list_that_no_program_could_get_is_one_message():
+    text = ":".join(["x"] * 60_000)  # of each argument, and of each variable, the system passes 128 KiB
+    for command in (["check"], ["run", "-t", "empty"]):
+        result = qmpi(*command, "-t", text, "-t", text)
+        check_message(result, "-t: ", "characters, but the system passes at most ", "hint: list the tools in a file")
+        assert len(result.messages) == 2

@@ -44,6 +44,30 @@ def test_several_functions_are_drawn_in_order():
     assert re.findall(r"^(MPI_\w+) \(", output, re.M) == ["MPI_Send", "MPI_Wtime"]
 
 
+def test_conditions_are_shown_with_what_they_do_here(tmp_path):
+    file = tmp_path / "conf"
+    file.write_text("[stack io]\ncount\n  @ranks = 0-3\nlog\n  @functions = MPI_File_*\nnonesuch\n  @optional = yes\n")
+    env = {"QMPI_CONFIG": file, "SLURM_PROCID": ""}
+    stack = "empty,@enabled=no:io,@ranks=every 2,@if-env=NONE,@if-env=PATH:empty,@program=lmp*"
+    result = qmpi("check", "-t", stack, env=env)
+    assert result.returncode == 0
+    off, other = "the layer starts switched off", "does not hold here: the layer starts switched off"
+    ranks, both = f"(on other ranks, {off})", [f"@if-env=NONE  ({other})", "@if-env=PATH  (holds here)"]
+    conditions = [re.findall(r"(?m)^  condition   (.*)$", part) for part in result.stdout.split("\nlayer ")]
+    only = "(the layer intercepts no other functions, except those that the tool needs in any case)"
+    assert conditions == [
+        [f"@enabled=no  ({other})"], [f"@ranks=0-3  {ranks}", f"@ranks=every 2  {ranks}", *both],
+        [f"@ranks=every 2  {ranks}", *both, f"@functions=MPI_File_*  {only}"], [f"@program=lmp*  (in other programs, {off})"]]
+    assert f"left out because it cannot be used (@optional=yes): nonesuch ({file}, line 6, stack io)\n" in result.stdout
+    assert [line for line in result.messages if line[0] != " "] == [f"{file}, line 6 'nonesuch': no such tool"]
+    assert "  the layer is left out (@optional=yes)" in result.messages
+    assert "intercepts  all" in result.stdout  # a layer that is off shows what it would intercept
+    noted = qmpi("doctor", "-t", "nonesuch,@optional=yes")
+    assert noted.returncode == 0 and "(@optional=yes): nonesuch,@optional=yes (-t, entry 1)" in noted.stdout
+    known = qmpi("check", "-t", "empty,@ranks=1-2", env={"SLURM_PROCID": "2"}).stdout
+    assert "@ranks=1-2  (holds here)" in known
+
+
 @pytest.mark.parametrize("name", ["MPI_Sned", "", "PMPI_Send", "x" * 1000])
 def test_a_function_that_is_none_is_an_error(name):
     result = qmpi("check", "-t", "empty", "--function", name)

@@ -57,6 +57,15 @@ def test_the_command_finds_library_and_tools_beside_it(prefix):
     assert f"{prefix}/lib" in result.stdout
 
 
+def test_the_command_finds_the_manifests_of_its_tools_and_of_others(prefix):
+    result = run_command([prefix / "bin" / QMPI.name, "list"], environment())
+    assert result.returncode == 0 and "without a manifest" not in result.stdout
+    described = json.loads((SOURCE / "tools/count/count.json").read_text())["description"]
+    assert f"count        {described}\n" in result.stdout
+    folder = next(prefix.rglob(f"{PACKAGE}/empty.so")).parent / "manifests"
+    assert {path.name for path in folder.iterdir()} == {path.name for path in (SOURCE / "manifests").iterdir()}
+
+
 def test_a_program_runs_under_the_installed_library(prefix):
     result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "count", PROGRAMS / "calls", "init",
                           "barrier", "finalize"],
@@ -90,7 +99,8 @@ def test_the_installed_headers_stand_in_one_folder_per_mpi(prefix):
 def test_documents_examples_and_schema_are_installed_and_their_links_hold(prefix):
     documents = prefix / "share" / "doc" / "qmpi"
     for name in ("README.md", "examples/heat.c", "docs/run/qmpi-profile-2.schema.json",
-                 "docs/run/qmpi-comparison-1.schema.json", "tools/profile/README.md"):
+                 "docs/run/qmpi-comparison-1.schema.json", "docs/run/qmpi-manifest-1.schema.json",
+                 "tools/profile/README.md"):
         assert (documents / name).is_file(), name
     assert not [path for path in documents.rglob("*") if path.name in ("meson.build", "pages.py")]
     for page in documents.rglob("*.md"):

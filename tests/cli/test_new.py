@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """qmpi new: what it writes is a whole project, which builds and runs outside our tree against an
 installation; and what it refuses."""
+import json
 import os
 import shutil
 import subprocess
@@ -52,12 +53,16 @@ def test_it_writes_a_whole_project(kind, tmp_path):
     assert (result.returncode, result.stderr) == (0, "")
     source = "mine.cpp" if "cxx" in kind else "mine.c"
     folder = tmp_path / "mine"
-    assert {path.name for path in folder.iterdir()} == FILES | {source}
+    assert {path.name for path in folder.iterdir()} == FILES | {source, "mine.json"}
     assert os.access(folder / "smoke.sh", os.X_OK)
     for path in folder.iterdir():
         text = path.read_text()
         assert "@NAME@" not in text and "@SOURCE@" not in text and "@LANGUAGES@" not in text
-    assert '"mine"' in (folder / source).read_text()
+    code = (folder / source).read_text()
+    manifest = json.loads((folder / "mine.json").read_text())
+    assert '"mine"' in code and manifest["name"] == "mine"
+    for text in (manifest["description"], *manifest["options"][0].values()):  # what it registers
+        assert f'"{text}"' in code
     for line in ("cd mine", "meson setup build", "meson test -C build", "-t mine -- build/smoke"):
         assert line in result.stdout
 

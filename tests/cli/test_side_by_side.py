@@ -241,6 +241,13 @@ def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_p
         result = run_command([QMPI, "run", "-t", "empty", "--on-error=skip", tmp_path / "call"],
                              clean_environment())
         assert result.returncode == 0 and words in result.stderr
+        # Tools of which the file says that they must not stop a run do not, and the message names the file.
+        config = tmp_path / "qmpi.conf"
+        for on_error, status in (("skip", 0), ("stop", 2)):
+            config.write_text(f"[below]\non-error = {on_error}\nempty\n")
+            result = run_command([QMPI, "run", "-c", config, tmp_path / "call"], clean_environment())
+            assert result.returncode == status
+            assert result.stderr.startswith(f"qmpi: {config}: ") and words in result.stderr
 
 
 @pytest.mark.skipif(not OTHER_BUILD, reason="QMPI_OTHER_BUILD names no build for the other MPI")

@@ -11,7 +11,7 @@ import pytest
 from support import SOURCE
 
 STUBS = {
-    "dpkg-query": "echo 'install ok installed'",
+    "dpkg-query": "printf '%s install ok installed\\n' \"$@\"",
     "git": "echo some.c",
     "clang-format": "exit ${FORMAT_STATUS:-0}",
     "codespell": "exit ${SPELLING_STATUS:-0}",

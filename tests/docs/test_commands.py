@@ -73,14 +73,24 @@ def test_manual_pages_are_installed_where_man_finds_them(prefix):
     assert {"qmpi.1", "qmpi-run.1", "qmpi-profile.7", "qmpi.h.3", "QMPI_Get_function.3"} <= found
 
 
-def test_the_tutorial_works_as_it_is_written(reader, tmp_path):
-    steps = document.read(SOURCE / "docs" / "write" / "tutorial.md")
+@pytest.mark.parametrize("page, least", [("tutorial", 5), ("services", 2)])
+def test_a_page_works_as_it_is_written(page, least, reader, tmp_path):
+    steps = document.read(SOURCE / "docs" / "write" / f"{page}.md")
     shown = 0
     for step, output in run_steps(steps, tmp_path, reader):
         if step.output:
             check_output(step, output)
             shown += 1
-    assert shown >= 5
+    assert shown >= least
+
+
+def test_the_code_on_services_is_that_of_the_examples():
+    """But for the last part: what conflicts with others is no example."""
+    page = (SOURCE / "docs" / "write" / "services.md").read_text()
+    examples = "".join(path.read_text() for path in (SOURCE / "examples").glob("region*"))
+    parts = re.findall(r"(?ms)^```cc?\n(.*?)^```", page)
+    assert len(parts) == 6
+    assert [part for part in parts[:-1] if part not in examples] == []
 
 
 def a_clone(folder):
@@ -104,7 +114,7 @@ def test_every_command_of_the_readme_runs(reader, tmp_path):
 
 
 def test_every_command_of_the_examples_readme_builds_its_example(reader, tmp_path):
-    for source in (SOURCE / "examples").glob("*.c"):
+    for source in (SOURCE / "examples").glob("*.[ch]"):
         shutil.copy(source, tmp_path)
     for _ in run_steps(document.read(SOURCE / "examples" / "README.md"), tmp_path, reader):
         pass

@@ -173,7 +173,7 @@ def test_every_call_of_the_library_has_a_page_with_its_prototype():
 # explains that is not its own.
 NO_PAGES = {"QMPI_API", "QMPI_LIBRARY", "QMPIX_Node", "QMPIX_Stack", "QMPIX_stack", "QMPI_Context", "QMPI_Functions_enum",
             "QMPI_"}
-OF_HEADERS = {f"{name}.3" for name in ("qmpi.h", "qmpi_observer.h", "qmpi_clock.h", "qmpi_mpit.h", "qmpi_wrappers.h",
+OF_HEADERS = {f"{name}.3" for name in ("qmpi.h", "qmpi_observer.h", "qmpi_clock.h", "qmpi_service.h", "qmpi_mpit.h", "qmpi_wrappers.h",
                                        "QMPIX_FOR_EACH_FUNCTION")}
 
 
@@ -198,7 +198,7 @@ def test_a_calls_page_shows_the_types_that_the_call_uses_and_no_others(page):
     text = ALL[page][1]
     named = set(re.findall(r"\bQMPIX_\w+", re.sub(r"\b\w+\(", "(", section(text, "SYNOPSIS"))))
     types = section(text, "TYPES") if "## TYPES\n" in text else ""
-    shown = set(re.findall(r"(?m)^ *typedef [^;{]*?\b(QMPIX_\w+) \{", types))
+    shown = set(re.findall(r"(?m)^ *typedef [^;{]*?\b(QMPIX_\w+)(?: \{|\()", types))
     assert shown == named
 
 

@@ -54,6 +54,25 @@ def test_pcontrol_switches_off_and_on_and_flushes():
         for when in ("so far: 7 calls", "in all: 12 calls"))
 
 
+EXPECTED = {"(no region)": (4, 0, 0), "input": (1, 8000, 0), "solve": (10, 80, 80), "exchange": (10, 8000, 8000)}
+OFF = {"(no region)": (25, 16080, 8080)}  # the layer that knows the regions is off, or is not there
+
+
+@pytest.mark.parametrize("tools, expected", [
+    ("region_times:regions:region_bytes", EXPECTED), ("regions:region_bytes:region_times:count", EXPECTED),
+    ("region_bytes:region_times:libtally.so:regions:regions", EXPECTED), ("region_times:region_bytes", OFF)])
+def test_layers_know_the_regions_of_the_program_from_another_layer(tools, expected):
+    needs("region_bytes")
+    result = run(EXAMPLES / "stages", tools)
+    assert result.returncode == 0
+    times = dict(re.findall(r"(?m)^region_times \(layer \d\), rank 0: (.*): (\d+) calls, \d+\.\d{6} s$", result.stderr))
+    assert {name: int(calls) for name, calls in times.items()} == {name: row[0] for name, row in expected.items()}
+    rows = re.findall(r"(?m)^region_bytes \(layer \d\), rank 0: (.*): (\d+) sent, (\d+) received$", result.stderr)
+    assert {name: (int(sent), int(received)) for name, sent, received in rows} == {
+        name: row[1:] for name, row in expected.items() if row[1] or row[2]}
+    assert ("add the tool regions to the stack" in result.stderr) == (expected == OFF)
+
+
 def test_who_names_every_layer_and_draws_the_chain():
     result = messages("count:who,function=MPI_Recv:send_totals:empty")
     heads = [line for line in result.stderr.splitlines() if line.startswith("who: layer")]

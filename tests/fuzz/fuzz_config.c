@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: any bytes as a configuration file. The result must keep what its header says. */
 #define _GNU_SOURCE
+#include "config/conditions.h"
 #include "config/parse.h"
 
 #include <stdbool.h>
@@ -58,6 +59,13 @@ static void write_section(FILE *to, const struct qmpi_config *config, int sectio
     written[section] = true;
 }
 
+static void write_reserved(void *to, enum qmpi_reserved_option option, const char *value)
+{
+    fprintf(to, " %s = ", qmpi_reserved_option_name(option));
+    write_quoted(to, value);
+    fputs("\n", to);
+}
+
 static char *write_all(const struct qmpi_config *config, size_t *size)
 {
     char *text;
@@ -89,12 +97,11 @@ static char *write_all(const struct qmpi_config *config, size_t *size)
             fputs("\r\n", to);
         }
         for (int k = 0; k < QMPI_RESERVED_OPTIONS; k++) {
-            if (!entry->reserved[k])
-                continue;
-            fprintf(to, " %s = ", qmpi_reserved_option_name((enum qmpi_reserved_option)k));
-            write_quoted(to, entry->reserved[k]);
-            fputs("\n", to);
+            const enum qmpi_reserved_option option = (enum qmpi_reserved_option)k;
+            if (entry->reserved[k] && !qmpi_reserved_option_is_condition(option))
+                write_reserved(to, option, entry->reserved[k]);
         }
+        qmpi_condition_each(entry, write_reserved, to);
     }
     for (int i = QMPI_SECTION_MIDDLE + 1; i < config->section_count; i++) {
         if (!written[i])

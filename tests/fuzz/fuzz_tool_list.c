@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: any text as QMPI_TOOLS. What the parser returns must keep what its header says. */
 #define _GNU_SOURCE
+#include "config/conditions.h"
 #include "config/tool_list.h"
 
 #include <stdint.h>
@@ -29,6 +30,20 @@ static char *escape(char *to, const char *plain)
     return to;
 }
 
+static char *write_reserved(char *to, enum qmpi_reserved_option option, const char *value)
+{
+    *to++ = ',';
+    to = stpcpy(to, qmpi_reserved_option_name(option));
+    *to++ = '=';
+    return escape(to, value);
+}
+
+static void write_condition(void *data, enum qmpi_reserved_option option, const char *value)
+{
+    char **to = data;
+    *to = write_reserved(*to, option, value);
+}
+
 static char *write_entry(char *to, const struct qmpi_entry *entry)
 {
     to = escape(to, entry->name);
@@ -39,13 +54,11 @@ static char *write_entry(char *to, const struct qmpi_entry *entry)
         to = escape(to, entry->options[i].value);
     }
     for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
-        if (!entry->reserved[i])
-            continue;
-        *to++ = ',';
-        to = stpcpy(to, qmpi_reserved_option_name((enum qmpi_reserved_option)i));
-        *to++ = '=';
-        to = escape(to, entry->reserved[i]);
+        const enum qmpi_reserved_option option = (enum qmpi_reserved_option)i;
+        if (entry->reserved[i] && !qmpi_reserved_option_is_condition(option))
+            to = write_reserved(to, option, entry->reserved[i]);
     }
+    qmpi_condition_each(entry, write_condition, &to);
     return to;
 }
 
@@ -62,6 +75,17 @@ static void require_same(const struct qmpi_entry *one, const struct qmpi_entry *
                     ? other->reserved[i] && !strcmp(one->reserved[i], other->reserved[i])
                     : !other->reserved[i],
                 "an option of ours lost in writing");
+}
+
+/* Whatever the entry, the questions about its conditions have an answer. */
+static void check_conditions(const struct qmpi_entry *entry)
+{
+    static const struct qmpi_place places[] = {{-1, NULL, NULL}, {3, "/bin/app", "app"}};
+    for (int i = 0; i < 2; i++) {
+        char *unmet = qmpi_condition_unmet(entry, &places[i]);
+        require(!unmet || qmpi_condition_may_be_unmet(entry), "unmet without a condition");
+        free(unmet);
+    }
 }
 
 /* An entry that is written out again, every special character escaped, must be read the same. */
@@ -93,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(entry->problem || (entry->name && *entry->name), "neither a name nor a problem");
         for (int k = 0; k < entry->option_count; k++)
             require(*entry->options[k].key && *entry->options[k].key != '@', "no tool's key");
+        check_conditions(entry);
         if (entry->problem)
             require(strstr(entry->problem, "\nhint: ") != NULL, "a problem without a hint");
         else

@@ -39,7 +39,7 @@ def mpi_functions():
 
 def declared_api():
     """Every symbol that the public headers declare as a function or variable of the library."""
-    headers = [support.SOURCE / "include/qmpi" / name for name in ("qmpi.h", "observer.h", "clock.h", "mpit.h")]
+    headers = [support.SOURCE / "include/qmpi" / name for name in ("qmpi.h", "observer.h", "clock.h", "mpit.h", "service.h")]
     text = "\n".join(header.read_text(encoding="utf-8") for header in headers)
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     text = re.sub(r"^\s*#.*?(?<!\\)$", "", text, flags=re.S | re.M)

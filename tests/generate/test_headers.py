@@ -15,6 +15,7 @@ ORDERS = {
     "before_mpi_h": "#include <qmpi/qmpi.h>\n#include <mpi.h>\n",
     "twice": "#include <qmpi/qmpi.h>\n#include <qmpi/qmpi.h>\n",
     "mpit": "#include <qmpi/mpit.h>\n",
+    "service": "#include <qmpi/service.h>\nstruct part;\nQMPIX_SERVICE(part, \"part\", 1, 2, struct part)\n",
     "wrappers_alone": "#include <qmpi/wrappers.h>\n",
 }
 
@@ -167,3 +168,18 @@ int announce(int tool_id) {{ return QMPIX_REGISTER(tool_id, Barrier, {use}); }}
     for wrapper, right in REGISTERED.items():
         assert compiles(wrapper, "wrap") == right, wrapper
     assert compiles(next(iter(REGISTERED)), "&wrap")
+
+
+@pytest.mark.parametrize("standard", ["c99", "c11", "c++11"])
+def test_the_functions_of_a_service_take_its_table_only(standard, tmp_path):
+    source = """#include <qmpi/service.h>
+struct part { int (*answer)(int); };
+struct other { int (*answer)(int); };
+QMPIX_SERVICE(part, "part", 1, 2, struct part)
+int use(const struct TABLE *offered, const struct TABLE **found);
+int use(const struct TABLE *offered, const struct TABLE **found) { (void)offered; (void)found; return USE; }
+"""
+    for use in ("part_offer(1, offered)", "part_find(1, 0, found)"):
+        compile_as(standard, source.replace("TABLE", "part").replace("USE", use), tmp_path)
+        with pytest.raises(AssertionError, match="incompatible|cannot convert|invalid conversion"):
+            compile_as(standard, source.replace("TABLE", "other").replace("USE", use), tmp_path)

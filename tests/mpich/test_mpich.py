@@ -245,6 +245,19 @@ def test_pointers_that_are_kept_stay_callable(stack, seen):
     assert result.calls[at + 1:at + 1 + len(seen)] == [f"{each} MPI_Comm_rank" for each in seen]
 
 
+def test_conditions_say_where_layers_are_on():
+    result = run("calls", *STEPS, ranks=4, tools="cached,@ranks=1-2:cached,@functions=MPI_Barrier;MPI_Wtime:"
+                 "asking,@enabled=no:needs_mpi,@nodes=none:cached,@if-env=PATH,@program=calls")
+    assert (result.returncode, result.messages) == (0, [])
+    every = list(STEPS.values())
+    for rank in result.ranks:
+        seen = [line for line in rank.stderr.splitlines() if re.match(r"trace: (cached|asking|needs_mpi) \d MPI_", line)]
+        assert [line.split()[3] for line in seen if "cached 1 " in line] == (every if rank.number in (1, 2) else [])
+        assert [line.split()[3] for line in seen if "cached 2 " in line] == ["MPI_Barrier", "MPI_Wtime"]
+        assert [line.split()[3] for line in seen if "cached 5 " in line] == every
+        assert not [line for line in seen if "asking" in line or "needs_mpi" in line]
+
+
 # ---- The caller ----------------------------------------------------------------------------------
 
 

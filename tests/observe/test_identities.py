@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from observe_support import observe_program, run_observed
-from support import can_spawn, needs_sessions
+from support import can_spawn, needs_sessions, run_mpi, tool
 
 ALL = ["copies", "parts", "topologies", "groups", "intercommunicators", "again"]
 
@@ -121,6 +121,16 @@ def test_spawned_processes_have_the_identities_of_a_job_of_their_own():
             assert [values[1:] for values in world.pop(name)] == 2 * [("-", "-", "-")]
     assert worlds[0] == noted(alone)
     assert worlds[1] == noted(run_identities("copies"))
+
+
+def test_a_condition_for_ranks_means_those_of_a_spawned_process_in_its_own_world():
+    if not can_spawn(observe_program("observe_identities"), "spawn"):
+        pytest.skip("this MPI library spawns no processes here")
+    result = run_mpi(observe_program("observe_identities"), "copies", "spawn", spawns=True, tools=f"{tool('alpha')},@ranks=1")
+    assert result.returncode == 0
+    for text in (result.stderr, result.launcher):
+        assert text.count("trace: init alpha 1\n") == 2
+        assert text.count("trace: alpha 1 MPI_Init_thread\n") == text.count("trace: alpha 1 MPI_Finalize\n") == 1
 
 
 @needs_sessions

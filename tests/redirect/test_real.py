@@ -32,6 +32,13 @@ T                    (T or F) Test Cond. Est. and Iter. Ref. Routines
 """
 
 
+@pytest.fixture(autouse=True)
+def all_libraries(monkeypatch):
+    """The MPI library opens as many libraries as it does for users: see cheap_mpi_start in tests/meson.build."""
+    for name in ("HWLOC_PLUGINS_PATH", "UCX_MODULES"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def without_times(text):
     """The report's lines; in those of results the times and the speeds are left out."""
     lines = []

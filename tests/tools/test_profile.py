@@ -462,6 +462,15 @@ def test_sync_waits_alike_on_ranks_that_are_switched_off(tmp_path):
     assert calls(result)["MPI_Bcast"] == 2
 
 
+def test_only_one_layer_waits_before_collectives(tmp_path):
+    """The other one would report that nobody waits. tests/abi is about such declarations of tools for the standard ABI."""
+    stack = "profile,sync=yes,output=1:profile,output=2:profile,sync=yes,output=3"
+    result = run_steps("init", "finalize", cwd=tmp_path, tools=stack, ranks=1)
+    assert result.returncode == 2
+    assert "tool profile, layer 1, conflicts with tool profile, layer 3 (QMPI_TOOLS, entry 3)" in result.messages[0]
+    assert run_steps("init", "finalize", cwd=tmp_path, tools=stack.replace("yes", "no"), ranks=1).returncode == 0
+
+
 # ---- several layers --------------------------------------------------------------------------------
 
 

@@ -201,3 +201,36 @@ def test_time_in_mpi_goes_on_after_a_call_that_an_error_handler_left(tmp_path):
     assert functions(result)["MPI_Barrier"]["calls"] == 1
     assert functions(result)["MPI_Barrier"]["time"]["sum"] >= 0.2 * SLOWER
     assert result["time"]["sum"] >= functions(result)["MPI_Barrier"]["time"]["sum"]
+
+
+# ---- Layers that conditions switch off -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("switch, seen", [([], {"MPI_Initialized", "MPI_Init"}), (["on=count"], None)])
+def test_a_switch_before_the_rank_is_known_counts_more_than_the_condition(tmp_path, switch, seen):
+    run_steps("initialized", *switch, "init", "barrier", "finalize", ranks=1, cwd=tmp_path,
+              tools="count,output=count.json,@ranks=1-")
+    counted = set(load(tmp_path / "count.json")["functions"])
+    assert counted == seen if seen else counted > {"MPI_Init", "MPI_Barrier", "MPI_Finalize"}
+
+
+def test_a_layer_that_starts_off_is_switched_on_by_its_variable(tmp_path):
+    result = run_steps("init", "barrier", "only=1", "on=profile", "on=count", "only=-1", "barrier", "finalize",
+                       cwd=tmp_path, tools=f"{JSON},@enabled=no:count,output=count.json,@enabled=no")
+    assert (result.returncode, result.messages) == (0, [])
+    counted = load(tmp_path / "count.json")["functions"]
+    assert calls(load(tmp_path / "out.json"))["MPI_Barrier"] == counted["MPI_Barrier"]["calls"] == 1
+
+
+@pytest.mark.parametrize("end", [("level=2", "finalize"), ("exit=0",), ("raise=11",)])
+def test_of_layers_that_were_never_on_nothing_is_written(tmp_path, end):
+    result = run_steps("init", "barrier", *end, cwd=tmp_path, ranks=1,
+                       tools=f"{JSON},@if-env=NONE:count,output=count.json,@enabled=no:profile,path=yes,@program=none")
+    assert result.messages == [] and names(tmp_path) == []
+
+
+def test_critical_paths_of_selected_ranks_do_not_hang(tmp_path):
+    result = run_steps("init", "bcast", "barrier", "finalize", cwd=tmp_path, ranks=3,
+                       tools=f"{JSON},path=yes,@ranks=1-")
+    assert (result.returncode, result.messages) == (0, [])
+    assert calls(load(tmp_path / "out.json"))["MPI_Bcast"] == 2

@@ -73,17 +73,7 @@ static const char *const kinds[TRACE_KINDS] = {
 enum { MOST = 64, TABLES = 5 };
 struct made {
     bool is_made;
-    struct trace_process process;
-    struct trace_function functions[MOST];
-    struct trace_site sites[MOST];
-    char *libraries[MOST];
-    struct trace_comm comms[MOST];
-    struct trace_window windows[MOST];
-    struct trace_file files[MOST];
-    struct trace_region regions[MOST];
-    struct trace_counter counters[MOST];
-    struct trace_location locations[MOST];
-    struct trace_clock_point points[MOST];
+    struct trace_process process; /* each array has room for MOST elements */
     struct trace_encoder *encoders[MOST];
 };
 
@@ -114,18 +104,16 @@ static char *text_of(char **words, const char *name, const char *otherwise)
 static int *ranks_of(char **words, const char *name, int *count)
 {
     char *word = word_of(words, name);
-    int *ranks = calloc(MOST, sizeof *ranks);
+    int *ranks = word ? calloc(MOST, sizeof *ranks) : NULL;
     *count = 0;
-    if (!word)
-        return NULL;
-    for (char *end = word; *word; word = *end ? end + 1 : end)
+    for (char *end = word; word && *word; word = *end ? end + 1 : end)
         ranks[(*count)++] = (int)strtol(word, &end, 10);
     return ranks;
 }
 
 static void add_comm(struct made *it, char **words)
 {
-    struct trace_comm *comm = &it->comms[it->process.comm_count++];
+    struct trace_comm *comm = &it->process.comms[it->process.comm_count++];
     *comm = (struct trace_comm){.id = (uint64_t)number_of(words, "id", 0),
                                 .parent = (uint64_t)number_of(words, "parent", 0),
                                 .name = text_of(words, "name", ""),
@@ -137,7 +125,7 @@ static void add_comm(struct made *it, char **words)
 /* "0:16,1:32": library and offset */
 static void add_site(struct made *it, char **words)
 {
-    struct trace_site *site = &it->sites[it->process.site_count++];
+    struct trace_site *site = &it->process.sites[it->process.site_count++];
     char *word = word_of(words, "frames");
     *site = (struct trace_site){calloc(MOST, sizeof *site->frames), 0};
     for (char *end = word; word && *word; word = *end ? end + 1 : end) {
@@ -151,30 +139,30 @@ static void add_definition(struct made *it, char **words)
 {
     struct trace_process *process = &it->process;
     if (!strcmp(*words, "function"))
-        it->functions[process->function_count++] =
+        process->functions[process->function_count++] =
             (struct trace_function){text_of(words, "name", "?"), text_of(words, "group", ""), 0};
     else if (!strcmp(*words, "comm"))
         add_comm(it, words);
     else if (!strcmp(*words, "window"))
-        it->windows[process->window_count++] = (struct trace_window){
+        process->windows[process->window_count++] = (struct trace_window){
             text_of(words, "name", ""), (uint32_t)number_of(words, "comm", TRACE_NONE)};
     else if (!strcmp(*words, "file"))
-        it->files[process->file_count++] = (struct trace_file){
+        process->files[process->file_count++] = (struct trace_file){
             text_of(words, "name", ""), (uint32_t)number_of(words, "comm", TRACE_NONE)};
     else if (!strcmp(*words, "region"))
-        it->regions[process->region_count++].name = text_of(words, "name", "?");
+        process->regions[process->region_count++].name = text_of(words, "name", "?");
     else if (!strcmp(*words, "counter"))
-        it->counters[process->counter_count++] =
+        process->counters[process->counter_count++] =
             (struct trace_counter){text_of(words, "name", "?"), text_of(words, "description", ""),
                                    text_of(words, "unit", ""), number_of(words, "accumulates", 0)};
     else if (!strcmp(*words, "location"))
-        it->locations[process->location_count++].name = text_of(words, "name", "main thread");
+        process->locations[process->location_count++].name = text_of(words, "name", "main thread");
     else if (!strcmp(*words, "library"))
-        it->libraries[process->library_count++] = text_of(words, "path", "");
+        process->libraries[process->library_count++] = text_of(words, "path", "");
     else if (!strcmp(*words, "site"))
         add_site(it, words);
     else if (!strcmp(*words, "point"))
-        it->points[process->point_count++] = (struct trace_clock_point){
+        process->points[process->point_count++] = (struct trace_clock_point){
             (uint64_t)number_of(words, "ticks", 0), number_of(words, "world", 0),
             (uint64_t)number_of(words, "bound", 0)};
     else
@@ -196,16 +184,16 @@ static void begin_process(struct made *it, char **words)
         .started = number_of(words, "started", 1700000000000000000),
         .start_ticks = (uint64_t)number_of(words, "start", 0),
         .tick = (double)number_of(words, "tick", 1),
-        .functions = it->functions,
-        .sites = it->sites,
-        .libraries = it->libraries,
-        .comms = it->comms,
-        .windows = it->windows,
-        .files = it->files,
-        .regions = it->regions,
-        .counters = it->counters,
-        .locations = it->locations,
-        .points = it->points,
+        .functions = calloc(MOST, sizeof(struct trace_function)),
+        .sites = calloc(MOST, sizeof(struct trace_site)),
+        .libraries = calloc(MOST, sizeof(char *)),
+        .comms = calloc(MOST, sizeof(struct trace_comm)),
+        .windows = calloc(MOST, sizeof(struct trace_window)),
+        .files = calloc(MOST, sizeof(struct trace_file)),
+        .regions = calloc(MOST, sizeof(struct trace_region)),
+        .counters = calloc(MOST, sizeof(struct trace_counter)),
+        .locations = calloc(MOST, sizeof(struct trace_location)),
+        .points = calloc(MOST, sizeof(struct trace_clock_point)),
         .end = (enum trace_end)number_of(words, "end", TRACE_END_FINALIZE),
         .end_detail = word_of(words, "detail") ? text_of(words, "detail", "") : NULL,
         .end_ticks = (uint64_t)number_of(words, "ticks", 0),
@@ -261,12 +249,13 @@ static void end_process(struct made *it, const char *directory)
         stop_with("cannot write a file");
     free(path);
     trace_bytes_free(&bytes);
+    trace_process_clear(&it->process);
     it->is_made = false;
 }
 
 static void make_files(const char *directory)
 {
-    static struct made made; /* what is in it is not freed: it is as large as the description */
+    static struct made made;
     char *line = NULL;
     size_t room = 0;
     while (getline(&line, &room, stdin) > 0) {

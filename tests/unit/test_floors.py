@@ -46,7 +46,8 @@ def files():
 
 def find(path, name):
     """The file that `path` means by an include of `name`; None: one that the build generates."""
-    if name.startswith("generate/") or name in ("cli/commands.h", "cli/site_folder.h"):
+    if name.startswith("generate/") or name in ("cli/commands.h", "cli/site_folder.h") or \
+            name == f"{path.split('/')[1]}_manifest.h":
         return None
     places = [f"{root}/{name}" for root in ROOTS]
     if path.startswith("tools/"):

@@ -247,6 +247,34 @@ static void options_of_ours_that_are_wrong_say_what_is_right(void **state)
     assert_non_null(strstr(problem_of("a,@preload=no,@preload=yes"), "'@preload' is given twice"));
 }
 
+static void conditions_may_be_given_several_times(void **state)
+{
+    (void)state;
+    const struct qmpi_entry *entry = parse_one("a,@ranks=0-3;7,@if-env=HOME,@ranks=every 2");
+    assert_string_equal(entry->reserved[QMPI_RESERVED_RANKS], "0-3;7\nevery 2");
+    assert_string_equal(entry->reserved[QMPI_RESERVED_IF_ENV], "HOME");
+    assert_non_null(strstr(problem_of("a,@optional=no,@optional=no"), "is given twice"));
+}
+
+static void a_condition_that_is_wrong_says_what_is_right(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"a,@ranks=x", "'x'\nhint: give numbers"},
+        {"a,@ranks=1,@ranks=", "''\nhint: give numbers"},
+        {"a,@nodes=", "''\nhint: give names of nodes"},
+        {"a,@nodes=a\nb", "'a\\nb'\nhint: give names of nodes"},
+        {"a,@program= ;", "' ;'\nhint: give names of programs"},
+        {"a,@if-env=1X", "'1X'\nhint: give the name"},
+        {"a,@if-env=A=B", "'A=B'\nhint: give the name"},
+        {"a,@enabled=on", "'on'\nhint: use one of yes, no"},
+        {"a,@functions=;", "';'\nhint: give functions"},
+        {"a,@optional=on", "'on'\nhint: use one of yes, no"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_says(problem_of(wrong[i][0]), wrong[i][1]);
+}
+
 static void many_options_are_kept(void **state)
 {
     (void)state;
@@ -361,6 +389,8 @@ int main(void)
         TEST(an_option_given_twice_is_wrong),
         TEST(options_of_ours_stand_beside_the_tool_s),
         TEST(options_of_ours_that_are_wrong_say_what_is_right),
+        TEST(conditions_may_be_given_several_times),
+        TEST(a_condition_that_is_wrong_says_what_is_right),
         TEST(many_options_are_kept),
         TEST(options_without_a_name_are_wrong),
         TEST(a_wrong_entry_leaves_the_others_alone),

@@ -6,6 +6,7 @@
  * that it did unless all its sessions were finalized.
  */
 #define _GNU_SOURCE
+#include "count_manifest.h"
 #include "counters.h"
 #include "generate/build.h"
 #include "publish.h"
@@ -38,8 +39,20 @@ static pid_t owner;
 
 /* ---- Bringing the ranks together ------------------------------------------------------------- */
 
+/* A layer that has been on has counted something. */
+static bool is_empty(const struct count_summary *summary)
+{
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        if (summary->calls[number])
+            return false;
+    }
+    return true;
+}
+
 static void write_summary(const struct layer *layer, const struct count_summary *summary, int rank)
 {
+    if (is_empty(summary))
+        return;
     if (!layer->output) {
         count_report_table(summary, layer->tool_id);
         return;
@@ -167,11 +180,13 @@ static bool succeeded(const QMPIX_Call *call)
     return QMPIX_Call_get_result(call, &result) == MPI_SUCCESS && result == MPI_SUCCESS;
 }
 
-/* Whether the layer is on: some functions are passed to it also while it is off. */
-static bool is_on(const struct layer *layer)
+/* Whether the layer is on for a function: some are passed to it also where it is off. */
+static bool is_on(const struct layer *layer, int number)
 {
     int enabled = 0;
-    return QMPIX_Tool_get_enabled(layer->tool_id, &enabled) == MPI_SUCCESS && enabled;
+    return QMPIX_Tool_get_function_enabled(layer->tool_id, (enum QMPI_Functions_enum)number,
+                                           &enabled) == MPI_SUCCESS &&
+           enabled;
 }
 
 static void before_finalize(struct layer *layer, const QMPIX_Call *call)
@@ -262,7 +277,7 @@ __attribute__((noinline)) static void before_special(const QMPIX_Call *call)
     struct layer *layer = layer_of(call);
     const int number = (int)call->function->number;
     const struct special *special = &specials[special_of[number] - 1];
-    if (is_on(layer))
+    if (is_on(layer, number))
         counters_note(layer->tool_id, number);
     if (special->before)
         special->before(layer, call);
@@ -355,13 +370,10 @@ static void init(int tool_id)
 
 __attribute__((constructor)) static void register_tool(void)
 {
-    static const QMPIX_Tool_option options[] = {
-        {"output", NULL, "write JSON to this file instead of a table to stderr (%r %p %t %h)"},
-        {NULL, NULL, NULL},
-    };
+    static const QMPIX_Tool_option options[] = TOOL_OPTIONS;
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "counts the calls of every MPI function",
+        .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
         .options = options,
     };

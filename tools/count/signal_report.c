@@ -117,6 +117,8 @@ void count_signal_report(int tool_id, int rank, const char *file, const char *si
     struct out out = {.file = STDERR_FILENO, .good = true};
     counters_sum(tool_id, calls);
     const int count = count_report_sort(calls, order);
+    if (!count)
+        return; /* the layer was never on */
     const bool written = file && write_file(rank, count, file);
     if (!written && file) {
         put(&out, "qmpi: count (layer ");

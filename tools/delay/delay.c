@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "busy_wait.h"
+#include "delay_manifest.h"
 #include "error_object.h"
 #include "fault.h"
 #include "generate/build.h"
@@ -202,7 +203,7 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "delays selected calls or makes them fail, to test programs and tools",
+        .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
         .options = rule_options,
     };

@@ -2,29 +2,14 @@
 /* See rule.h. */
 #include "rule.h"
 
+#include "delay_manifest.h"
 #include "util/util.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-const QMPIX_Tool_option rule_options[] = {
-    {"functions", NULL, "calls to act on: NAME, GLOB or group; !… excludes; separate with `;`"},
-    {"ranks", NULL, "only on these ranks: 0;4-7;10-;every 2"},
-    {"calls", NULL, "only the n-th calls, counted from 1: 3;10-20;100-;every 5"},
-    {"count", "function", "what calls= counts: function (each separately) or all (together)"},
-    {"probability", "1", "probability of acting on a call, 0 to 1"},
-    {"seed", "1", "seed of all random choices: a whole number"},
-    {"before", NULL, "delay before the call: 20us, 10us-50us or exp 20us; units ns, us, ms, s"},
-    {"after", NULL, "delay after the call, likewise"},
-    {"noise", NULL, "detours outside MPI: 50us/1ms; 50us/random 1ms"},
-    {"wait", "busy", "how to delay: busy or sleep"},
-    {"error", NULL,
-     "report this error instead of carrying out the call: MPI_ERR_OTHER or a number"},
-    {"carry-out", "no", "yes: carry out the call, then report the error"},
-    {"report", "no", "yes: print a summary at exit"},
-    {NULL, NULL, NULL},
-};
+const QMPIX_Tool_option rule_options[] = TOOL_OPTIONS;
 
 static const char duration_hint[] =
     "give a time such as 20us, a range such as 10us-50us, or a mean such as exp 20us; units are "

@@ -3,6 +3,7 @@
  * empty: intercepts every MPI function and passes it on, unchanged. The least that a layer can do;
  * the baseline for what a layer costs, and a filler for trying out stacks.
  */
+#include "empty_manifest.h"
 #include "generate/build.h"
 
 #include <qmpi/qmpi.h>
@@ -34,7 +35,7 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "intercepts every function and does nothing else: shows the cost of a layer",
+        .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
     };
     QMPI_Register_tool_name("empty", init);

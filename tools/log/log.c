@@ -11,6 +11,7 @@
 #include "lengths.h"
 #include "lifecycle.h"
 #include "line.h"
+#include "log_manifest.h"
 #include "requests.h"
 #include "sites.h"
 #include "termination.h"
@@ -231,7 +232,7 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "writes a line for each MPI call: arguments in words, result, time",
+        .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
         .options = log_options,
     };

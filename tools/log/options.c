@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "options.h"
 
+#include "log_manifest.h"
 #include "toolkit/toolkit.h"
 #include "util/util.h"
 
@@ -10,24 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const QMPIX_Tool_option log_options[] = {
-    {"functions", NULL,
-     "log only these functions: NAME, GLOB or group; !ITEM excludes: ITEM[;ITEM...]"},
-    {"ranks", NULL, "log only these ranks: N or N-M[;...]"},
-    {"min-size", NULL, "log only calls that send or receive at least this many bytes (k, M, G)"},
-    {"max-size", NULL, "log only calls that send or receive at most this many bytes (k, M, G)"},
-    {"errors", "no", "only: log only calls that fail"},
-    {"min-time", NULL, "log only calls that take at least this long: 10us, 5ms, 1s"},
-    {"enter", "no", "yes: also write a line when a call starts"},
-    {"stuck", NULL, "write a line for each call that has not returned after this time: 10s"},
-    {"output", NULL, "write to this file instead of stderr, one per rank (%r %p %t %h)"},
-    {"time", "offset", "time of a line: offset since the start, clock or none"},
-    {"caller", "no", "yes: show the calling location in the program"},
-    {"args", "yes", "no: do not show arguments"},
-    {"array", "8", "number of array elements to show; 0: all"},
-    {"strings", "64", "number of string characters to show; 0: all"},
-    {NULL, NULL, NULL},
-};
+const QMPIX_Tool_option log_options[] = TOOL_OPTIONS;
 
 static bool fail(int tool_id, const char *key, const char *value, const char *hint)
 {

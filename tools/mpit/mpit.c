@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "generate/build.h"
 #include "lifecycle.h"
+#include "mpit_manifest.h"
 #include "options.h"
 #include "toolkit/toolkit.h"
 #include "util/util.h"
@@ -115,7 +116,7 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "lists, samples and sets the variables of MPI_T",
+        .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
         .options = options_known,
     };

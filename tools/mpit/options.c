@@ -2,20 +2,12 @@
 /* See options.h. */
 #include "options.h"
 
+#include "mpit_manifest.h"
 #include "toolkit/toolkit.h"
 
 #include <string.h>
 
-const QMPIX_Tool_option options_known[] = {
-    {"at", "finalize", "when to list variables: init, finalize or never"},
-    {"format", "table", "format of the list: table or json"},
-    {"output", NULL, "write the list to this file instead of stderr (%r %p %t %h); -: to stdout"},
-    {"show", NULL, "list only these names: GLOB[;GLOB...]"},
-    {"csv", NULL, "sample performance variables into this file (%r %p %t %h)"},
-    {"pvars", NULL, "sample only these names: GLOB[;GLOB...]"},
-    {"set.*", NULL, "set.NAME=VALUE sets a control variable before MPI is initialized"},
-    {NULL, NULL, NULL},
-};
+const QMPIX_Tool_option options_known[] = TOOL_OPTIONS;
 
 static bool read_files(struct layer *layer)
 {

@@ -35,6 +35,7 @@ struct layer {
     int rank;             /* in MPI_COMM_WORLD (mpi://WORLD); before it is known the launcher's */
     atomic_bool closed;   /* MPI_Finalize was called: nothing more is noted */
     atomic_bool reported; /* what there is has been written, or is in the merged result */
+    atomic_bool was_on;   /* the layer has been switched on: there is something to report */
     char *folder;         /* the current one in `init`; NULL: not known */
     struct saving saving;
     bool saved, warned;   /* a checkpoint was written; that one could not was said */
@@ -52,8 +53,11 @@ struct layer {
 /* All layers of this process, the lowest last. */
 extern struct layer *profile_layers;
 
-/* Whether the layer is switched on. For functions that it is called for also while it is off. */
+/* Whether the layer is switched on. */
 bool profile_is_on(const struct layer *layer);
+
+/* Whether it is on for a function that it is called for also while it is off. */
+bool profile_is_on_for(const struct layer *layer, int number);
 
 /* Whether this process is the one that MPI runs in: a forked child reports nothing. */
 bool profile_is_owner(void);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "options.h"
 
+#include "profile_manifest.h"
 #include "save/page.h"
 #include "toolkit/toolkit.h"
 
@@ -11,19 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const QMPIX_Tool_option profile_options[] = {
-    {"output", NULL, "write to this file instead of stderr (%r %p %t %h)"},
-    {"format", NULL, "format of the output file: text, json, csv or html; default: by its name"},
-    {"top", "20", "maximum number of rows in each table; 0: all"},
-    {"depth", "1", "number of stack frames per call site, 1 to 32"},
-    {"ranks", "outliers", "ranks listed with each function in JSON and CSV: outliers or all"},
-    {"sync", "no", "yes: add a barrier before each collective to separate waiting from working"},
-    {"path", "no", "yes: find the critical path, by clocks that are sent along with messages"},
-    {"threshold", "5", "percentage of the run from which a problem is a finding"},
-    {"init-threshold", "20", "the same for MPI_Init and MPI_Finalize, of at least 1 s"},
-    {"checkpoint", NULL, "interval in seconds at which each process saves its data"},
-    {NULL, NULL, NULL},
-};
+const QMPIX_Tool_option profile_options[] = TOOL_OPTIONS;
 
 static bool read_number(int tool_id, const char *key, int least, int most, int *number)
 {

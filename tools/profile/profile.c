@@ -8,6 +8,7 @@
 #include "generate/build.h"
 #include "layer.h"
 #include "path/observe.h"
+#include "profile_manifest.h"
 #include "pvars.h"
 #include "record/comms.h"
 #include "record/files.h"
@@ -38,6 +39,13 @@ bool profile_is_on(const struct layer *layer)
 {
     int enabled = 1;
     QMPIX_Tool_get_enabled(layer->tool_id, &enabled);
+    return enabled != 0;
+}
+
+bool profile_is_on_for(const struct layer *layer, int number)
+{
+    int enabled = 1;
+    QMPIX_Tool_get_function_enabled(layer->tool_id, (enum QMPI_Functions_enum)number, &enabled);
     return enabled != 0;
 }
 
@@ -94,6 +102,7 @@ static struct layer *make_layer(int tool_id)
     const int rank = qmpi_launcher_rank();
     layer->tool_id = tool_id;
     layer->rank = rank < 0 ? 0 : rank;
+    layer->was_on = profile_is_on(layer);
     layer->folder = getcwd(NULL, 0);
     tool_sessions_make(&layer->sessions);
     layer->program = realpath("/proc/self/exe", NULL);
@@ -106,7 +115,11 @@ static struct layer *make_layer(int tool_id)
 static void stack_changed(int tool_id)
 {
     for (struct layer *layer = profile_layers; layer; layer = layer->next) {
-        if (layer->tool_id == tool_id && !profile_is_on(layer))
+        if (layer->tool_id != tool_id)
+            continue;
+        if (profile_is_on(layer))
+            atomic_store(&layer->was_on, true);
+        else
             receives_lose(layer);
     }
 }
@@ -118,6 +131,13 @@ static void always_on_functions(int tool_id, bool sync)
         if (traits_set_always_on(&traits_all[number], sync))
             QMPIX_Tool_keep_function(tool_id, (enum QMPI_Functions_enum)number);
     }
+}
+
+/* The barriers of another layer take the waiting away from this one, or this one's from it. */
+static void declare_barriers(int tool_id)
+{
+    static const char *const barriers[] = {"synchronizes-collectives", NULL};
+    QMPIX_Tool_declare(tool_id, 0, barriers, barriers);
 }
 
 static void (*before_of(const struct options *options))(const QMPIX_Call *, QMPIX_Word *)
@@ -148,8 +168,10 @@ static void init(int tool_id)
     peer_waits_start();
     arguments_find_size();
     traits_find();
-    if (layer->options.sync)
+    if (layer->options.sync) {
         traits_let_wait();
+        declare_barriers(tool_id);
+    }
     threads_start();
     if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS ||
         !publish_lazily(tool_id)) {
@@ -173,8 +195,7 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description =
-            "shows where MPI time goes: functions, call sites, peers, communicators, regions",
+        .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
         .options = profile_options,
     };

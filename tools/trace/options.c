@@ -5,6 +5,7 @@
 
 #include "record/chunks.h"
 #include "toolkit/toolkit.h"
+#include "trace_manifest.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,26 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const QMPIX_Tool_option trace_options[] = {
-    {"output", "qmpi-trace", "directory of the trace (%t %h %p)"},
-    {"format", "otf2", "made at MPI_Finalize: otf2, perfetto, json, or own (nothing more)"},
-    {"memory", "64M", "memory of each process for what is not written yet"},
-    {"full", "wait", "when it is full: wait for the disk, or drop events"},
-    {"buffer", "file", "file: write while the program runs; ring: keep the last part in memory"},
-    {"keep", NULL, "with buffer=ring: seconds to keep; default: as long as there is memory"},
-    {"save-signal", NULL, "with buffer=ring: write what is kept on this signal, such as SIGUSR2"},
-    {"sites", "no", "yes: record where each call was made"},
-    {"depth", "1", "with sites=yes: number of stack frames, 1 to 32"},
-    {"functions", NULL, "functions to record: names, patterns, groups; default: all"},
-    {"ranks", NULL, "ranks that record, such as 0;4-7; default: all"},
-    {"regions", NULL, "record only while a region (MPI_Pcontrol) with such a name is open"},
-    {"begin", "0", "record from so many seconds after MPI_Init on"},
-    {"end", NULL, "and until so many seconds after MPI_Init"},
-    {"counters", NULL, "MPI_T performance variables to record: GLOB;GLOB"},
-    {"interval", "10ms", "least time between two values of a variable"},
-    {"compress", "yes", "no: do not compress the files"},
-    {NULL, NULL, NULL},
-};
+const QMPIX_Tool_option trace_options[] = TOOL_OPTIONS;
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 

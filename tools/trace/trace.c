@@ -16,6 +16,7 @@
 #include "save/archive.h"
 #include "save/directory.h"
 #include "save/start.h"
+#include "trace_manifest.h"
 #include "util/util.h"
 #include "write/writer.h"
 
@@ -216,7 +217,7 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
-        .description = "records a timeline of all calls and messages, for viewers of traces",
+        .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
         .options = trace_options,
     };

@@ -81,7 +81,8 @@ static int print_messages(const char *text)
         const char *line = ours ? text + sizeof prefix - 1 : text;
         const bool first = ours && *line != ' ' && strncmp(line, "hint: ", 6) != 0;
         if ((first || !*text) && message) {
-            if (strstr(message, " also replaces ")) /* this cannot be fixed for all layers */
+            if (strstr(message, " also replaces ") || /* this cannot be fixed for all layers */
+                strstr(message, " (manifest: "))      /* the run goes on */
                 doctor_note("%-s", message);
             else if (!skipped)
                 doctor_wrong("%-s", message);
@@ -113,8 +114,10 @@ static void print_layers(const char *text)
     char shares[4096] = "";
     int count = 0, functions;
     for (; *text; text += strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n')) {
-        if (!strncmp(text, "layers ", 7))
-            doctor_note("%.*s", (int)strcspn(text, "\n"), text);
+        const size_t length = strcspn(text, "\n");
+        if (!strncmp(text, "layers ", 7) ||
+            (!strncmp(text, "left out ", 9) && memmem(text, length, "(@optional=yes)", 15)))
+            doctor_note("%.*s", (int)length, text);
         if (sscanf(text, "layer %255[^\n]", layer) == 1) {
             *preloaded = *shares = '\0';
             continue;

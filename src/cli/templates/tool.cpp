@@ -125,9 +125,11 @@ __attribute__((constructor)) void announce()
         {"min-bytes", "0", "count only messages of at least this many bytes"},
         {nullptr, nullptr, nullptr},
     };
-    static const QMPIX_Tool_info info = {
-        sizeof info, "counts the messages sent by MPI_Send and MPI_Isend, and their bytes", "0.1.0",
-        options};
+    static QMPIX_Tool_info info = {};
+    info.size = sizeof info;
+    info.description = "counts the messages sent by MPI_Send and MPI_Isend, and their bytes";
+    info.version = "0.1.0";
+    info.options = options;
     QMPI_Register_tool_name("@NAME@", init);
     QMPIX_Register_tool_info("@NAME@", &info);
 }

@@ -9,6 +9,8 @@
  *   off=N on=N                        switches layer N
  *   race=N   two threads call MPI_Comm_rank all the while that N switches of all layers but the
  *            lowest are made, in no order; prints how many calls there were
+ *   both=N   two threads make N switches each of all layers but the lowest at the same time
+ *   count=N  N calls of MPI_Comm_size, for tests/count_steps.c
  *   repeat=N N switches of all layers, in no order; prints what memory grew in all but the first
  *            tenth of them
  */
@@ -19,6 +21,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +139,34 @@ static void race(int switches)
     printf("calls %ld\n", sum);
 }
 
+static void *switch_alternately(void *data)
+{
+    int layers = 0;
+    QMPIX_Tool_count(&layers);
+    for (int i = *(int *)data; i > 0; i--)
+        QMPIX_Tool_set_enabled(1 + i % (layers - 1), i % 3 != 0);
+    return NULL;
+}
+
+static void switch_in_both_threads(int switches)
+{
+    pthread_t thread;
+    int others = switches + 1;
+    pthread_create(&thread, NULL, switch_alternately, &others);
+    switch_alternately(&switches);
+    pthread_join(thread, NULL);
+}
+
+static void make_counted_calls(int calls)
+{
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    raise(SIGURG); /* ignored by default */
+    for (int i = 0; i < calls; i++)
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+    raise(SIGURG);
+}
+
 static long rss_kilobytes(void)
 {
     long size = 0, preloaded = 0;
@@ -182,6 +213,10 @@ static void run_step(const char *step)
         switch_layer(atoi(step + 3), 1);
     else if (!strncmp(step, "race=", 5))
         race(atoi(step + 5));
+    else if (!strncmp(step, "both=", 5))
+        switch_in_both_threads(atoi(step + 5));
+    else if (!strncmp(step, "count=", 6))
+        make_counted_calls(atoi(step + 6));
     else if (!strncmp(step, "repeat=", 7))
         repeat(atoi(step + 7));
     else

@@ -149,8 +149,8 @@ static void check_contexts(QMPI_Context context, int tool_id)
 static void check_announcing(void (*init)(int))
 {
     static char long_name[300];
-    static const QMPIX_Tool_info good = {sizeof good, "never seen", NULL, NULL};
-    static const QMPIX_Tool_info small = {1, "never seen", NULL, NULL};
+    static const QMPIX_Tool_info good = {.size = sizeof good, .description = "never seen"};
+    static const QMPIX_Tool_info small = {.size = 1, .description = "never seen"};
     memset(long_name, 'n', 256);
     BAD_ARG(QMPI_Register_tool_name(NULL, second_init));
     BAD_ARG(QMPI_Register_tool_name("misuse-two", NULL));
@@ -167,7 +167,7 @@ static void check_announcing(void (*init)(int))
 
 static int misuse_rank(QMPI_Context context, MPI_Comm comm, int *rank)
 {
-    static const QMPIX_Tool_info unseen = {sizeof unseen, "never seen", NULL, NULL};
+    static const QMPIX_Tool_info unseen = {.size = sizeof unseen, .description = "never seen"};
     int tool_id = -1;
     QMPIX_Context_get_tool_id(context, &tool_id);
     trace("misuse %d MPI_Comm_rank", tool_id);

@@ -18,6 +18,7 @@ enum { TAG = 1, PART = 1 << 30 };
 
 /* What is to be said at the end, of all ranks at once. */
 struct notice {
+    unsigned long long on;        /* ranks on which the layer has been switched on */
     unsigned long long lost;      /* ranks whose data are missing */
     unsigned long long unmatched; /* ends of regions that were not open */
     int unmatched_rank;           /* the lowest rank of one, and the first it had */
@@ -32,6 +33,7 @@ struct head {
 
 static void add_notice(struct notice *sum, const struct notice *more)
 {
+    sum->on += more->on;
     sum->lost += more->lost;
     if (more->unmatched && (!sum->unmatched || more->unmatched_rank < sum->unmatched_rank)) {
         sum->unmatched_rank = more->unmatched_rank;
@@ -42,7 +44,9 @@ static void add_notice(struct notice *sum, const struct notice *more)
 
 static struct notice process_notice(const struct layer *layer)
 {
-    struct notice notice = {.unmatched = layer->regions.unmatched, .unmatched_rank = layer->rank};
+    struct notice notice = {.on = atomic_load(&layer->was_on),
+                            .unmatched = layer->regions.unmatched,
+                            .unmatched_rank = layer->rank};
     memcpy(notice.unmatched_name, layer->regions.first_unmatched, sizeof notice.unmatched_name);
     return notice;
 }
@@ -136,9 +140,10 @@ static bool gather(struct layer *layer, MPI_Comm comm)
         if (rank + distance < size)
             good = take_result(&result, &notice, rank + distance, comm);
     }
-    if (good && rank == 0)
+    const bool reports = good && rank == 0 && notice.on;
+    if (reports)
         say(layer, &notice);
-    if (good && rank == 0 && result) {
+    if (reports && result) {
         process_remove_checkpoint(
             layer); /* first: with %r in output= it may have the result's name */
         process_write_all(layer, result);

@@ -148,7 +148,8 @@ static void after(struct layer *layer, struct path_clock *clock, const QMPIX_Cal
 static bool is_noted(const struct layer *layer, const QMPIX_Call *call)
 {
     const struct traits *traits = &traits_all[call->function->number];
-    return profile_is_on(layer) || traits_set_always_on(traits, layer->options.sync);
+    return profile_is_on_for(layer, (int)call->function->number) ||
+           traits_set_always_on(traits, layer->options.sync);
 }
 
 void path_observe_before(const QMPIX_Call *call, QMPIX_Word *word)

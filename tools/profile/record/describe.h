@@ -14,7 +14,8 @@ static inline bool record_counts(const struct layer *layer, const struct traits 
 {
     if (!regions_are_on(&layer->regions))
         return false;
-    return !traits_set_always_on(traits, layer->options.sync) || profile_is_on(layer);
+    return !traits_set_always_on(traits, layer->options.sync) ||
+           profile_is_on_for(layer, (int)(traits - traits_all));
 }
 
 static inline void record_describe(struct layer *layer, struct thread *thread,

@@ -178,7 +178,7 @@ static bool process_write(struct layer *layer, const char *path, const char *ter
 void process_leave(struct layer *layer, const char *termination, bool crashed)
 {
     char *problem;
-    if (atomic_exchange(&layer->reported, true))
+    if (atomic_exchange(&layer->reported, true) || !atomic_load(&layer->was_on))
         return;
     char *path = process_file_name(layer, 0);
     if (process_write(layer, path, termination, crashed ? CRASHED : IN_FULL, &problem))
@@ -198,7 +198,7 @@ void process_leave(struct layer *layer, const char *termination, bool crashed)
 void process_end_sessions(struct layer *layer)
 {
     char *problem;
-    if (atomic_exchange(&layer->reported, true))
+    if (atomic_exchange(&layer->reported, true) || !atomic_load(&layer->was_on))
         return;
     char *path = process_file_name(layer, 0);
     if (!process_write(layer, path, PROFILE_SESSIONS_ENDED, IN_FULL, &problem))
@@ -215,6 +215,8 @@ void process_end_sessions(struct layer *layer)
 void process_snapshot(struct layer *layer)
 {
     char *problem;
+    if (!atomic_load(&layer->was_on))
+        return;
     char *path = process_file_name(layer, atomic_fetch_add(&layer->snapshots, 1) + 1);
     if (process_write(layer, path, "MPI_Pcontrol", IN_PASSING, &problem))
         qmpi_printf("profile (layer %d): rank %d: MPI_Pcontrol(2): written to %s", layer->tool_id,
@@ -230,6 +232,8 @@ void process_snapshot(struct layer *layer)
 void process_checkpoint(struct layer *layer)
 {
     char *problem;
+    if (!atomic_load(&layer->was_on))
+        return;
     char *path = process_file_name(layer, 0);
     if (process_write(layer, path, "checkpoint", IN_PASSING, &problem))
         layer->saved = true;

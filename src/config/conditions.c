@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* See conditions.h. */
+#define _GNU_SOURCE
+#include "config/conditions.h"
+
+#include "util/util.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct qmpi_place qmpi_place_here(int rank)
+{
+    static char *program;
+    if (!program) {
+        char *path = realpath("/proc/self/exe", NULL), *none = NULL;
+        if (!path)
+            path = qmpi_copy(program_invocation_short_name);
+        if (!__atomic_compare_exchange_n(&program, &none, path, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_ACQUIRE))
+            free(path);
+    }
+    return (struct qmpi_place){rank, program, program_invocation_short_name};
+}
+
+/* ---- One condition --------------------------------------------------------------------------- */
+
+static bool has_rank(const char *value, int rank)
+{
+    struct qmpi_number_set set;
+    const bool has = qmpi_number_set_read(value, &set) && qmpi_number_set_has(&set, (uint64_t)rank);
+    free(set.ranges);
+    return has;
+}
+
+/* By its full name, and by the part of that before the first dot. */
+static bool has_node(const char *value)
+{
+    char name[HOST_NAME_MAX + 1] = "";
+    gethostname(name, sizeof name - 1);
+    const bool has = qmpi_patterns_match(value, name, true);
+    name[strcspn(name, ".")] = '\0';
+    return has || qmpi_patterns_match(value, name, true);
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* A pattern with a slash is for the path, any other one for its last part. */
+static bool has_program(const char *value, const struct qmpi_place *place)
+{
+    const char *const names[] = {place->program, place->program_name};
+    bool has = false;
+    for (int i = 0; i < 2; i++)
+        has = has || (names[i] && (qmpi_patterns_match(value, names[i], false) ||
+                                   qmpi_patterns_match(value, last_part(names[i]), false)));
+    return has;
+}
+
+enum qmpi_holds qmpi_condition_holds(enum qmpi_reserved_option option, const char *value,
+                                     const struct qmpi_place *place)
+{
+    bool holds = true;
+    if (option == QMPI_RESERVED_RANKS) {
+        if (place->rank < 0)
+            return QMPI_HOLDS_UNKNOWN;
+        holds = has_rank(value, place->rank);
+    } else if (option == QMPI_RESERVED_NODES) {
+        holds = has_node(value);
+    } else if (option == QMPI_RESERVED_PROGRAM) {
+        if (!place->program && !place->program_name)
+            return QMPI_HOLDS_UNKNOWN;
+        holds = has_program(value, place);
+    } else if (option == QMPI_RESERVED_IF_ENV) {
+        holds = qmpi_getenv(value) != NULL;
+    } else if (option == QMPI_RESERVED_ENABLED) {
+        holds = !strcmp(value, "yes");
+    }
+    return holds ? QMPI_HOLDS : QMPI_HOLDS_NOT;
+}
+
+/* ---- All of an entry ------------------------------------------------------------------------- */
+
+static void each_value(const char *values, enum qmpi_reserved_option option,
+                       void (*each)(void *data, enum qmpi_reserved_option option,
+                                    const char *value),
+                       void *data)
+{
+    while (*values) {
+        const size_t length = strcspn(values, QMPI_RESERVED_SEPARATOR);
+        char *value = qmpi_copy_part(values, length);
+        each(data, option, value);
+        free(value);
+        values += length + (values[length] != '\0');
+    }
+}
+
+void qmpi_condition_each(const struct qmpi_entry *entry,
+                         void (*each)(void *data, enum qmpi_reserved_option option,
+                                      const char *value),
+                         void *data)
+{
+    for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
+        const enum qmpi_reserved_option option = (enum qmpi_reserved_option)i;
+        if (entry->reserved[i] && qmpi_reserved_option_is_condition(option))
+            each_value(entry->reserved[i], option, each, data);
+    }
+}
+
+struct search {
+    const struct qmpi_place *place;
+    char *unmet; /* the first one; NULL: none so far */
+};
+
+static void check(void *data, enum qmpi_reserved_option option, const char *value)
+{
+    struct search *search = data;
+    if (!search->unmet && qmpi_condition_holds(option, value, search->place) == QMPI_HOLDS_NOT)
+        search->unmet = qmpi_format("%s=%s", qmpi_reserved_option_name(option), value);
+}
+
+bool qmpi_condition_holds_all(const struct qmpi_entry *entry, enum qmpi_reserved_option option,
+                              const struct qmpi_place *place)
+{
+    struct search search = {place, NULL};
+    if (entry->reserved[option])
+        each_value(entry->reserved[option], option, check, &search);
+    const bool all = !search.unmet;
+    free(search.unmet);
+    return all;
+}
+
+char *qmpi_condition_unmet(const struct qmpi_entry *entry, const struct qmpi_place *place)
+{
+    struct search search = {place, NULL};
+    qmpi_condition_each(entry, check, &search);
+    return search.unmet;
+}
+
+const char *qmpi_condition_that_varies(const struct qmpi_entry *entry)
+{
+    static const enum qmpi_reserved_option varying[] = {
+        QMPI_RESERVED_RANKS, QMPI_RESERVED_NODES, QMPI_RESERVED_PROGRAM, QMPI_RESERVED_IF_ENV};
+    for (size_t i = 0; i < sizeof varying / sizeof *varying; i++) {
+        if (entry->reserved[varying[i]])
+            return qmpi_reserved_option_name(varying[i]);
+    }
+    return NULL;
+}
+
+bool qmpi_condition_may_be_unmet(const struct qmpi_entry *entry)
+{
+    return qmpi_condition_that_varies(entry) || entry->reserved[QMPI_RESERVED_ENABLED];
+}
+
+char *qmpi_condition_refuse_communicating(const struct qmpi_entry *entry, const char *tool)
+{
+    const char *condition = qmpi_condition_that_varies(entry);
+    if (!condition)
+        return NULL;
+    return qmpi_message(
+        "'%s' communicates in its wrappers, so it must be active on all ranks, but "
+        "the option '%s' may switch it off on some of them\n"
+        "hint: remove this option; if you know that it works, add the option @force=yes",
+        tool, condition);
+}

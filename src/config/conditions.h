@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The conditions of an entry: where its layer is on at first. A layer whose conditions do not all
+ * hold in a process is loaded there all the same, because many tools communicate among all
+ * processes when MPI is initialized and finalized; but it starts switched off.
+ */
+#ifndef QMPI_CONFIG_CONDITIONS_H
+#define QMPI_CONFIG_CONDITIONS_H
+
+#include "config/tool_list.h"
+
+#include <stdbool.h>
+
+/* What conditions refer to. */
+struct qmpi_place {
+    int rank; /* in MPI_COMM_WORLD; -1: unknown */
+    /* The program: the path of its file, and the name with which it was started; both NULL:
+     * unknown. */
+    const char *program, *program_name;
+};
+
+/* Returns the place of this process; `rank` is its rank. The strings exist for the whole run. */
+struct qmpi_place qmpi_place_here(int rank);
+
+enum qmpi_holds { QMPI_HOLDS_NOT, QMPI_HOLDS, QMPI_HOLDS_UNKNOWN };
+
+/* Whether one condition holds on this node at a place. @functions always does: it limits what the
+ * layer intercepts while it is on. */
+enum qmpi_holds qmpi_condition_holds(enum qmpi_reserved_option option, const char *value,
+                                     const struct qmpi_place *place);
+
+/* Whether an entry's values of one condition all hold at a place, as far as is known. */
+bool qmpi_condition_holds_all(const struct qmpi_entry *entry, enum qmpi_reserved_option option,
+                              const struct qmpi_place *place);
+
+/* Calls `each` for all conditions of an entry. */
+void qmpi_condition_each(const struct qmpi_entry *entry,
+                         void (*each)(void *data, enum qmpi_reserved_option option,
+                                      const char *value),
+                         void *data);
+
+/*
+ * Returns the first condition of an entry that does not hold, as `@ranks=0-3`, which the caller
+ * frees. NULL: all hold, as far as is known.
+ */
+char *qmpi_condition_unmet(const struct qmpi_entry *entry, const struct qmpi_place *place);
+
+/* Whether the layer of an entry may start switched off. */
+bool qmpi_condition_may_be_unmet(const struct qmpi_entry *entry);
+
+/* Returns the name of a condition that may differ between the processes of a job, and so leave the
+ * layer off in only some of them; NULL: none does. */
+const char *qmpi_condition_that_varies(const struct qmpi_entry *entry);
+
+/*
+ * For a tool that communicates in its wrappers: returns a message with a hint, which the caller
+ * frees, if the conditions of the entry could switch it off in only some processes of a job. NULL:
+ * they cannot.
+ */
+char *qmpi_condition_refuse_communicating(const struct qmpi_entry *entry, const char *tool);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* See conflicts.h. */
+#include "registry/conflicts.h"
+
+#include "process/process.h"
+#include "registry/services.h"
+#include "util/util.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KNOWN_FLAGS = QMPIX_TOOL_COMMUNICATES };
+
+struct list {
+    char **names;
+    int count;
+};
+
+/* By QMPIX_Tool_declare. */
+static struct {
+    unsigned flags;
+    struct list provides, conflicts;
+} declared[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
+
+/* A member of the description that a tool compiled with an earlier header lacks. */
+#define MEMBER(info, member)                                                                       \
+    ((info) && (info)->size >= offsetof(QMPIX_Tool_info, member) + sizeof(info)->member            \
+         ? (info)->member                                                                          \
+         : 0)
+
+static const QMPIX_Tool_info *info_of(const struct qmpi_layer *layer)
+{
+    return layer->tool ? layer->tool->info : NULL;
+}
+
+/* ---- Declaring ------------------------------------------------------------------------------- */
+
+static bool are_names(const char *const *names)
+{
+    for (; names && *names; names++) {
+        if (!**names)
+            return false;
+    }
+    return true;
+}
+
+static void add(struct list *list, const char *const *names)
+{
+    for (; names && *names; names++) {
+        list->names = qmpi_grow(list->names, list->count, sizeof *list->names);
+        list->names[list->count++] = qmpi_copy(*names);
+    }
+}
+
+int QMPIX_Tool_declare(int tool_id, unsigned flags, const char *const *provides,
+                       const char *const *conflicts)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || flags & ~(unsigned)KNOWN_FLAGS || !are_names(provides) || !are_names(conflicts))
+        return MPI_ERR_ARG;
+    if (!qmpi_layer_is_initialising(layer))
+        return MPI_ERR_OTHER;
+    declared[tool_id].flags |= flags;
+    add(&declared[tool_id].provides, provides);
+    add(&declared[tool_id].conflicts, conflicts);
+    return MPI_SUCCESS;
+}
+
+/* ---- Two layers ------------------------------------------------------------------------------ */
+
+/* Returns the name of the layer's tool, which the caller frees. */
+static char *tool_name(const struct qmpi_layer *layer)
+{
+    return layer->tool ? qmpi_copy(layer->tool->name) : qmpi_preloaded_tool_name(layer->path);
+}
+
+static const char *provided(const struct qmpi_layer *layer, const char *pattern)
+{
+    const struct list *list = &declared[layer->tool_id].provides;
+    const char *const *names = MEMBER(info_of(layer), provides);
+    for (; names && *names; names++) {
+        if (!fnmatch(pattern, *names, 0))
+            return *names;
+    }
+    for (int i = 0; i < list->count; i++) {
+        if (!fnmatch(pattern, list->names[i], 0))
+            return list->names[i];
+    }
+    return NULL;
+}
+
+/* Returns what about the layer matches the pattern, which the caller frees; NULL: nothing. */
+static char *match(const struct qmpi_layer *layer, const char *pattern)
+{
+    char *name = tool_name(layer);
+    const bool is_meant = !fnmatch(pattern, name, 0);
+    const char *capability = provided(layer, pattern);
+    const char *service = qmpi_service_matching(layer->tool_id, pattern);
+    char *reason = is_meant     ? qmpi_message("is the tool %s", name)
+                   : capability ? qmpi_message("provides '%s'", capability)
+                   : service    ? qmpi_message("offers the service '%s'", service)
+                                : NULL;
+    free(name);
+    return reason;
+}
+
+/* Returns why `one` excludes `other`, which the caller frees; NULL: it does not. */
+static char *exclude(const struct qmpi_layer *one, const struct qmpi_layer *other)
+{
+    const struct list *list = &declared[one->tool_id].conflicts;
+    const char *const *patterns = MEMBER(info_of(one), conflicts);
+    const char *pattern = NULL;
+    char *reason = NULL;
+    for (; patterns && *patterns && !reason; patterns++)
+        reason = match(other, pattern = *patterns);
+    for (int i = 0; i < list->count && !reason; i++)
+        reason = match(other, pattern = list->names[i]);
+    if (!reason)
+        return NULL;
+    char *text = qmpi_message("layer %d cannot be used together with '%s', and layer %d %-s",
+                              one->tool_id, pattern, other->tool_id, reason);
+    free(reason);
+    return text;
+}
+
+static bool is_forced(const struct qmpi_layer *layer)
+{
+    const char *value = layer->entry->reserved[QMPI_RESERVED_FORCE];
+    return value && !strcmp(value, "yes");
+}
+
+static char *check_pair(const struct qmpi_layer *upper, const struct qmpi_layer *lower)
+{
+    char *reason = exclude(upper, lower);
+    if (!reason)
+        reason = exclude(lower, upper);
+    if (!reason)
+        return NULL;
+    char *name = tool_name(upper), *source = qmpi_entry_source(lower->entry), *problem = NULL;
+    if (is_forced(upper) || is_forced(lower))
+        qmpi_debug(QMPI_TOPIC_LOAD, "layers %d and %d conflict, but @force=yes is given: %s",
+                   upper->tool_id, lower->tool_id, reason);
+    else
+        problem = qmpi_message(
+            "tool %s, layer %d, conflicts with tool %s, layer %d (%s): %-s\n"
+            "hint: list only one of the two; if you know that they work together, give one of them "
+            "the option @force=yes",
+            name, upper->tool_id, lower->name, lower->tool_id, source, reason);
+    free(source);
+    free(name);
+    free(reason);
+    return problem;
+}
+
+/* ---- Layers that must be active everywhere --------------------------------------------------- */
+
+static char *check_condition(const struct qmpi_layer *layer)
+{
+    const unsigned flags = MEMBER(info_of(layer), flags) | declared[layer->tool_id].flags;
+    if (!(flags & QMPIX_TOOL_COMMUNICATES) || is_forced(layer))
+        return NULL;
+    return qmpi_condition_refuse_communicating(layer->entry, layer->tool->name);
+}
+
+char *qmpi_conflict_check(const struct qmpi_layer *layer)
+{
+    char *problem = check_condition(layer);
+    const struct qmpi_layer *lower;
+    for (int tool_id = layer->tool_id + 1; !problem && (lower = qmpi_layer_get(tool_id));
+         tool_id++) {
+        if (lower->ready)
+            problem = check_pair(layer, lower);
+    }
+    return problem;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* See services.h. */
+#include "registry/services.h"
+
+#include "registry/layer.h"
+#include "util/util.h"
+
+#include <qmpi/service.h>
+
+#include <fnmatch.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct service {
+    char *name;
+    int version;
+    const void *table;
+    struct service *next;
+};
+static struct service *services[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
+
+struct watch {
+    char *name;
+    int version;
+    QMPIX_Service_changed *callback;
+    void *data;
+    unsigned pending; /* changes since the callback was last up to date; atomic */
+    int offering_id;  /* what the callback was last called with: see notify */
+    const void *table;
+    struct watch *next; /* atomic */
+};
+static struct watch *watches[QMPI_LAYERS_MAX + 1]; /* [tool_id]; atomic */
+QMPI_LOCK(watches_lock);
+
+static bool (*layer_is_enabled)(int tool_id);
+
+void qmpi_service_use_switch(bool (*is_enabled)(int tool_id))
+{
+    layer_is_enabled = is_enabled;
+}
+
+static bool is_name(const char *name)
+{
+    size_t length = 0;
+    for (; name && name[length]; length++) {
+        if (name[length] <= ' ' || name[length] > '~' || length == 255)
+            return false;
+    }
+    return length > 0;
+}
+
+/* ---- Offering -------------------------------------------------------------------------------- */
+
+static int major_of(int version)
+{
+    return version >> 16;
+}
+
+int QMPIX_Service_offer(int tool_id, const char *name, int version, const void *table)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || !is_name(name) || version < 0 || !table)
+        return MPI_ERR_ARG;
+    if (!qmpi_layer_is_initialising(layer))
+        return MPI_ERR_OTHER;
+    struct service **end = &services[tool_id];
+    for (; *end; end = &(*end)->next) {
+        if (!strcmp((*end)->name, name) && major_of((*end)->version) == major_of(version))
+            return MPI_ERR_ARG;
+    }
+    *end = qmpi_allocate(1, sizeof **end);
+    (*end)->name = qmpi_copy(name);
+    (*end)->version = version;
+    (*end)->table = table;
+    qmpi_debug(QMPI_TOPIC_LOAD, "layer %d (%s) offers the service %s %d.%d", tool_id, layer->name,
+               name, major_of(version), version & 0xffff);
+    return MPI_SUCCESS;
+}
+
+/* Whether others see what the layer offers. In its init, only the layer itself does. */
+static bool is_visible(int tool_id)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    return layer &&
+           (__atomic_load_n(&layer->ready, __ATOMIC_ACQUIRE) || qmpi_layer_is_initialising(layer));
+}
+
+int QMPIX_Service_get(int tool_id, int index, const char **name, int *version)
+{
+    if (!is_visible(tool_id) || index < 0 || !name || !version)
+        return MPI_ERR_ARG;
+    const struct service *service = services[tool_id];
+    while (service && index--)
+        service = service->next;
+    if (!service)
+        return MPI_ERR_ARG;
+    *name = service->name;
+    *version = service->version;
+    return MPI_SUCCESS;
+}
+
+const char *qmpi_service_matching(int tool_id, const char *pattern)
+{
+    const struct service *service = services[tool_id];
+    while (service && fnmatch(pattern, service->name, 0) != 0)
+        service = service->next;
+    return service ? service->name : NULL;
+}
+
+/* ---- Finding --------------------------------------------------------------------------------- */
+
+/* What is known after some layers have been searched, from the least to the most. */
+enum outcome { NOT_OFFERED, WRONG_VERSION, SWITCHED_OFF, FOUND };
+
+struct search {
+    const char *name;
+    int version;
+    enum outcome outcome;
+    int offering_id;
+    const void *table;
+};
+
+static void note(struct search *search, enum outcome outcome)
+{
+    if (search->outcome < outcome)
+        search->outcome = outcome;
+}
+
+static void search_layer(struct search *search, int tool_id)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    const bool ready = __atomic_load_n(&layer->ready, __ATOMIC_ACQUIRE);
+    const struct service *service = ready ? services[tool_id] : NULL;
+    for (; service && search->outcome != FOUND; service = service->next) {
+        if (strcmp(service->name, search->name) != 0)
+            continue;
+        if (major_of(service->version) != major_of(search->version) ||
+            service->version < search->version) {
+            note(search, WRONG_VERSION);
+        } else if (layer_is_enabled && !layer_is_enabled(tool_id)) {
+            note(search, SWITCHED_OFF);
+        } else {
+            search->outcome = FOUND;
+            search->offering_id = tool_id;
+            search->table = service->table;
+        }
+    }
+}
+
+static void search_stack(struct search *search, int tool_id)
+{
+    for (int other = tool_id + 1; qmpi_layer_get(other) && search->outcome != FOUND; other++)
+        search_layer(search, other);
+    for (int other = tool_id - 1; other >= 1 && search->outcome != FOUND; other--)
+        search_layer(search, other);
+}
+
+int QMPIX_Service_find(int tool_id, const char *name, int version, int *offering_id,
+                       const void **table)
+{
+    if (!qmpi_layer_get(tool_id) || !is_name(name) || version < 0 || !table)
+        return MPI_ERR_ARG;
+    struct search search = {.name = name, .version = version};
+    search_stack(&search, tool_id);
+    switch (search.outcome) {
+    case NOT_OFFERED:
+        return MPI_ERR_NAME;
+    case WRONG_VERSION:
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    case SWITCHED_OFF:
+        return MPI_ERR_OTHER;
+    default:
+        *table = search.table;
+        if (offering_id)
+            *offering_id = search.offering_id;
+        return MPI_SUCCESS;
+    }
+}
+
+/* ---- Watching -------------------------------------------------------------------------------- */
+
+/*
+ * Calls the callback until it is up to date. If another thread is doing that, or this one further
+ * up its stack, it goes on because of `pending`, and so sees what has changed since.
+ */
+static void notify(struct watch *watch, int tool_id)
+{
+    if (__atomic_fetch_add(&watch->pending, 1, __ATOMIC_ACQ_REL))
+        return;
+    unsigned changes = 1;
+    do {
+        struct search search = {.name = watch->name, .version = watch->version};
+        search_stack(&search, tool_id);
+        if (search.offering_id != watch->offering_id || search.table != watch->table) {
+            watch->offering_id = search.offering_id;
+            watch->table = search.table;
+            watch->callback(tool_id, search.offering_id, search.table, watch->data);
+        }
+    } while (!__atomic_compare_exchange_n(&watch->pending, &changes, 0, false, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE));
+}
+
+void qmpi_service_notify(void)
+{
+    const struct qmpi_layer *layer;
+    for (int tool_id = 1; (layer = qmpi_layer_get(tool_id)); tool_id++) {
+        struct watch *watch = __atomic_load_n(&watches[tool_id], __ATOMIC_ACQUIRE);
+        if (!__atomic_load_n(&layer->ready, __ATOMIC_ACQUIRE))
+            watch = NULL; /* it was left out */
+        for (; watch; watch = __atomic_load_n(&watch->next, __ATOMIC_ACQUIRE))
+            notify(watch, tool_id);
+    }
+}
+
+/* In a forked child, nobody continues what another thread of the parent was doing. */
+static void note_fork(void)
+{
+    for (int tool_id = 1; tool_id <= QMPI_LAYERS_MAX; tool_id++) {
+        for (struct watch *watch = watches[tool_id]; watch; watch = watch->next)
+            watch->pending = 0;
+    }
+}
+
+/* Adds it to the layer's, unless they contain one like it. */
+static bool add(int tool_id, struct watch *added)
+{
+    static bool prepared;
+    pthread_mutex_lock(&watches_lock);
+    if (!prepared)
+        prepared = pthread_atfork(NULL, NULL, note_fork) == 0;
+    struct watch **end = &watches[tool_id];
+    while (*end && ((*end)->version != added->version || strcmp((*end)->name, added->name) != 0))
+        end = &(*end)->next;
+    const bool is_new = !*end;
+    if (is_new)
+        __atomic_store_n(end, added, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&watches_lock);
+    return is_new;
+}
+
+int QMPIX_Service_watch(int tool_id, const char *name, int version, QMPIX_Service_changed *callback,
+                        void *data)
+{
+    if (!qmpi_layer_get(tool_id) || !is_name(name) || version < 0 || !callback)
+        return MPI_ERR_ARG;
+    struct watch *watch = qmpi_allocate(1, sizeof *watch);
+    *watch = (struct watch){
+        .name = qmpi_copy(name), .version = version, .callback = callback, .data = data};
+    if (!add(tool_id, watch)) {
+        free(watch->name);
+        free(watch);
+        return MPI_ERR_ARG;
+    }
+    notify(watch, tool_id);
+    return MPI_SUCCESS;
+}

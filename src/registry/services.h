@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Services that layers offer to each other: see <qmpi/service.h>. What a layer offers is fixed when
+ * its init has returned; therefore it is found without a lock.
+ */
+#ifndef QMPI_REGISTRY_SERVICES_H
+#define QMPI_REGISTRY_SERVICES_H
+
+#include <stdbool.h>
+
+/* Sets the function that tells whether a layer is on. Until then, all layers are on. */
+void qmpi_service_use_switch(bool (*is_enabled)(int tool_id));
+
+/* Calls the callbacks of QMPIX_Service_watch for which another layer offers the service now.
+ * Without locks: what is called may switch layers. */
+void qmpi_service_notify(void);
+
+/* Returns the first service of a layer that matches a pattern; NULL: none. */
+const char *qmpi_service_matching(int tool_id, const char *pattern);
+
+#endif

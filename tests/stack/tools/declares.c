@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Declares in its description what it conflicts with, as the macro DECLARES says. Its init notes
+ * that it runs.
+ *   1  provides adds-messages, and excludes it
+ *   2  provides adds-messages
+ *   3  excludes the tools [a]lpha, and other_*, which there are none of
+ *   4  may be listed once
+ *   5  as compiled with a header from before `flags`: what follows its description is no part of it
+ *   6  from before `conflicts`
+ */
+#include "trace.h"
+
+#include <qmpi/qmpi.h>
+
+#include <stdint.h>
+
+static const char *const adds[] = {"something", "adds-messages", NULL};
+static const char *const excludes[] = {DECLARES == 3 ? "other_*" : "adds-*",
+                                       DECLARES == 3   ? "[a]lpha"
+                                       : DECLARES == 4 ? TOOL
+                                                       : NULL,
+                                       NULL};
+
+static void init(int tool_id)
+{
+    trace("%s %d is initialized", TOOL, tool_id);
+}
+
+__attribute__((constructor)) static void register_tool(void)
+{
+    static QMPIX_Tool_info info = {.size = sizeof info, .description = "declares"};
+    const char *const *garbage = (const char *const *)(uintptr_t)64;
+    if (DECLARES <= 2)
+        info.provides = adds;
+    if (DECLARES != 2)
+        info.conflicts = excludes;
+    if (DECLARES == 5) {
+        info.size = offsetof(QMPIX_Tool_info, flags);
+        info.flags = ~0U;
+        info.provides = garbage;
+    }
+    if (DECLARES == 6)
+        info.size = offsetof(QMPIX_Tool_info, conflicts);
+    if (DECLARES >= 5)
+        info.conflicts = garbage;
+    QMPI_Register_tool_name(TOOL, init);
+    if (QMPIX_Register_tool_info(TOOL, &info) != MPI_SUCCESS)
+        trace("%s WRONG: its description is rejected", TOOL);
+}
