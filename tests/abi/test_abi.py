@@ -149,7 +149,7 @@ def test_such_a_tool_declares_conflicts_and_gets_error_classes_of_the_abi():
 # ---- Bundled tools ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["count", "log", "profile"])
+@pytest.mark.parametrize("name", ["count", "log", "profile", "trace"])
 def test_bundled_tools_refer_only_to_functions_that_convert(name):
     tool = BUNDLED_TOOLS / f"{name}.so"
     listing = subprocess.run(["nm", "-D", "--undefined-only", tool], check=True, capture_output=True,

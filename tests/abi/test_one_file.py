@@ -25,7 +25,7 @@ BUILDS = {MPI_NAME: BUILD, OTHER_MPI: Path(os.environ.get("QMPI_OTHER_BUILD") or
           "abi": Path(os.environ.get("QMPI_ABI_BUILD") or "none")}
 LIBQMPIS = {"mpich": "libqmpi.so", "openmpi": "libqmpi-openmpi.so", "abi": "libqmpi-abi.so"}
 SIDES = ["mpich", "openmpi", "abi with mpich", "abi with openmpi"]
-TOOLS = ["profile", "count", "log"]
+TOOLS = ["profile", "count", "log", "trace"]
 EXCHANGE = SOURCE / "tests/abi/programs/exchange.c"
 
 

@@ -9,7 +9,7 @@ from support import ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, run_mpi
 ACTIONS = BUILD / "tests" / "tools" / "programs" / "tools_actions"
 USR1, USR2, TERM, HUP, SEGV = (int(getattr(signal, f"SIG{name}"))
                                for name in ("USR1", "USR2", "TERM", "HUP", "SEGV"))
-TOOLS = ["log,output=x", "profile,output=x", "profile,output=x:log,output=y:profile,output=z"]
+TOOLS = ["log,output=x", "profile,output=x", "trace,output=x", "profile,output=x:log,output=y:profile,output=z"]
 
 
 def run(tools, steps, folder):

@@ -20,6 +20,7 @@ def run(tools, **more):
     "log", "log,caller=yes", "log,caller=yes,enter=yes,output=x", "log,time=clock,array=0,strings=0",
     "log,stuck=10s,min-time=1ns", "log,errors=only,caller=yes",
     "profile", "profile,depth=4", "profile,depth=32", "profile,sync=yes,checkpoint=60",
+    "trace,output=x", "trace,output=x,sites=yes,depth=32,counters=qmpi.*",
     "delay,before=1ns,after=1ns", "delay,functions=MPI_Iprobe,error=MPI_ERR_OTHER",
     "delay,noise=1ns/1ms,probability=0.5",
 ])

@@ -27,8 +27,8 @@ static struct chunk *make_chunk(struct chunk_pool *pool)
         atomic_fetch_sub(&pool->made, 1);
         return NULL;
     }
-    struct chunk *chunk =
-        mmap(NULL, CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct chunk *chunk = mmap(NULL, CHUNK_SIZE, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (chunk == MAP_FAILED)
         return NULL; /* the number is not given again */
     chunk->number = number;
@@ -99,7 +99,9 @@ void chunk_hand_over(struct chunk_pool *pool, struct chunk *chunk)
 
 bool chunk_pool_is_filling(const struct chunk_pool *pool)
 {
-    return atomic_load(&pool->handed_over) >= pool->most / 8;
+    enum { MANY = 32 }; /* still in the processor's cache */
+    const unsigned most = pool->most / 8 < MANY ? pool->most / 8 : MANY;
+    return atomic_load(&pool->handed_over) >= most;
 }
 
 uint32_t chunk_pool_room(const struct chunk_pool *pool)

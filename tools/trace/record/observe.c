@@ -298,21 +298,20 @@ __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_
     struct thread_level *level = thread_level_current;
     struct flight *flight = &recorder->flights.first;
     const uint64_t *times = flights_times(call);
-    struct raw_message message;
+    struct raw_message none, *raw = recorder_room(recorder, sizeof *raw), *message = raw;
+    if (__builtin_expect(!message, 0))
+        message = &none; /* it is dropped */
     const bool found = argument_result_is_success(call) &&
-                       (sends ? message_find_sent(recorder, call, &message)
-                              : message_find_received(recorder, call, &message));
+                       (sends ? message_find_sent(recorder, call, message)
+                              : message_find_received(recorder, call, message));
     if (found) {
-        struct raw_message *raw = recorder_room(recorder, sizeof *raw);
-        message.head = (struct raw_head){.ticks = times[0],
-                                         .end = times[1],
-                                         .site = recorder_site(flight->number),
-                                         .function = recorder_function(flight->number),
-                                         .kind = sends ? RAW_SEND : RAW_RECEIVE};
-        if (__builtin_expect(raw != NULL, 1)) {
-            *raw = message;
+        message->head = (struct raw_head){.ticks = times[0],
+                                          .end = times[1],
+                                          .site = recorder_site(flight->number),
+                                          .function = recorder_function(flight->number),
+                                          .kind = sends ? RAW_SEND : RAW_RECEIVE};
+        if (__builtin_expect(raw != NULL, 1))
             recorder_publish(recorder, sizeof *raw);
-        }
         flights_end_first(&recorder->flights);
     }
     thread_level_leave_first(level);
