@@ -26,6 +26,11 @@ static bool is_meant(const char *pattern, const struct qmpi_entry *entry)
            matches(pattern, slash ? slash + 1 : NULL) || matches(pattern, entry->stack);
 }
 
+bool qmpi_disable_is_given(void)
+{
+    return qmpi_getenv("QMPI_DISABLE") != NULL;
+}
+
 bool qmpi_disable_matches(const struct qmpi_entry *entry)
 {
     const char *list = qmpi_getenv("QMPI_DISABLE");

@@ -7,6 +7,9 @@
 
 #include <stdbool.h>
 
+/* Whether the variable is set and not empty. */
+bool qmpi_disable_is_given(void);
+
 /*
  * Whether a pattern in QMPI_DISABLE matches an entry of a stack: its name, its path, the last part
  * of its path, or the named stack that it is from. ~site~ matches all entries of the site's files,

@@ -271,6 +271,8 @@ static bool is_required(const struct qmpi_entry *entry)
 
 static void leave_out_disabled(struct qmpi_tool_stack *stack)
 {
+    if (!qmpi_disable_is_given())
+        return;
     struct qmpi_tool_list all = stack->layers;
     stack->layers = (struct qmpi_tool_list){NULL, 0};
     for (int i = 0; i < all.count; i++) {

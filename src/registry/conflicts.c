@@ -163,9 +163,20 @@ static char *check_condition(const struct qmpi_layer *layer)
     return qmpi_condition_refuse_communicating(layer->entry, layer->tool->name);
 }
 
+/* Most tools conflict with nothing: then no pair is looked at. */
+static bool any_conflicts(const struct qmpi_layer *added)
+{
+    static bool any;
+    const char *const *patterns = MEMBER(info_of(added), conflicts);
+    any = any || (patterns && *patterns) || declared[added->tool_id].conflicts.count;
+    return any;
+}
+
 char *qmpi_conflict_check(const struct qmpi_layer *layer)
 {
     char *problem = check_condition(layer);
+    if (!any_conflicts(layer))
+        return problem;
     const struct qmpi_layer *lower;
     for (int tool_id = layer->tool_id + 1; !problem && (lower = qmpi_layer_get(tool_id));
          tool_id++) {
