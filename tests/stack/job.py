@@ -42,9 +42,11 @@ class Rank:
 
 class Job:
     """A job under way. `launcher` and `command` make its command line, `variables` are set in front of
-    the program, `ends` are the ranks that end by themselves: when they have, the others are killed."""
+    the program, `ends` are the ranks that end by themselves: when they have, the others are killed.
+    `takes`: how many processors, if not one for each rank."""
 
-    def __init__(self, run_rank, launcher, command, *, ranks, ends=None, variables=None, env=None, cwd=None):
+    def __init__(self, run_rank, launcher, command, *, ranks, ends=None, variables=None, env=None, cwd=None,
+                 takes=None):
         name = f"qmpi-test-{os.getpid()}-{next(COUNTER)}"
         self.size, self.ends = ranks, set(range(ranks) if ends is None else ends)
         self.ranks: dict[int, Rank] = {}
@@ -56,7 +58,7 @@ class Job:
         self.listener.listen(ranks)
         self.selector.register(self.listener, selectors.EVENT_READ, self.accept)
         self.processors = contextlib.ExitStack()
-        self.processors.enter_context(processors(ranks))
+        self.processors.enter_context(processors(takes or ranks))
         settings = [f"{key}={value}" for key, value in (variables or {}).items()]
         self.command = [str(part) for part in [*launcher, run_rank, name, *settings, *command]]
         self.process = subprocess.Popen(

@@ -260,16 +260,16 @@ def status_of(ranks, launcher, launcher_status):
     return launcher_status if OPEN_MPI and bad and bad[0] == -signal.SIGTERM else bad[0] if bad else 0
 
 
-def run_job(command, env, *, ranks, ends=None, variables=None, timeout=120, cwd=None) -> Result:
+def run_job(command, env, *, ranks, ends=None, variables=None, timeout=120, cwd=None, takes=None) -> Result:
     """Runs `command` in each rank of a job; `ends` are those that end by themselves (None: all), after
-    which the others are killed; `variables` are set for the ranks only."""
+    which the others are killed; `variables` are set for the ranks only; `takes`: see Job."""
     variables = variables or {}
     launcher = launch(ranks)
     if OPEN_MPI:  # which then gives them to spawned processes too
         launcher, variables = launch(ranks, **variables), {}
     for _ in range(3):
         with Job(RUN_RANK, launcher, command, ranks=ranks, ends=ends, variables=variables, env=env,
-                 cwd=cwd) as job:
+                 cwd=cwd, takes=takes) as job:
             done = job.wait(timeout)
             said = job.launcher_output.decode(errors="replace")
             print(f"$ {job.describe()}")
@@ -298,7 +298,7 @@ def wait_until(is_so, seconds=60):
 
 
 def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), timeout=120, cwd=None,
-            wrapper=(), ends=None, spawns=False) -> Result:
+            wrapper=(), ends=None, spawns=False, sleeps=False) -> Result:
     """Runs a program of the build folder (or a path) as an MPI job.
 
     ranks    1: started directly, without a launcher; else by mpiexec
@@ -308,6 +308,7 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     wrapper  a command in front of the program, such as valgrind
     ends     the ranks that end by themselves, where not all do: the others are killed then
     spawns   spawned processes get the libraries too; PRRTE gives them its own environment
+    sleeps   all ranks sleep most of the time, also those that wait (tools/programs/give_way.c): they share a processor
     """
     environment = clean_environment()
     environment["QMPI_TOOL_PATH"] = str(TOOLS)
@@ -327,6 +328,7 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
         environment["LD_PRELOAD"] = libraries
     if ranks > 1:
         return run_job(command, environment, ranks=ranks, ends=ends, timeout=timeout, cwd=cwd,
+                       takes=1 if sleeps and MPI_NAME == "mpich" else None,
                        variables={"LD_PRELOAD": libraries} if libraries else {})
     # No helper process, which LD_PRELOAD would reach too. Launchers do not survive this.
     if OPEN_MPI and not any("mpiexec" in str(part) for part in command):

@@ -15,7 +15,7 @@ TOOL = "profile,path=yes,output=out.json"
 
 def run_case(folder, case, ranks=2, tools=TOOL, program="tools_path"):
     """What profile says, and by how many seconds the ranks have worked too long together."""
-    result = run_steps(case, program=PROGRAMS / program, cwd=folder, tools=tools, ranks=ranks)
+    result = run_steps(case, program=PROGRAMS / program, cwd=folder, tools=tools, ranks=ranks, sleeps=True)
     assert result.returncode == 0 and result.messages == []
     excess = [float(line.split()[1]) for line in result.stdout.splitlines() if line.startswith("excess ")]
     assert len(excess) == ranks
@@ -114,7 +114,8 @@ def test_so_is_that_of_a_fortran_program(tmp_path, binding):
 
 def count_clocks(folder, case, tools=TOOL):
     """Messages, receives and collectives of a rank that contain a clock; the sums over ranks."""
-    result = run_steps(case, program=PROGRAMS / "tools_path", cwd=folder, tools=tools, preload=[CLOCKS, LIBQMPI])
+    result = run_steps(case, program=PROGRAMS / "tools_path", cwd=folder, tools=tools, preload=[CLOCKS, LIBQMPI],
+                       sleeps=True)
     assert result.returncode == 0 and result.messages == []
     lines = [list(map(int, line.split()[1:])) for line in result.stdout.splitlines() if line.startswith("clocks ")]
     assert len(lines) == 2
@@ -151,7 +152,8 @@ def test_it_is_the_same_beside_other_layers_and_options(tmp_path, case, path, to
 
 def run_random(folder, seed, ranks, tools):
     """The critical path and the sum of what came, by the program."""
-    result = run_steps(seed, "20", program=PROGRAMS / "tools_path_random", cwd=folder, tools=tools, ranks=ranks)
+    result = run_steps(seed, "20", program=PROGRAMS / "tools_path_random", cwd=folder, tools=tools, ranks=ranks,
+                       sleeps=True)
     assert result.returncode == 0 and result.messages == []
     said = dict(line.split() for line in result.stdout.splitlines())
     return float(said["path"]), said["sum"]
