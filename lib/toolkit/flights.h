@@ -117,14 +117,21 @@ static inline void flights_publish_since(struct flight *flight, enum flight_stat
     flights_publish(flight, state);
 }
 
-/* The same where it is about to run: it began when its record says so. */
-static inline void flights_publish_run(struct flight *flight, const QMPIX_Call *call,
-                                       QMPIX_Word *word)
+/* Finds out where the times of calls are, which flights_times needs. To be called for a call before
+ * any other is run by flights_run_first. */
+static inline void flights_learn_times(const QMPIX_Call *call)
 {
     const uint64_t *begin;
     if (__builtin_expect(!flights_begin_place, 0) &&
         QMPIX_Call_get_begin_address(call, &begin) == MPI_SUCCESS)
         flights_begin_place = (const char *)begin - (const char *)call;
+}
+
+/* The same where it is about to run: it began when its record says so. */
+static inline void flights_publish_run(struct flight *flight, const QMPIX_Call *call,
+                                       QMPIX_Word *word)
+{
+    flights_learn_times(call);
     word->number = flights_publish(flight, FLIGHT_RUNS);
 }
 

@@ -84,6 +84,7 @@ static void begin(struct recorder *recorder, const QMPIX_Call *call, QMPIX_Word 
     struct layer *layer = recorder->layer;
     const int number = call->function->number;
     recorder->is_mute = false;
+    flights_learn_times(call); /* the first calls need not be recorded */
     if (flights_innermost(&recorder->flights))
         open_calls_end_left(recorder, word);
     const bool is_on = notice_switches(recorder) && layer->options.chosen[number];
