@@ -95,6 +95,7 @@ EXPECTED = {
         Win_fence
         Get[rma_get window0 peer=1 received=4]
         Accumulate[rma_atomic window0 peer=1 bytes=4]
+        Compare_and_swap[rma_atomic window0 peer=1 bytes=4 received=4]
         Win_fence
         Win_lock
         Rput[rma_put window0 peer=1 #1 bytes=12]
