@@ -70,13 +70,11 @@ static bool write_target(const char *target, const struct trace_export *export,
     return good;
 }
 
-bool trace_convert(const char *source, const char *target, enum trace_convert_to format,
-                   trace_describe *describe, void *describe_data, char **problem)
+bool trace_convert_opened(const struct trace *trace, const char *target,
+                          enum trace_convert_to format, trace_describe *describe,
+                          void *describe_data, char **problem)
 {
     *problem = NULL;
-    struct trace *trace = trace_open(source, problem);
-    if (!trace)
-        return false;
     struct trace_view view;
     struct trace_pairs pairs = {0};
     const bool is_alone = trace->process_count == 1;
@@ -89,6 +87,17 @@ bool trace_convert(const char *source, const char *target, enum trace_convert_to
     }
     trace_pairs_free(&pairs);
     trace_view_close(&view);
+    return good;
+}
+
+bool trace_convert(const char *source, const char *target, enum trace_convert_to format,
+                   trace_describe *describe, void *describe_data, char **problem)
+{
+    *problem = NULL;
+    struct trace *trace = trace_open(source, problem);
+    if (!trace)
+        return false;
+    const bool good = trace_convert_opened(trace, target, format, describe, describe_data, problem);
     trace_close(trace);
     return good;
 }

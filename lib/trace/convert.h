@@ -18,4 +18,9 @@ enum trace_convert_to { TRACE_TO_PERFETTO, TRACE_TO_JSON, TRACE_TO_CSV };
 bool trace_convert(const char *source, const char *target, enum trace_convert_to format,
                    trace_describe *describe, void *describe_data, char **problem);
 
+/* The same of a trace that is open. */
+bool trace_convert_opened(const struct trace *trace, const char *target,
+                          enum trace_convert_to format, trace_describe *describe,
+                          void *describe_data, char **problem);
+
 #endif

@@ -46,6 +46,8 @@ struct trace_numbers {
     bool are_system;
 };
 struct trace_numbers trace_numbers_of(const struct trace_view *view);
+/* The position of a process among all of the trace: also in the file of a process that is alone. */
+uint32_t trace_position(const struct trace_view *view, uint32_t process);
 int64_t trace_process_number(struct trace_numbers numbers, const struct trace_view *view,
                              uint32_t process);
 int64_t trace_thread_number(struct trace_numbers numbers, const struct trace_view *view,

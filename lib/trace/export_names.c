@@ -131,7 +131,7 @@ static int64_t system_number(const struct trace_process *process, uint32_t locat
 struct trace_numbers trace_numbers_of(const struct trace_view *view)
 {
     struct trace_table seen;
-    struct trace_numbers numbers = {true};
+    struct trace_numbers numbers = {!view->trace->has_hosts};
     trace_table_start(&seen, 1);
     for (uint32_t i = 0; i < view->trace->process_count && numbers.are_system; i++) {
         const struct trace_process *process = &view->trace->processes[i];
@@ -151,18 +151,26 @@ struct trace_numbers trace_numbers_of(const struct trace_view *view)
     return numbers;
 }
 
+uint32_t trace_position(const struct trace_view *view, uint32_t process)
+{
+    const int rank = view->trace->processes[process].rank;
+    return view->trace->is_part && rank >= 0 ? (uint32_t)rank : process;
+}
+
 int64_t trace_process_number(struct trace_numbers numbers, const struct trace_view *view,
                              uint32_t process)
 {
-    return numbers.are_system ? view->trace->processes[process].pid : (int64_t)process + 1;
+    return numbers.are_system ? view->trace->processes[process].pid
+                              : (int64_t)trace_position(view, process) + 1;
 }
 
 int64_t trace_thread_number(struct trace_numbers numbers, const struct trace_view *view,
                             uint32_t process, uint32_t location)
 {
     enum { MOST_PROCESSES = 1 << 20 };
-    return numbers.are_system ? system_number(&view->trace->processes[process], location)
-                              : (int64_t)process + 1 + (int64_t)location * MOST_PROCESSES;
+    return numbers.are_system
+               ? system_number(&view->trace->processes[process], location)
+               : (int64_t)trace_position(view, process) + 1 + (int64_t)location * MOST_PROCESSES;
 }
 
 /* ---- Whose file it is ------------------------------------------------------------------------ */

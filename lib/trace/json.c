@@ -61,7 +61,7 @@ static void describe_process(struct output *output)
     metadata(output, "process_name", 0, text);
     begin_event(output, 'M', 0, 0);
     fprintf(output->stream, ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%u}}",
-            output->index);
+            trace_position(output->export->view, output->index));
     for (uint32_t i = 0; i < output->process->location_count; i++)
         metadata(output, "thread_name", i, trace_location_name(output->process, i, room));
 }

@@ -168,6 +168,21 @@ static void find_base(struct trace_opened *opened)
     note_bound(trace);
 }
 
+void trace_share_times(struct trace *trace, int64_t base, int64_t epoch, bool has_hosts)
+{
+    struct trace_opened *opened = (struct trace_opened *)trace;
+    int64_t later;
+    if (__builtin_sub_overflow(trace->base, base, &later) ||
+        __builtin_add_overflow(trace->end, later, &trace->end))
+        return; /* the file is damaged */
+    for (size_t i = 0; i < trace->process_count; i++)
+        trace_clock_line_move(&opened->lines[i], later);
+    trace->base = base;
+    trace->started = (int64_t)((uint64_t)base + (uint64_t)epoch);
+    trace->is_part = true;
+    trace->has_hosts = has_hosts;
+}
+
 /* ---- All together ---------------------------------------------------------------------------- */
 
 /* The directory of a trace, if `path` is its anchor file. */

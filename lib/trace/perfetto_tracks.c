@@ -39,7 +39,7 @@ void perfetto_describe_process(struct perfetto_output *output, uint32_t process)
              it->host ? it->host : "unknown host");
     protobuf_varint(&part, PROCESS_PID,
                     (uint64_t)trace_process_number(output->numbers, view, process));
-    protobuf_varint(&part, PROCESS_SORT_INDEX, process);
+    protobuf_varint(&part, PROCESS_SORT_INDEX, trace_position(view, process));
     protobuf_string(&part, PROCESS_NAME, text);
     if (it->program)
         protobuf_string(&part, PROCESS_LABELS, it->program);
@@ -50,7 +50,7 @@ void perfetto_describe_process(struct perfetto_output *output, uint32_t process)
     protobuf_varint(&descriptor, DESCRIPTOR_UUID,
                     perfetto_track(output, process, TRACK_PROCESS, 0));
     protobuf_message(&descriptor, DESCRIPTOR_PROCESS, &part);
-    protobuf_varint(&descriptor, DESCRIPTOR_ORDER_RANK, process);
+    protobuf_varint(&descriptor, DESCRIPTOR_ORDER_RANK, trace_position(view, process));
     perfetto_describe(output, &descriptor);
     protobuf_free(&part);
     protobuf_free(&descriptor);

@@ -147,12 +147,22 @@ static void write_process(struct perfetto_output *output, uint32_t index)
     free(process.counters);
 }
 
+/* Files of single processes that are joined have different sequences. */
+static uint32_t first_sequence(const struct trace_view *view)
+{
+    enum { OF_PROCESS = 4096 };
+    return view->trace->is_part && view->trace->process_count
+               ? trace_position(view, 0) % (UINT32_MAX / OF_PROCESS) * OF_PROCESS
+               : 0;
+}
+
 bool trace_write_perfetto(FILE *stream, const struct trace_export *export)
 {
     struct perfetto_output output = {.stream = stream,
                                      .export = export,
                                      .numbers = trace_numbers_of(export->view),
-                                     .base = export->view->trace->base};
+                                     .base = export->view->trace->base,
+                                     .sequences = first_sequence(export->view)};
     perfetto_begin(&output);
     for (uint32_t i = 0; i < export->view->trace->process_count && !ferror(stream); i++) {
         if (trace_view_has(export->view, i))

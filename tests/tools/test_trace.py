@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """trace: its events are what the program did, in order, with peers, communicators, bytes and requests."""
 import contextlib
+import json
 import re
 import subprocess
 
 import open_mpi
 import pytest
-from support import ASAN, HAS_SESSIONS, LIBQMPI, MPI_VERSION, OPEN_MPI, clean_environment, wait_until
+from support import ASAN, HAS_SESSIONS, LIBQMPI, MPI_VERSION, OPEN_MPI, QMPI, clean_environment, wait_until
 from trace_support import CALLS, MANY, STEPS, TOOL_PATH, read, run, sections, tell, trace
 
 # Of each section of trace_calls.c, in rank 0.
@@ -94,6 +95,7 @@ EXPECTED = {
         Win_fence
         Get[rma_get window0 peer=1 received=4]
         Accumulate[rma_atomic window0 peer=1 bytes=4]
+        Compare_and_swap[rma_atomic window0 peer=1 bytes=4 received=4]
         Win_fence
         Win_lock
         Rput[rma_put window0 peer=1 #1 bytes=12]
@@ -456,3 +458,28 @@ def test_an_archive(tmp_path):
         assert len(archive.definitions.locations) == 2
     recorded = read(tmp_path / "qmpi-trace")[0]
     assert len(sends) == sum(event["peer"] != "-2" for process in recorded.values() for event in process.kinds("send"))
+
+
+@pytest.mark.parametrize("name, suffix", [("json", "json"), ("perfetto", "perfetto-trace")])
+def test_a_file_of_each_process(name, suffix, tmp_path):
+    """The files of processes contain the same as the one of all; a later run replaces them."""
+    for _ in range(2):
+        result = run(CALLS, "x.data", cwd=tmp_path, tools=f"trace,format={name}")
+        assert result.returncode == 0 and result.messages == []
+    path = tmp_path / "qmpi-trace"
+    assert sorted(file.name for file in path.iterdir()) == sorted(
+        f"rank-{rank}.{end}" for rank in (0, 1) for end in (suffix, "qtrace"))
+    merged = tmp_path / f"run.{suffix}"
+    command = ["merge"] if name == "perfetto" else ["--to=json"]
+    subprocess.run([QMPI, "trace", *command, "-o", merged, path], check=True, timeout=60)
+    parts = [path / f"rank-{rank}.{suffix}" for rank in (0, 1)]
+    if name == "json":
+        events = [event for part in parts for event in json.loads(part.read_text())["traceEvents"]]
+        whole = json.loads(merged.read_text())["traceEvents"]
+        # Only all processes together tell which messages have no other end.
+        for flows in (True, False):
+            one, other = (sorted(json.dumps(event, sort_keys=True) for event in of if (event["ph"] in "sf") == flows)
+                          for of in (events, whole))
+            assert set(one) >= set(other) if flows else one == other
+    else:
+        assert all(part.stat().st_size > 1000 for part in parts)

@@ -135,6 +135,7 @@ static void one_sided(void)
     MPI_Win_fence(0, window);
     MPI_Get(in, 1, MPI_INT, other, 4, 1, MPI_INT, window);
     MPI_Accumulate(out, 1, MPI_INT, other, 5, 1, MPI_INT, MPI_SUM, window);
+    MPI_Compare_and_swap(out, in, in + 1, MPI_INT, other, 6, window);
     MPI_Win_fence(0, window);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, window);
     MPI_Rput(out, 3, MPI_INT, other, 0, 3, MPI_INT, window, &request);

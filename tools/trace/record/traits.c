@@ -211,7 +211,7 @@ static void describe(struct traits *traits, const QMPIX_Function *function)
     traits->is_get = is_named(function, "MPI_Get") || is_named(function, "MPI_Rget");
     traits->reads = strstr(function->name, "read") != NULL;
     traits->is_atomic = strstr(function->name, "ccumulate") || strstr(function->name, "_op") ||
-                        strstr(function->name, "compare");
+                        strstr(function->name, "Compare");
     traits->completion = (unsigned char)completions_find(function);
     traits->action = (unsigned char)action_of(function, traits);
 }

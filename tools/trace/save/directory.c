@@ -24,6 +24,14 @@ static bool ends_with(const char *name, const char *suffix)
     return length > end && !strcmp(name + length - end, suffix);
 }
 
+/* rank-N.json */
+static bool is_json_of_rank(const char *name)
+{
+    const char *digits = strncmp(name, "rank-", 5) ? "" : name + 5;
+    const size_t count = strspn(digits, "0123456789");
+    return count && !strcmp(digits + count, ".json");
+}
+
 /* Files that a trace consists of: by their names. */
 static bool is_of_trace(const char *name, bool in_events)
 {
@@ -35,8 +43,9 @@ static bool is_of_trace(const char *name, bool in_events)
         if (!strcmp(name, names[i]))
             return true;
     }
-    return ends_with(name, TRACE_FILE_SUFFIX) || ends_with(name, ".perfetto-trace") ||
-           ends_with(name, ".marker") || ends_with(name, ".thumb");
+    return is_json_of_rank(name) || ends_with(name, TRACE_FILE_SUFFIX) ||
+           ends_with(name, ".perfetto-trace") || ends_with(name, ".marker") ||
+           ends_with(name, ".thumb");
 }
 
 /* The next entry but . and ..; NULL: there is no more. */
