@@ -67,7 +67,8 @@ def test_no_message_arrives_before_it_was_sent_by_more_than_the_bound(clocks, tm
 
 def test_a_run_without_the_comparison_at_its_end(tmp_path):
     """Its ranks have compared their clocks in MPI_Init alone: seconds are corrected, and the bound grows."""
-    result = run_skewed(tmp_path, [(0, 0), (5_000_000_000, 50)], "sleep=1500", "abort=3", ends=[])  # what is older than a second is in the files
+    # What is older than a second is in the files.
+    result = run_skewed(tmp_path, [(0, 0), (5_000_000_000, 50)], "sleep=1500", "abort=3", ends=[])
     assert result.returncode
     found = flights(tmp_path)
     assert len(found) == 2 * ROUNDS and min(found) >= -1.01 * bound(tmp_path) and bound(tmp_path) < 1
