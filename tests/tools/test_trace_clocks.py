@@ -25,11 +25,11 @@ def qmpi_trace(folder, *options):
     return done
 
 
-def run_skewed(folder, clocks, *ending, **more):
+def run_skewed(folder, clocks, *last_steps, **more):
     """A run with clocks [(nanoseconds, ppm)] of the ranks, in which each message is waited for."""
     env = {"QMPI_CLOCK": "monotonic", "SKEW_SINCE": time.clock_gettime_ns(time.CLOCK_MONOTONIC),
            "SKEW_CLOCKS": ",".join(f"{shift}/{ppm}" for shift, ppm in clocks)}
-    return run(STEPS, "init", *["shift=8"] * ROUNDS, *ending, cwd=folder, ranks=len(clocks), env=env,
+    return run(STEPS, "init", *["shift=8"] * ROUNDS, *last_steps, cwd=folder, ranks=len(clocks), env=env,
                preload=[LIBQMPI, SKEW], **more)
 
 
