@@ -2,14 +2,16 @@
 """What trace records of real programs is what profile, which is beside it, counts: in the archives in OTF2,
 and in the profiles that qmpi report makes of traces."""
 import collections
+import ctypes.util
 import json
+import re
 import shutil
 import subprocess
 
 import pytest
 
 from profile_support import STEPS, load, run_steps
-from support import BUILD, QMPI, clean_environment
+from support import BUILD, MPI_NAME, QMPI, clean_environment, run_mpi
 
 OBSERVE = BUILD / "tests" / "observe" / "programs"
 STEPS_TAKEN = ["initialized", "init_threads", "rank", "barrier", "region=a", "bcast", "shift=100", "region=b", "send=5000",
@@ -199,3 +201,34 @@ def test_requests_begin_and_end_once(archive):
             ended.add((process, event.request_id))
             assert kind in ("MpiRequestCancelled", {"MpiIsend": "MpiIsendComplete", "MpiIrecvRequest": "MpiIrecv"}.get(
                 begun[process, event.request_id], "NonBlockingCollectiveComplete"))
+
+
+# ---- EZTrace's archive of the same program -------------------------------------------------------------
+
+EZTRACE = [ctypes.util.find_library(f"eztrace-{name}") for name in ("lib", MPI_NAME)]
+
+
+def communication(anchor):
+    """Of each rank of two in order: messages with peer, tag and bytes; collectives with their bytes."""
+    done = subprocess.run(["otf2-print", anchor], capture_output=True, text=True, timeout=60, check=True)
+    found = collections.defaultdict(list)
+    for line in done.stdout.splitlines():
+        if event := re.match(r"(MPI_SEND|MPI_RECV|MPI_COLLECTIVE_END) +(\d+) +\d+ +(.*)", line):
+            kind, location, rest = event.groups()
+            names = ("Receiver", "Sender", "Tag", "Length") if kind != "MPI_COLLECTIVE_END" else ("Operation",)
+            found[int(location)].append((kind, *re.findall(rf"\b(?:{'|'.join(names)}): (\w+)", rest)))
+    assert len(found) == 2
+    return [found[location] for location in sorted(found)]
+
+
+@pytest.mark.skipif(not all(EZTRACE), reason="EZTrace for this MPI is not installed")
+@pytest.mark.skipif(not shutil.which("otf2-print"), reason="otf2-print is not installed")
+def test_eztrace_records_the_same_messages_and_collectives(tmp_path):
+    # It records no messages of MPI_Sendrecv.
+    steps = ["init", "barrier", "bcast", "send=100", "send=5000", "send=0", "bcast", "send=7", "barrier", "finalize"]
+    assert run_both(tmp_path, STEPS, *steps).returncode == 0
+    result = run_mpi(STEPS, *steps, preload=EZTRACE, cwd=tmp_path,
+                     env={"EZTRACE_TRACE": MPI_NAME, "EZTRACE_TRACE_DIR": tmp_path / "eztrace"})
+    assert result.returncode == 0
+    its, = (tmp_path / "eztrace").rglob("*.otf2")
+    assert communication(tmp_path / "trace" / "traces.otf2") == communication(its)
