@@ -222,7 +222,7 @@ def test_a_layer_that_starts_off_is_switched_on_by_its_variable(tmp_path):
     assert calls(load(tmp_path / "out.json"))["MPI_Barrier"] == counted["MPI_Barrier"]["calls"] == 1
 
 
-@pytest.mark.parametrize("end", [("level=2", "finalize"), ("exit=0",), ("raise=11",)])
+@pytest.mark.parametrize("end", [("level=2", "finalize"), ("exit=0",), ("raise=15",)])
 def test_of_layers_that_were_never_on_nothing_is_written(tmp_path, end):
     result = run_steps("init", "barrier", *end, cwd=tmp_path, ranks=1,
                        tools=f"{JSON},@if-env=NONE:count,output=count.json,@enabled=no:profile,path=yes,@program=none")
