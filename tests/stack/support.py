@@ -308,7 +308,7 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     wrapper  a command in front of the program, such as valgrind
     ends     the ranks that end by themselves, where not all do: the others are killed then
     spawns   spawned processes get the libraries too; PRRTE gives them its own environment
-    sleeps   all ranks sleep most of the time, also those that wait (tools/programs/give_way.c): they share a processor
+    sleeps   all ranks sleep most of the time, also those that wait (tools/programs/yielding.c): they share a processor
     """
     environment = clean_environment()
     environment["QMPI_TOOL_PATH"] = str(TOOLS)

@@ -45,7 +45,7 @@ static void say(const struct layer *layer, char *problem)
     free(problem);
 }
 
-static struct trace *open_own(const struct layer *layer)
+static struct trace *open_process_trace(const struct layer *layer)
 {
     char *problem = NULL;
     if (layer->rank < 0 || !atomic_load(&layer->writer.has_ended) ||
@@ -100,7 +100,7 @@ static void write_file(const struct layer *layer, const struct trace *trace)
 
 void convert_write(struct layer *layer, MPI_Comm comm)
 {
-    struct trace *trace = open_own(layer);
+    struct trace *trace = open_process_trace(layer);
     if (share(trace, comm) && trace)
         write_file(layer, trace);
     trace_close(trace);
