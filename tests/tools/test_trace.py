@@ -240,6 +240,12 @@ def test_chosen_functions(tmp_path):
         "Isend[isend SELF peer=0 tag=1 #1 bytes=4]", "Waitall[isend_complete #1]"]
 
 
+def test_times_if_the_first_calls_are_not_recorded(tmp_path):
+    for process in trace(tmp_path, CALLS, "x.data", options=",functions=MPI_Send").values():
+        ticks = [int(event["ticks"]) for event in process.events[0]]
+        assert len(ticks) > 10 and len(set(ticks)) > len(ticks) / 3  # the beginning and the end of each call
+
+
 def test_chosen_ranks_and_regions(tmp_path):
     processes = trace(tmp_path, CALLS, "x.data", options=",ranks=1,regions=der*;nest*")
     assert processes[0].all_events() == []
