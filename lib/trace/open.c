@@ -135,7 +135,14 @@ static void note_bound(struct trace *trace)
                                                    : largest + second;
 }
 
-/* Sets the times of a trace: by its earliest and its latest event. */
+/* Whether calls of a process may last until its end, after its last event. */
+static bool ends_in_calls(const struct trace_process *process)
+{
+    return process->end != TRACE_END_NONE && process->end != TRACE_END_FINALIZE;
+}
+
+/* Sets the times of a trace: by its earliest and its latest event, or the end of a process that did
+ * not reach MPI_Finalize. */
 static void find_base(struct trace_opened *opened)
 {
     struct trace *trace = &opened->trace;
@@ -156,6 +163,9 @@ static void find_base(struct trace_opened *opened)
             first = begin < first ? begin : first;
             last = end > last ? end : last;
         }
+        const int64_t end = trace_clock_line_time(&opened->lines[i], trace->processes[i].end_ticks);
+        if (source->stream_count && ends_in_calls(&trace->processes[i]) && end > last)
+            last = end;
     }
     for (size_t i = 0; first > last && i < trace->process_count; i++) /* no events */
         first = last = trace_clock_line_time(&opened->lines[i], trace->processes[i].start_ticks);
