@@ -47,10 +47,11 @@ static void set_problem(char **problem, const char *target, int reason)
         *problem = NULL;
 }
 
-static bool write_target(const char *target, const struct trace_export *export,
-                         enum trace_convert_to format, char **problem)
+bool trace_convert(const struct trace_export *export, const char *target,
+                   enum trace_convert_to format, char **problem)
 {
     char *temporary;
+    *problem = NULL;
     if (asprintf(&temporary, "%s.%ld.tmp", target, (long)getpid()) < 0)
         return false;
     errno = 0;
@@ -67,37 +68,5 @@ static bool write_target(const char *target, const struct trace_export *export,
     if (stream && !good)
         unlink(temporary);
     free(temporary);
-    return good;
-}
-
-bool trace_convert_opened(const struct trace *trace, const char *target,
-                          enum trace_convert_to format, trace_describe *describe,
-                          void *describe_data, char **problem)
-{
-    *problem = NULL;
-    struct trace_view view;
-    struct trace_pairs pairs = {0};
-    const bool is_alone = trace->process_count == 1;
-    bool good = trace_view_open(&view, trace, NULL);
-    good = good && (is_alone || trace_pairs_find(&pairs, &view));
-    if (good) {
-        const struct trace_export export = {&view, is_alone ? NULL : &pairs, describe,
-                                            describe_data};
-        good = write_target(target, &export, format, problem);
-    }
-    trace_pairs_free(&pairs);
-    trace_view_close(&view);
-    return good;
-}
-
-bool trace_convert(const char *source, const char *target, enum trace_convert_to format,
-                   trace_describe *describe, void *describe_data, char **problem)
-{
-    *problem = NULL;
-    struct trace *trace = trace_open(source, problem);
-    if (!trace)
-        return false;
-    const bool good = trace_convert_opened(trace, target, format, describe, describe_data, problem);
-    trace_close(trace);
     return good;
 }

@@ -39,19 +39,14 @@ char *trace_describe_site(const struct trace_export *export, const struct trace_
                           uint32_t site);
 
 /*
- * The numbers by which viewers tell processes and threads apart. Those of the system are taken if
- * they are unique in the view, as they are on one host.
+ * The numbers by which viewers tell processes and threads apart. They are functions of the rank and
+ * the thread alone: files of single ranks have the same ones as a file of all. Processes without a
+ * rank follow, as the view contains them.
  */
-struct trace_numbers {
-    bool are_system;
-};
-struct trace_numbers trace_numbers_of(const struct trace_view *view);
-/* The position of a process among all of the trace: also in the file of a process that is alone. */
+uint32_t trace_world_size(const struct trace_process *process);
 uint32_t trace_position(const struct trace_view *view, uint32_t process);
-int64_t trace_process_number(struct trace_numbers numbers, const struct trace_view *view,
-                             uint32_t process);
-int64_t trace_thread_number(struct trace_numbers numbers, const struct trace_view *view,
-                            uint32_t process, uint32_t location);
+int64_t trace_process_number(const struct trace_view *view, uint32_t process);
+int64_t trace_thread_number(const struct trace_view *view, uint32_t process, uint32_t location);
 
 /* Whether a file is one that the writers of this folder have written, by its first bytes; an empty
  * one counts as such. */

@@ -121,56 +121,38 @@ char *trace_describe_site(const struct trace_export *export, const struct trace_
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-static int64_t system_number(const struct trace_process *process, uint32_t location)
+uint32_t trace_world_size(const struct trace_process *process)
 {
-    const int64_t thread =
-        location < process->location_count ? process->locations[location].thread_id : 0;
-    return thread > 0 ? thread : 0;
-}
-
-struct trace_numbers trace_numbers_of(const struct trace_view *view)
-{
-    struct trace_table seen;
-    struct trace_numbers numbers = {!view->trace->has_hosts};
-    trace_table_start(&seen, 1);
-    for (uint32_t i = 0; i < view->trace->process_count && numbers.are_system; i++) {
-        const struct trace_process *process = &view->trace->processes[i];
-        if (!trace_view_has(view, i))
-            continue;
-        numbers.are_system = process->pid > 0 && !trace_table_get(&seen, (uint64_t)process->pid) &&
-                             trace_table_put(&seen, (uint64_t)process->pid);
-        for (uint32_t k = 0; k < process->location_count && numbers.are_system; k++) {
-            const uint64_t thread = (uint64_t)system_number(process, k);
-            const bool is_main = thread == (uint64_t)process->pid && k == 0;
-            numbers.are_system =
-                thread &&
-                (is_main || (!trace_table_get(&seen, thread) && trace_table_put(&seen, thread)));
-        }
-    }
-    trace_table_free(&seen);
-    return numbers;
+    const int least = process->rank >= 0 ? process->rank : -1;
+    return process->ranks > least ? (uint32_t)process->ranks : (uint32_t)least + 1;
 }
 
 uint32_t trace_position(const struct trace_view *view, uint32_t process)
 {
-    const int rank = view->trace->processes[process].rank;
-    return view->trace->is_part && rank >= 0 ? (uint32_t)rank : process;
+    const struct trace_process *all = view->trace->processes;
+    uint32_t position = 0;
+    if (all[process].rank >= 0)
+        return (uint32_t)all[process].rank;
+    for (size_t i = 0; i < view->trace->process_count; i++) {
+        const uint32_t size = trace_world_size(&all[i]);
+        position = size > position ? size : position;
+    }
+    for (uint32_t i = 0; i < process; i++)
+        position += all[i].rank < 0;
+    return position;
 }
 
-int64_t trace_process_number(struct trace_numbers numbers, const struct trace_view *view,
-                             uint32_t process)
+int64_t trace_process_number(const struct trace_view *view, uint32_t process)
 {
-    return numbers.are_system ? view->trace->processes[process].pid
-                              : (int64_t)trace_position(view, process) + 1;
+    return (int64_t)trace_position(view, process) + 1; /* 0 is the idle process of a system */
 }
 
-int64_t trace_thread_number(struct trace_numbers numbers, const struct trace_view *view,
-                            uint32_t process, uint32_t location)
+int64_t trace_thread_number(const struct trace_view *view, uint32_t process, uint32_t location)
 {
-    enum { MOST_PROCESSES = 1 << 20 };
-    return numbers.are_system
-               ? system_number(&view->trace->processes[process], location)
-               : (int64_t)trace_position(view, process) + 1 + (int64_t)location * MOST_PROCESSES;
+    enum { MOST = 1 << 20 }; /* of processes, usually: small numbers fit into 32 bits */
+    const int64_t size = trace_world_size(&view->trace->processes[process]);
+    return trace_process_number(view, process) +
+           (int64_t)location * (size < MOST ? MOST : 2 * size);
 }
 
 /* ---- Whose file it is ------------------------------------------------------------------------ */

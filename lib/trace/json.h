@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A trace in the JSON format of Chrome's trace viewer, which Perfetto reads, too: for small traces.
- * Calls are events B and E, messages flow events s and f.
+ * It contains what slices.h says, under the names that the file for Perfetto has.
  */
 #ifndef QMPI_TRACE_JSON_H
 #define QMPI_TRACE_JSON_H

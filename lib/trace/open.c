@@ -178,7 +178,7 @@ static void find_base(struct trace_opened *opened)
     note_bound(trace);
 }
 
-void trace_share_times(struct trace *trace, int64_t base, int64_t epoch, bool has_hosts)
+void trace_share_times(struct trace *trace, int64_t base, int64_t epoch)
 {
     struct trace_opened *opened = (struct trace_opened *)trace;
     int64_t later;
@@ -189,8 +189,6 @@ void trace_share_times(struct trace *trace, int64_t base, int64_t epoch, bool ha
         trace_clock_line_move(&opened->lines[i], later);
     trace->base = base;
     trace->started = (int64_t)((uint64_t)base + (uint64_t)epoch);
-    trace->is_part = true;
-    trace->has_hosts = has_hosts;
 }
 
 /* ---- All together ---------------------------------------------------------------------------- */

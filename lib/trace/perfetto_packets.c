@@ -22,33 +22,26 @@ enum {
     PACKET_FIRST_ON_SEQUENCE = 87
 };
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
-enum { DESCRIPTOR_UUID = 1, DESCRIPTOR_DESCRIPTION = 14, DESCRIPTOR_PROCESS_ORDERING = 19 };
-enum { SNAPSHOT_CLOCKS = 1, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2, CLOCK_IS_INCREMENTAL = 3 };
+enum {
+    DESCRIPTOR_UUID = 1,
+    DESCRIPTOR_DESCRIPTION = 14,
+    DESCRIPTOR_PROCESS_ORDERING = 19,
+    DESCRIPTOR_THREAD_ORDERING = 20
+};
+enum { ORDERING_EXPLICIT = 1 };
+enum {
+    SNAPSHOT_CLOCKS = 1,
+    SNAPSHOT_PRIMARY_CLOCK = 2,
+    CLOCK_ID = 1,
+    CLOCK_TIMESTAMP = 2,
+    CLOCK_IS_INCREMENTAL = 3
+};
 enum { CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6, CLOCK_OF_SEQUENCE = 64 };
 enum { INTERNED_ANNOTATION_NAMES = 3, ENTRY_IID = 1, ENTRY_TEXT = 2 };
-enum { ANNOTATION_NAME_IID = 1, ANNOTATION_INT = 4, ANNOTATION_STRING_IID = 17 };
 enum { DEFAULTS_EVENT = 11, EVENT_TRACK = 11 };
 
 /* No block may have 512 KiB. */
 enum { BLOCK_SIZE = 256 << 10 };
-
-static const char *const annotations[ANNOTATIONS] = {
-    [ANNOTATION_PEER] = "peer",
-    [ANNOTATION_TAG] = "tag",
-    [ANNOTATION_BYTES] = "bytes",
-    [ANNOTATION_COMM] = "communicator",
-    [ANNOTATION_RECEIVED] = "received",
-    [ANNOTATION_ROOT] = "root",
-    [ANNOTATION_SITE] = "site",
-    [ANNOTATION_WINDOW] = "window",
-    [ANNOTATION_FILE] = "file",
-    [ANNOTATION_UNFINISHED] = "unfinished",
-    [ANNOTATION_INTERRUPTED] = "interrupted",
-    [ANNOTATION_EVENTS] = "events",
-    [ANNOTATION_FUNCTION] = "function",
-    [ANNOTATION_CREATED] = "created",
-    [ANNOTATION_FREED] = "freed",
-};
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */
 
@@ -88,12 +81,13 @@ static void add_packet(struct perfetto_output *output)
     output->block.size = 0;
 }
 
-void perfetto_begin(struct perfetto_output *output)
+void trace_perfetto_begin(struct perfetto_output *output)
 {
     struct protobuf descriptor = {0}, trace = {0};
     protobuf_varint(&descriptor, DESCRIPTOR_UUID, 0);
     protobuf_string(&descriptor, DESCRIPTOR_DESCRIPTION, TRACE_EXPORT_MARK);
-    protobuf_varint(&descriptor, DESCRIPTOR_PROCESS_ORDERING, 1);
+    protobuf_varint(&descriptor, DESCRIPTOR_PROCESS_ORDERING, ORDERING_EXPLICIT);
+    protobuf_varint(&descriptor, DESCRIPTOR_THREAD_ORDERING, ORDERING_EXPLICIT);
     protobuf_message(&output->packet, PACKET_TRACK_DESCRIPTOR, &descriptor);
     protobuf_message(&trace, TRACE_PACKET, &output->packet);
     fwrite(trace.data, 1, trace.size, output->stream);
@@ -103,7 +97,7 @@ void perfetto_begin(struct perfetto_output *output)
     protobuf_free(&trace);
 }
 
-void perfetto_end(struct perfetto_output *output)
+void trace_perfetto_end(struct perfetto_output *output)
 {
     if (output->block.size)
         write_block(output);
@@ -112,7 +106,7 @@ void perfetto_end(struct perfetto_output *output)
     protobuf_free(&output->entry);
 }
 
-void perfetto_describe(struct perfetto_output *output, const struct protobuf *descriptor)
+void trace_perfetto_describe(struct perfetto_output *output, const struct protobuf *descriptor)
 {
     protobuf_message(&output->packet, PACKET_TRACK_DESCRIPTOR, descriptor);
     add_packet(output);
@@ -165,20 +159,20 @@ static void add_snapshot(struct perfetto_output *output)
     add_clock(&snapshot, CLOCK_OF_SEQUENCE, output->base, true);
     add_clock(&snapshot, CLOCK_BOOTTIME_ID, output->base, false);
     add_clock(&snapshot, CLOCK_REALTIME_ID, output->export->view->trace->started, false);
+    protobuf_varint(&snapshot, SNAPSHOT_PRIMARY_CLOCK, CLOCK_BOOTTIME_ID);
     protobuf_message(&output->packet, PACKET_CLOCK_SNAPSHOT, &snapshot);
     protobuf_free(&snapshot);
 }
 
-void perfetto_start(struct perfetto_output *output, struct perfetto_sequence *sequence,
-                    uint64_t track)
+void trace_perfetto_start(struct perfetto_sequence *sequence, uint64_t track)
 {
-    *sequence = (struct perfetto_sequence){.id = ++output->sequences};
+    struct perfetto_output *output = sequence->output;
     trace_table_start(&sequence->interned, 1);
     add_sequence(output, sequence, STATE_CLEARED | NEEDS_STATE);
     protobuf_varint(&output->packet, PACKET_FIRST_ON_SEQUENCE, 1);
     add_defaults(output, track);
-    for (uint32_t i = 1; i < ANNOTATIONS; i++)
-        add_entry(&sequence->strings, INTERNED_ANNOTATION_NAMES, i, annotations[i]);
+    for (uint32_t i = 1; i < ARGUMENT_CORRELATION; i++)
+        add_entry(&sequence->strings, INTERNED_ANNOTATION_NAMES, i, trace_argument_names[i]);
     protobuf_message(&output->packet, PACKET_INTERNED_DATA, &sequence->strings);
     sequence->strings.size = 0;
     add_packet(output);
@@ -187,23 +181,20 @@ void perfetto_start(struct perfetto_output *output, struct perfetto_sequence *se
     add_packet(output);
 }
 
-void perfetto_stop(struct perfetto_sequence *sequence)
+void trace_perfetto_stop(struct perfetto_sequence *sequence)
 {
     trace_table_free(&sequence->interned);
     protobuf_free(&sequence->event);
     protobuf_free(&sequence->strings);
 }
 
-/* ---- Events ---------------------------------------------------------------------------------- */
-
-void perfetto_event(struct perfetto_sequence *sequence, enum track_event_type type)
+bool trace_perfetto_has(const struct perfetto_sequence *sequence, enum interned table, uint64_t iid)
 {
-    sequence->event.size = 0;
-    protobuf_varint(&sequence->event, EVENT_TYPE, type);
+    return trace_table_get(&sequence->interned, iid << 8 | table);
 }
 
-void perfetto_intern(struct perfetto_sequence *sequence, enum interned table, uint64_t iid,
-                     const char *text)
+void trace_perfetto_intern(struct perfetto_sequence *sequence, enum interned table, uint64_t iid,
+                           const char *text)
 {
     unsigned char *is_known = trace_table_put(&sequence->interned, iid << 8 | table);
     if (!is_known || *is_known)
@@ -212,40 +203,9 @@ void perfetto_intern(struct perfetto_sequence *sequence, enum interned table, ui
     add_entry(&sequence->strings, table, iid, text);
 }
 
-void perfetto_name(struct perfetto_sequence *sequence, uint64_t iid, const char *name)
+void trace_perfetto_write(struct perfetto_sequence *sequence, int64_t time)
 {
-    perfetto_intern(sequence, INTERNED_NAME, iid, name);
-    protobuf_varint(&sequence->event, EVENT_NAME_IID, iid);
-}
-
-void perfetto_category(struct perfetto_sequence *sequence, uint64_t iid, const char *name)
-{
-    perfetto_intern(sequence, INTERNED_CATEGORY, iid, name);
-    protobuf_varint(&sequence->event, EVENT_CATEGORY_IIDS, iid);
-}
-
-void perfetto_annotate(struct perfetto_output *output, struct perfetto_sequence *sequence,
-                       enum annotation name, int64_t value)
-{
-    output->entry.size = 0;
-    protobuf_varint(&output->entry, ANNOTATION_NAME_IID, name);
-    protobuf_varint(&output->entry, ANNOTATION_INT, (uint64_t)value);
-    protobuf_message(&sequence->event, EVENT_DEBUG_ANNOTATIONS, &output->entry);
-}
-
-void perfetto_annotate_text(struct perfetto_output *output, struct perfetto_sequence *sequence,
-                            enum annotation name, uint64_t iid, const char *text)
-{
-    perfetto_intern(sequence, INTERNED_STRING, iid, text);
-    output->entry.size = 0;
-    protobuf_varint(&output->entry, ANNOTATION_NAME_IID, name);
-    protobuf_varint(&output->entry, ANNOTATION_STRING_IID, iid);
-    protobuf_message(&sequence->event, EVENT_DEBUG_ANNOTATIONS, &output->entry);
-}
-
-void perfetto_write(struct perfetto_output *output, struct perfetto_sequence *sequence,
-                    int64_t time)
-{
+    struct perfetto_output *output = sequence->output;
     const int64_t passed = time > sequence->last ? time - sequence->last : 0;
     sequence->last += passed;
     protobuf_varint(&output->packet, PACKET_TIMESTAMP, (uint64_t)passed);
@@ -254,6 +214,6 @@ void perfetto_write(struct perfetto_output *output, struct perfetto_sequence *se
         protobuf_message(&output->packet, PACKET_INTERNED_DATA, &sequence->strings);
     sequence->strings.size = 0;
     protobuf_message(&output->packet, PACKET_TRACK_EVENT, &sequence->event);
-    output->failed |= sequence->interned.failed;
+    output->failed |= sequence->interned.failed | sequence->event.failed;
     add_packet(output);
 }

@@ -28,8 +28,6 @@ struct trace {
     uint64_t bound;  /* by which times of two processes may be wrong against each other; 0: one
                         process, or one clock */
     bool has_bound;  /* false: clocks were not compared */
-    bool is_part;    /* of a trace whose other processes are read elsewhere: trace_share_times */
-    bool has_hosts;  /* then: whether its processes are on several hosts */
     char *warnings;  /* what is wrong with the files, one line each; "": nothing */
 };
 
@@ -45,7 +43,7 @@ void trace_close(struct trace *trace);
  * For processes of which each reads its own file: sets `base` to the earliest of all, and what
  * `started` is without it (`epoch`) to the same one, so that all count time from one moment.
  */
-void trace_share_times(struct trace *trace, int64_t base, int64_t epoch, bool has_hosts);
+void trace_share_times(struct trace *trace, int64_t base, int64_t epoch);
 
 /* The time of a moment of a process, in nanoseconds since `base`. Equal for equal ticks, and never
  * earlier for later ones. */

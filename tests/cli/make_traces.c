@@ -498,13 +498,19 @@ static void set(const char *argument)
 
 static void convert(const char *directory, int rank)
 {
-    char *problem;
+    char *problem = NULL;
     char *source = trace_file_path(directory, rank, 4000 + rank / 2, "node");
     char *target = qmpi_format("%s/rank-%d.perfetto-trace", directory, rank);
-    if (!trace_convert(source, target, TRACE_TO_PERFETTO, NULL, NULL, &problem)) {
+    struct trace *trace = trace_open(source, &problem);
+    struct trace_view view;
+    const struct trace_export export = {&view, NULL, NULL, NULL};
+    if (!trace || !trace_view_open(&view, trace, NULL) ||
+        !trace_convert(&export, target, TRACE_TO_PERFETTO, &problem)) {
         fprintf(stderr, "%s\n", problem ? problem : "out of memory");
         exit(1);
     }
+    trace_view_close(&view);
+    trace_close(trace);
     free(source);
     free(target);
 }

@@ -4,6 +4,7 @@
 #include "save/convert.h"
 
 #include "layer.h"
+#include "save/matching.h"
 #include "trace/trace.h"
 #include "util/util.h"
 
@@ -57,42 +58,40 @@ static struct trace *open_process_trace(const struct layer *layer)
     return trace;
 }
 
-/* A number that processes on one host have in common. */
-static long long host_word(const struct trace *trace)
-{
-    unsigned long long word = 0;
-    for (const char *c = trace->process_count ? trace->processes->host : NULL; c && *c; c++)
-        word = word * 31 + (unsigned char)*c;
-    return (long long)(word >> 2);
-}
-
-/* Collective: time 0 is the earliest event of all processes. False: nobody has a trace. */
+/* Collective: time 0 is the earliest event of all processes, and its date is that of the clock of
+ * the first one, as for a file of all. False: nobody has a trace. */
 static bool share(struct trace *trace, MPI_Comm comm)
 {
-    enum { BASE, EPOCH, HOST, OTHER_HOST, WORDS };
-    long long mine[WORDS] = {LLONG_MAX, LLONG_MAX, LLONG_MAX, LLONG_MAX}, all[WORDS];
+    enum { BASE, FIRST, WORDS };
+    long long mine[WORDS] = {LLONG_MAX, LLONG_MAX}, all[WORDS], epoch = 0;
+    int rank;
+    if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS)
+        return false;
     if (trace) {
         mine[BASE] = trace->base;
-        mine[EPOCH] = (long long)((uint64_t)trace->started - (uint64_t)trace->base);
-        mine[HOST] = host_word(trace);
-        mine[OTHER_HOST] = -mine[HOST];
+        mine[FIRST] = rank;
+        epoch = (long long)((uint64_t)trace->started - (uint64_t)trace->base);
     }
-    if (PMPI_Allreduce(mine, all, WORDS, MPI_LONG_LONG, MPI_MIN, comm) != MPI_SUCCESS)
+    if (PMPI_Allreduce(mine, all, WORDS, MPI_LONG_LONG, MPI_MIN, comm) != MPI_SUCCESS ||
+        all[FIRST] == LLONG_MAX ||
+        PMPI_Bcast(&epoch, 1, MPI_LONG_LONG, (int)all[FIRST], comm) != MPI_SUCCESS)
         return false;
     if (trace)
-        trace_share_times(trace, all[BASE], all[EPOCH], all[HOST] != -all[OTHER_HOST]);
+        trace_share_times(trace, all[BASE], epoch);
     return true;
 }
 
-static void write_file(const struct layer *layer, const struct trace *trace)
+static void write_file(const struct layer *layer, const struct trace_view *view,
+                       const struct trace_pairs *pairs)
 {
     const bool is_json = layer->options.format == FORMAT_JSON;
+    const struct trace_export export = {view, pairs, describe, NULL};
     char *target = NULL, *problem = NULL;
     if (asprintf(&target, "%s/rank-%d.%s", layer->directory, layer->rank,
                  is_json ? "json" : "perfetto-trace") < 0)
         target = NULL;
-    if (!target || !trace_convert_opened(trace, target, is_json ? TRACE_TO_JSON : TRACE_TO_PERFETTO,
-                                         describe, NULL, &problem))
+    if (!target ||
+        !trace_convert(&export, target, is_json ? TRACE_TO_JSON : TRACE_TO_PERFETTO, &problem))
         say(layer, problem);
     QMPIX_Debug_info_release();
     free(target);
@@ -101,7 +100,18 @@ static void write_file(const struct layer *layer, const struct trace *trace)
 void convert_write(struct layer *layer, MPI_Comm comm)
 {
     struct trace *trace = open_process_trace(layer);
-    if (share(trace, comm) && trace)
-        write_file(layer, trace);
+    if (share(trace, comm)) {
+        struct trace_view view = {0};
+        struct trace_pairs pairs;
+        const bool is_open = trace && trace_view_open(&view, trace, NULL);
+        const bool is_known = matching_find(&pairs, is_open ? &view : NULL, layer->rank, comm);
+        if (is_open)
+            write_file(layer, &view, is_known ? &pairs : NULL);
+        else if (trace)
+            say(layer, NULL);
+        trace_pairs_free(&pairs);
+        if (trace)
+            trace_view_close(&view);
+    }
     trace_close(trace);
 }

@@ -1,64 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The slices of the calls of a thread, of perfetto_parts.h. What a call does is told by events
- * after its begin and before its end: these are held until the slice begins or ends.
+ * The slices of the calls of a thread, of slices_parts.h. What a call does is told by events after
+ * its begin and before its end: these are held until the slice begins or ends.
  */
-#include "trace/perfetto_thread.h"
+#include "trace/slices_parts.h"
 
 #include <stdlib.h>
 
-struct perfetto_thread *perfetto_thread_make(struct perfetto_output *output, uint32_t process,
-                                             uint32_t location)
+struct thread_slices *trace_thread_slices_make(struct trace_slices *slices, void *track)
 {
-    struct perfetto_thread *thread = calloc(1, sizeof *thread);
+    struct thread_slices *thread = calloc(1, sizeof *thread);
     if (!thread)
         return NULL;
-    thread->output = output;
-    thread->process = &output->export->view->trace->processes[process];
+    thread->slices = slices;
+    thread->track = track;
     thread->use = &thread->used_by_instant;
-    perfetto_describe_thread(output, process, location);
-    perfetto_start(output, &thread->sequence,
-                   perfetto_track(output, process, TRACK_THREAD, location));
     return thread;
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static void begin(struct thread_slices *thread, enum trace_track_event type)
+{
+    thread->slices->format->event(thread->track, type);
+}
+
+static void name(struct thread_slices *thread, uint64_t id, const char *text)
+{
+    thread->slices->format->name(thread->track, id, text);
+}
+
+static void category(struct thread_slices *thread, uint64_t id, const char *text)
+{
+    thread->slices->format->category(thread->track, id, text);
+}
+
+/* Times of a track never go back. */
+static void write(struct thread_slices *thread, int64_t time)
+{
+    thread->last = time > thread->last ? time : thread->last;
+    thread->slices->format->write(thread->track, thread->last);
 }
 
 /* ---- Instants -------------------------------------------------------------------------------- */
 
-static void write(struct perfetto_thread *thread, int64_t time)
-{
-    perfetto_write(thread->output, &thread->sequence, time);
-}
-
-static void instant(struct perfetto_thread *thread, uint64_t name, const char *text,
-                    uint64_t category, const char *category_name)
+static void instant(struct thread_slices *thread, uint64_t id, const char *text,
+                    uint64_t category_id, const char *category_text)
 {
     thread->use = &thread->used_by_instant;
     *thread->use = 0;
-    perfetto_event(&thread->sequence, INSTANT);
-    perfetto_name(&thread->sequence, name, text);
-    perfetto_category(&thread->sequence, category, category_name);
+    begin(thread, INSTANT);
+    name(thread, id, text);
+    category(thread, category_id, category_text);
 }
 
 /* One end of a message: arrows lead from instant to instant, as those of slices would begin at the
  * end of a send that lasts longer than its receive. */
-static void message_end(struct perfetto_thread *thread, const struct detail *detail,
+static void message_end(struct thread_slices *thread, const struct detail *detail,
                         bool is_annotated)
 {
     const bool is_send = trace_is_send(&detail->event);
-    const bool has_flow = trace_pairs_have(thread->output->export->pairs, detail->message);
+    const bool has_flow = trace_pairs_have(thread->slices->export->pairs, detail->message);
     if (!has_flow && !is_annotated)
         return;
     instant(thread, is_send ? NAME_SEND : NAME_RECEIVE, is_send ? "send" : "receive",
             CATEGORY_MESSAGE, "message");
     if (is_annotated)
-        perfetto_thread_annotate_message(thread, &detail->event);
+        trace_thread_slices_message(thread, &detail->event);
     if (has_flow)
-        protobuf_fixed64(&thread->sequence.event,
-                         is_send ? EVENT_FLOW_IDS : EVENT_TERMINATING_FLOW_IDS, detail->message);
+        thread->slices->format->flow(thread->track, detail->message, !is_send);
     write(thread, detail->event.time);
 }
 
-static void other_instant(struct perfetto_thread *thread, const struct detail *detail)
+static void other_instant(struct thread_slices *thread, const struct detail *detail)
 {
     const struct trace_event *event = &detail->event;
     if (event->kind == TRACE_REQUEST_CANCELLED) {
@@ -66,46 +80,46 @@ static void other_instant(struct perfetto_thread *thread, const struct detail *d
         write(thread, event->time);
     } else if (event->kind == TRACE_ICOLLECTIVE_COMPLETE) {
         instant(thread, NAME_COMPLETE, "collective complete", CATEGORY_MESSAGE, "message");
-        if (event->function < thread->process->function_count)
-            perfetto_thread_annotate_text(thread, ANNOTATION_FUNCTION,
-                                          perfetto_thread_text(TEXT_FUNCTION, event->function),
-                                          trace_function_name(thread->process, event->function));
-        perfetto_thread_annotate_comm(thread, event->comm);
-        perfetto_thread_annotate_bytes(thread, event);
+        if (event->function < thread->slices->process->function_count)
+            trace_thread_slices_text(thread, ARGUMENT_FUNCTION,
+                                     trace_slices_text(TEXT_FUNCTION, event->function),
+                                     trace_function_name(thread->slices->process, event->function));
+        trace_thread_slices_comm(thread, event->comm);
+        trace_thread_slices_bytes(thread, event);
         write(thread, event->time);
     }
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-static uint32_t *use_at(struct perfetto_thread *thread, uint64_t depth)
+static uint32_t *use_at(struct thread_slices *thread, uint64_t depth)
 {
     return &thread->used[depth % (sizeof thread->used / sizeof *thread->used)];
 }
 
 /* Whether there is one message, which can be told as arguments of the slice at a depth: it has none
  * yet. Of several ones, each has its own instant. */
-static bool is_single(struct perfetto_thread *thread, uint64_t depth)
+static bool is_single(struct thread_slices *thread, uint64_t depth)
 {
     size_t count = 0;
     for (size_t i = 0; i < thread->details.count; i++)
         count += trace_is_send(&thread->details.all[i].event) ||
                  trace_is_receive(&thread->details.all[i].event);
-    return count == 1 && !(*use_at(thread, depth) & 1u << ANNOTATION_PEER);
+    return count == 1 && !(*use_at(thread, depth) & 1u << ARGUMENT_PEER);
 }
 
-static void annotate_details(struct perfetto_thread *thread, bool with_message)
+static void annotate_details(struct thread_slices *thread, bool with_message)
 {
     for (size_t i = 0; i < thread->details.count; i++) {
         const struct detail *detail = &thread->details.all[i];
         if (!trace_is_send(&detail->event) && !trace_is_receive(&detail->event))
-            perfetto_thread_annotate_detail(thread, detail);
+            trace_thread_slices_detail(thread, detail);
         else if (with_message)
-            perfetto_thread_annotate_message(thread, &detail->event);
+            trace_thread_slices_message(thread, &detail->event);
     }
 }
 
-static void write_instants(struct perfetto_thread *thread, bool with_messages)
+static void write_instants(struct thread_slices *thread, bool with_messages)
 {
     for (size_t i = 0; i < thread->details.count; i++) {
         const struct detail *detail = &thread->details.all[i];
@@ -117,7 +131,7 @@ static void write_instants(struct perfetto_thread *thread, bool with_messages)
 }
 
 /* The begin of a slice, with what is known at that time. */
-static void flush_enter(struct perfetto_thread *thread)
+static void flush_enter(struct thread_slices *thread)
 {
     const struct trace_event *enter = &thread->enter;
     if (!thread->has_enter)
@@ -126,15 +140,15 @@ static void flush_enter(struct perfetto_thread *thread)
     thread->use = use_at(thread, thread->depth);
     *thread->use = 0;
     const bool single = is_single(thread, thread->depth);
-    perfetto_event(&thread->sequence, SLICE_BEGIN);
-    perfetto_name(&thread->sequence, NAME_FIRST_FUNCTION + (uint64_t)enter->function,
-                  trace_function_name(thread->process, enter->function));
-    const uint32_t group = enter->function < thread->process->function_count
-                               ? thread->output->groups[enter->function]
+    begin(thread, SLICE_BEGIN);
+    name(thread, NAME_FIRST_FUNCTION + (uint64_t)enter->function,
+         trace_function_name(thread->slices->process, enter->function));
+    const uint32_t group = enter->function < thread->slices->process->function_count
+                               ? thread->slices->groups[enter->function]
                                : 0;
-    perfetto_category(&thread->sequence, CATEGORY_FIRST_GROUP + (uint64_t)group,
-                      trace_function_group(thread->process, enter->function));
-    perfetto_thread_annotate_site(thread, enter->site);
+    category(thread, CATEGORY_FIRST_GROUP + (uint64_t)group,
+             trace_function_group(thread->slices->process, enter->function));
+    trace_thread_slices_site(thread, enter->site);
     annotate_details(thread, single);
     write(thread, enter->time);
     write_instants(thread, !single);
@@ -142,17 +156,17 @@ static void flush_enter(struct perfetto_thread *thread)
     thread->depth++;
 }
 
-static void leave(struct perfetto_thread *thread, const struct trace_event *event)
+static void leave(struct thread_slices *thread, const struct trace_event *event)
 {
     const bool single = thread->depth && is_single(thread, thread->depth - 1);
     write_instants(thread, !single);
     if (thread->depth) {
         thread->depth--;
         thread->use = use_at(thread, thread->depth);
-        perfetto_event(&thread->sequence, SLICE_END);
+        begin(thread, SLICE_END);
         annotate_details(thread, single);
         if (event->kind == TRACE_INTERRUPTED)
-            perfetto_thread_annotate(thread, ANNOTATION_INTERRUPTED, 1);
+            trace_thread_slices_number(thread, ARGUMENT_INTERRUPTED, 1);
         write(thread, event->time);
     }
     thread->details.count = 0;
@@ -160,31 +174,30 @@ static void leave(struct perfetto_thread *thread, const struct trace_event *even
 
 /* ---- What is said of the recording ----------------------------------------------------------- */
 
-static void recording(struct perfetto_thread *thread, const struct trace_event *event)
+static void recording(struct thread_slices *thread, const struct trace_event *event)
 {
-    const char *const category = "recording";
     if (event->kind == TRACE_OFF)
-        instant(thread, NAME_OFF, "recording off", CATEGORY_RECORDING, category);
+        instant(thread, NAME_OFF, "recording off", CATEGORY_RECORDING, "recording");
     else if (event->kind == TRACE_ON)
-        instant(thread, NAME_ON, "recording on", CATEGORY_RECORDING, category);
+        instant(thread, NAME_ON, "recording on", CATEGORY_RECORDING, "recording");
     else
-        instant(thread, NAME_DROPPED, "events dropped", CATEGORY_RECORDING, category);
+        instant(thread, NAME_DROPPED, "events dropped", CATEGORY_RECORDING, "recording");
     if (event->kind == TRACE_DROPPED)
-        perfetto_thread_annotate(thread, ANNOTATION_EVENTS, (int64_t)event->bytes);
+        trace_thread_slices_number(thread, ARGUMENT_EVENTS, (int64_t)event->bytes);
     write(thread, event->time);
 }
 
-static void flush_slice(struct perfetto_thread *thread, const struct trace_event *event)
+static void flush_slice(struct thread_slices *thread, const struct trace_event *event)
 {
-    perfetto_event(&thread->sequence, SLICE_BEGIN);
-    perfetto_name(&thread->sequence, NAME_FLUSH, "wait for memory");
-    perfetto_category(&thread->sequence, CATEGORY_RECORDING, "recording");
+    begin(thread, SLICE_BEGIN);
+    name(thread, NAME_FLUSH, "wait for memory");
+    category(thread, CATEGORY_RECORDING, "recording");
     write(thread, event->time);
-    perfetto_event(&thread->sequence, SLICE_END);
-    write(thread, event->time + (int64_t)((double)event->bytes * thread->process->tick));
+    begin(thread, SLICE_END);
+    write(thread, event->time + (int64_t)((double)event->bytes * thread->slices->process->tick));
 }
 
-/* ---- Events ---------------------------------------------------------------------------------- */
+/* ---- All events ------------------------------------------------------------------------------ */
 
 /* Whether an event is told when a call ends, even if that takes no time. */
 static bool is_of_end(const struct trace_event *event)
@@ -193,7 +206,7 @@ static bool is_of_end(const struct trace_event *event)
            event->kind == TRACE_ICOLLECTIVE_COMPLETE || event->kind == TRACE_COMM_CREATE;
 }
 
-static void hold(struct perfetto_thread *thread, const struct trace_event *event, uint64_t message)
+static void hold(struct thread_slices *thread, const struct trace_event *event, uint64_t message)
 {
     struct details *details = &thread->details;
     if (thread->has_enter && (event->time != thread->enter.time || is_of_end(event)))
@@ -202,7 +215,7 @@ static void hold(struct perfetto_thread *thread, const struct trace_event *event
         const size_t room = details->room ? 2 * details->room : 4;
         struct detail *larger = realloc(details->all, room * sizeof *larger);
         if (!larger) {
-            thread->output->failed = true;
+            thread->slices->failed = true;
             return;
         }
         details->all = larger;
@@ -211,8 +224,8 @@ static void hold(struct perfetto_thread *thread, const struct trace_event *event
     details->all[details->count++] = (struct detail){*event, message};
 }
 
-void perfetto_thread_add(struct perfetto_thread *thread, const struct trace_event *event,
-                         uint64_t message)
+void trace_thread_slices_add(struct thread_slices *thread, const struct trace_event *event,
+                             uint64_t message)
 {
     switch (event->kind) {
     case TRACE_ENTER:
@@ -249,7 +262,7 @@ void perfetto_thread_add(struct perfetto_thread *thread, const struct trace_even
     }
 }
 
-void perfetto_thread_end(struct perfetto_thread *thread, int64_t time)
+void trace_thread_slices_end(struct thread_slices *thread, int64_t time)
 {
     char room[TRACE_NAME_SIZE];
     if (!thread)
@@ -259,12 +272,12 @@ void perfetto_thread_end(struct perfetto_thread *thread, int64_t time)
     while (thread->depth) {
         thread->depth--;
         thread->use = use_at(thread, thread->depth);
-        perfetto_event(&thread->sequence, SLICE_END);
-        perfetto_thread_annotate_text(thread, ANNOTATION_UNFINISHED, TEXT_UNFINISHED,
-                                      trace_end_name(thread->process, room));
+        begin(thread, SLICE_END);
+        trace_thread_slices_text(thread, ARGUMENT_UNFINISHED, TEXT_UNFINISHED,
+                                 trace_end_name(thread->slices->process, room));
         write(thread, time);
     }
-    perfetto_stop(&thread->sequence);
+    thread->slices->format->close(thread->track);
     free(thread->details.all);
     free(thread);
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 STATE_CLEARED, NEEDS_STATE = 1, 2
-BOOTTIME = 6
+REALTIME, BOOTTIME = 1, 6
 
 
 def load_messages():
@@ -57,12 +57,13 @@ class Sequence:
 class Perfetto:
     """slices and instants by track, counters, flows {id: [(is_end, slice)]}."""
 
-    def __init__(self, path, messages):
+    def __init__(self, data, messages):
+        """`data`: the path of a file, or bytes: files that are joined are a file, too."""
         self.messages = messages
         self.tracks, self.sequences, self.flows, self.counters = {}, {}, {}, {}
-        self.slices = []
+        self.slices, self.snapshots = [], set()
         whole = messages.Trace()
-        whole.ParseFromString(Path(path).read_bytes())
+        whole.ParseFromString(data if isinstance(data, bytes) else Path(data).read_bytes())
         self.packets = 0
         for packet in self.unpacked(whole.packet):
             self.packets += 1
@@ -112,13 +113,17 @@ class Perfetto:
             self.read_event(sequence, packet)
 
     def read_descriptor(self, descriptor):
-        assert descriptor.uuid not in self.tracks
+        # The root track may be described by each of several files that are joined.
+        assert self.tracks.get(descriptor.uuid, descriptor) == descriptor
+        assert descriptor.uuid not in self.tracks or not descriptor.uuid
         if descriptor.parent_uuid:
             assert descriptor.parent_uuid in self.tracks
         self.tracks[descriptor.uuid] = descriptor
 
     def read_clocks(self, sequence, snapshot):
+        assert snapshot.primary_trace_clock == BOOTTIME
         clocks = {clock.clock_id: clock for clock in snapshot.clocks}
+        self.snapshots.add((clocks[BOOTTIME].timestamp, clocks[REALTIME].timestamp))
         for number, clock in clocks.items():
             if number >= 64:
                 assert number < 128 and clock.is_incremental
@@ -170,6 +175,19 @@ class Perfetto:
         while not descriptor.HasField("process"):
             descriptor = self.tracks[descriptor.parent_uuid]
         return descriptor
+
+    def everything(self):
+        """What two files have in common that are the same trace."""
+        return {
+            "tracks": {uuid: str(descriptor) for uuid, descriptor in self.tracks.items()},
+            "sequences": {number: sequence.track for number, sequence in self.sequences.items()},
+            "slices": sorted(((it.track, it.begin, it.end, it.depth, it.name, it.category, sorted(it.annotations.items()),
+                               it.correlation, it.is_instant) for it in self.slices), key=repr),
+            "flows": {number: sorted((is_end, it.track, it.begin) for is_end, it in ends)
+                      for number, ends in self.flows.items()},
+            "counters": self.counters,
+            "snapshots": self.snapshots,
+        }
 
     def calls(self):
         return [it for it in self.slices if not it.is_instant and self.tracks[it.track].HasField("thread")]
