@@ -9,6 +9,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static char *path_in(const char *tool, const char *folder, const char *name)
+{
+    const char *slash = strrchr(tool, '/');
+    return slash ? qmpi_format("%.*s/%s%s", (int)(slash - tool), tool, folder, name) : NULL;
+}
 
 char *tool_companion_file(const char *name)
 {
@@ -16,8 +23,16 @@ char *tool_companion_file(const char *name)
     char *tool = dladdr((void *)(uintptr_t)tool_companion_file, &info)
                      ? realpath(info.dli_fname, NULL)
                      : NULL;
-    char *slash = tool ? strrchr(tool, '/') : NULL;
-    char *path = slash ? qmpi_format("%.*s/%s", (int)(slash - tool), tool, name) : NULL;
+    char *path = tool ? path_in(tool, "", name) : NULL;
+    if (path && access(path, F_OK) != 0) {
+        char *other = path_in(tool, "../" TOOLKIT_TOOLS_FOLDER "/", name);
+        if (other && access(other, F_OK) == 0) {
+            free(path);
+            path = other;
+        } else {
+            free(other); /* it would be beside the tool */
+        }
+    }
     free(tool);
     return path;
 }

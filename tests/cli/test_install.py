@@ -74,6 +74,14 @@ def test_a_program_runs_under_the_installed_library(prefix):
     assert "count (layer 1)" in result.stderr
 
 
+def test_installed_tools_find_what_they_open(prefix, tmp_path):
+    """Tools that are compiled for the standard ABI are in a folder of their own."""
+    result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "trace:profile,format=html,output=page.html",
+                          PROGRAMS / "calls", "init", "barrier", "finalize"], environment(), cwd=tmp_path)
+    assert result.returncode == 0 and "cannot be opened" not in result.stderr
+    assert {"qmpi-trace", "page.html"} == {path.name for path in tmp_path.iterdir()}
+
+
 @pytest.mark.skipif(bool(ASAN), reason="a tool built outside knows nothing of the sanitizer")
 def test_a_tool_is_built_with_pkg_config_and_runs(prefix, tmp_path):
     (tmp_path / "outside.c").write_text(TOOL)
