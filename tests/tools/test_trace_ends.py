@@ -10,6 +10,7 @@ import pytest
 
 from archives import HAS_READER
 from otf2_events import check_archive_of
+from support import ASAN, OPEN_MPI, clean_environment
 from trace_support import MANY, PROGRAMS, STEPS, qmpi_trace, read, run, trace
 
 TERMINATIONS = PROGRAMS / "tools_terminations"
@@ -24,18 +25,23 @@ def check_readable(folder, path="qmpi-trace"):
     return processes, qmpi_trace(folder, path=path).stdout + "\n".join(warnings)
 
 
+# A sanitizer would report them; and jobs of Open MPI in which a rank crashes are run again.
+FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_segv=0:handle_sigbus=0"}
+FAULT = signal.SIGBUS if OPEN_MPI else signal.SIGSEGV
+
+
 @pytest.mark.parametrize("steps, end, words", [
-    ([f"raise={int(signal.SIGTERM)}"], "4", "signal SIGTERM"),
-    ([f"raise={int(signal.SIGSEGV)}"], "4", "signal SIGSEGV"),
-    (["abort=3"], "3", "MPI_Abort"), ([f"raise={int(signal.SIGKILL)}"], "0", "no end: killed")])
-def test_a_rank_ends_while_another_one_waits(steps, end, words, tmp_path):
+    ([f"raise={int(signal.SIGTERM)}"], "4", "signal SIGTERM"), ([f"raise={int(FAULT)}"], "4", f"signal {FAULT.name}"),
+    (["abort=3"], "3", "MPI_Abort"),
     # What is older than a second is in the files, also of processes that are killed.
-    run(STEPS, "init", "shift=8", "only=1", "sleep=1300", *steps, "only=0", "barrier", cwd=tmp_path, ends=[1])
+    (["sleep=1500", f"raise={int(signal.SIGKILL)}"], "0", "no end: killed")])
+def test_a_rank_ends_while_another_one_waits(steps, end, words, tmp_path):
+    run(STEPS, "init", "shift=8", "only=1", *steps, "only=0", "barrier", cwd=tmp_path, ends=[1], env=FAULTS)
     processes, text = check_readable(tmp_path)
     assert sorted(processes) == [0, 1] and processes[1].traits["end"] == end
     assert re.search(rf"(?m)^(end)? +{words}.* \(ranks? [01, -]*1\)$", text), text
     assert re.search(r"clocks .* wrong by [\d.]+ \w+", text), text  # they have been compared in MPI_Init
-    for process in processes.values():
+    for process in processes.values() if end == "0" else [processes[1]]:
         assert process.calls()["MPI_Sendrecv"] == 1
     assert processes[0].traits["end"] != "1"
 
@@ -94,6 +100,7 @@ def test_a_child_that_makes_calls_is_not_in_the_trace(tmp_path):
         check_archive_of(processes, tmp_path / "qmpi-trace" / "traces.otf2")
 
 
+@pytest.mark.skipif(OPEN_MPI or bool(ASAN), reason="so many processes take long to begin")
 def test_many_ranks(tmp_path):
     processes = trace(tmp_path, STEPS, "init", "shift=8", "finalize", ranks=64, sleeps=True, timeout=300)
     assert sorted(processes) == list(range(64))
