@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that are installed with a tool: programs that it starts, libraries that it opens. */
+/* The files that are installed with a tool: programs that it starts, libraries that it opens. They
+ * are in the folder of the tool, or, as tools for the standard ABI are in another one, in that of
+ * the tools of libqmpi. */
 #ifndef QMPI_TOOLKIT_COMPANION_FILE_H
 #define QMPI_TOOLKIT_COMPANION_FILE_H
 
-/* Returns the path of file `name` in the folder of the tool that is linked with this code, or, for
- * tools that are compiled for the standard ABI, in the folder of the other tools of this build; the
- * caller frees it. NULL: memory is exhausted, or the folder is gone. */
+/* Returns the path of file `name` of the tool that is linked with this code; the caller frees it.
+ * NULL: memory is exhausted, or the folder is gone. */
 char *tool_companion_file(const char *name);
 
 #endif

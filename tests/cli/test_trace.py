@@ -15,6 +15,7 @@ from random import Random
 
 import perfetto_reader
 import pytest
+from archives import check_archives
 from cli_support import qmpi
 from support import BUILD, QMPI, SANITIZER_REPORT, clean_environment
 
@@ -38,6 +39,8 @@ def make(folder, **options):
 def trace(*arguments, **more):
     result = qmpi("trace", *arguments, **more)
     assert result.returncode == 0, result.stderr
+    if "--to=otf2" in arguments:
+        check_archives(arguments[arguments.index("-o") + 1])
     return result
 
 

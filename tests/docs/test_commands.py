@@ -9,6 +9,7 @@ from pathlib import Path
 
 import document
 import pytest
+from archives import check_archives
 from support import ASAN, BUILD, SOURCE, clean_environment, run_command
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="what is built outside knows nothing of the sanitizer")
@@ -133,6 +134,7 @@ def test_every_command_of_a_page_runs(page, reader, tmp_path):
     shutil.copy(SOURCE / "examples" / "heat.c", tmp_path / "app.c")
     for _ in run_steps(document.read(SOURCE / page), tmp_path, reader):
         pass
+    check_archives(tmp_path)
 
 
 def test_messages_that_the_page_for_troubles_quotes_are_messages():

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections import Counter
 from functools import cache
@@ -112,12 +111,3 @@ def tallied(folder, name="tally"):
 
 def outside_asan(reason):
     return pytest.mark.skipif(bool(ASAN), reason=reason)
-
-
-def installed(pattern):
-    """A program of another package, by its name or the pattern of its path; or a skip."""
-    found = shutil.which(pattern) or next(
-        (str(path) for path in Path("/").glob(pattern.lstrip("/"))), None)
-    if not found:
-        pytest.skip(f"{pattern} is not installed")
-    return found

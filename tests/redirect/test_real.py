@@ -4,32 +4,12 @@ import re
 
 import pytest
 
-from redirect_support import counted, installed, reach, tallied
-from support import ABI, MPI_NAME, OPEN_MPI
+from real_programs import netpipe, scalapack
+from redirect_support import counted, reach, tallied
 
 STACKS = {"native": "count,output=%t.json",
           "native, PMPI, native": "count,output=%t.json:tally:count,output=%t.json"}
 every_stack = pytest.mark.parametrize("tools", STACKS.values(), ids=STACKS)
-
-LU = """'ScaLAPACK, LU factorization input file'
-'MPI Machine'
-'LU.out'             output file name (if any)
-6                    device out
-2                    number of problems sizes
-5 13                 values of M
-5 13                 values of N
-1                    number of NB's
-4                    values of NB
-1                    number of NRHS's
-3                    values of NRHS
-1                    Number of NBRHS's
-3                    values of NBRHS
-1                    number of process grids (ordered pairs of P & Q)
-2                    values of P
-1                    values of Q
-1.0                  threshold
-T                    (T or F) Test Cond. Est. and Iter. Ref. Routines
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +33,7 @@ def without_times(text):
 
 @every_stack
 def test_scalapacks_lu_factorization_has_the_same_results(tools, tmp_path):
-    program = installed(f"/usr/lib/*/scalapack/{MPI_NAME}-tests/xdlu")
-    (tmp_path / "LU.dat").write_text(LU)
+    program = scalapack(tmp_path)
     run = {"cwd": tmp_path, "timeout": 120, "env": {"REDIRECT_TALLY": tmp_path / "tally"}}
     plain = reach(program, preload=(), **run)
     stacked = reach(program, tools=tools, **run)
@@ -73,10 +52,7 @@ def test_scalapacks_lu_factorization_has_the_same_results(tools, tmp_path):
 
 @every_stack
 def test_netpipe_finishes_and_its_messages_are_seen(tools, tmp_path):
-    if ABI:
-        pytest.skip("there is no package of NetPIPE for the standard ABI")
-    program = installed("NPopenmpi" if OPEN_MPI else "NPmpich2")
-    result = reach(program, "-u", "64", "-n", "10", "-o", tmp_path / "np.out", tools=tools,
+    result = reach(netpipe(), "-u", "64", "-n", "10", "-o", tmp_path / "np.out", tools=tools,
                    cwd=tmp_path, timeout=120, env={"REDIRECT_TALLY": tmp_path / "tally"})
     assert result.returncode == 0
     sizes = [int(line.split()[0]) for line in (tmp_path / "np.out").read_text().splitlines()]

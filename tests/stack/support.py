@@ -15,6 +15,7 @@ from pathlib import Path
 
 import open_mpi
 import pytest
+from archives import check_archives
 from job import Job, Rank
 from mpi_commands import mpi_command
 from mpi_in_use import ABI, ENVIRONMENT, IMPLEMENTATION, LINKED, OPEN_MPI
@@ -327,15 +328,19 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     if spawns and libraries:
         environment["LD_PRELOAD"] = libraries
     if ranks > 1:
-        return run_job(command, environment, ranks=ranks, ends=ends, timeout=timeout, cwd=cwd,
-                       takes=1 if sleeps and MPI_NAME == "mpich" else None,
-                       variables={"LD_PRELOAD": libraries} if libraries else {})
-    # No helper process, which LD_PRELOAD would reach too. Launchers do not survive this.
-    if OPEN_MPI and not any("mpiexec" in str(part) for part in command):
-        environment = open_mpi.SINGLETON | environment
-    if libraries:
-        environment["LD_PRELOAD"] = libraries
-    return run_command(command, environment, timeout, cwd)
+        result = run_job(command, environment, ranks=ranks, ends=ends, timeout=timeout, cwd=cwd,
+                         takes=1 if sleeps and MPI_NAME == "mpich" else None,
+                         variables={"LD_PRELOAD": libraries} if libraries else {})
+    else:
+        # No helper process, which LD_PRELOAD would reach too. Launchers do not survive this.
+        if OPEN_MPI and not any("mpiexec" in str(part) for part in command):
+            environment = open_mpi.SINGLETON | environment
+        if libraries:
+            environment["LD_PRELOAD"] = libraries
+        result = run_command(command, environment, timeout, cwd)
+    if cwd and re.search(r"(^|:)trace\b", tools or ""):
+        check_archives(cwd)
+    return result
 
 
 @functools.cache

@@ -272,11 +272,9 @@ def test_call_sites(tmp_path):
 
 
 def test_counters(tmp_path):
-    result = run(CALLS, "x.data", cwd=tmp_path,
-                 tools="trace,format=own,counters=qmpi.count.calls.MPI_Send,interval=0:count,output=/dev/null")
-    assert result.returncode == 0 and result.messages == []
-    processes, warnings = read(tmp_path / "qmpi-trace")
-    assert warnings == [] and [counter["name"] for counter in processes[0].counters] == ["qmpi.count.calls.MPI_Send"]
+    processes = trace(tmp_path, CALLS, "x.data",
+                      options=",counters=qmpi.count.calls.MPI_Send,interval=0:count,output=/dev/null")
+    assert [counter["name"] for counter in processes[0].counters] == ["qmpi.count.calls.MPI_Send"]
     values = [int(event["value"]) for event in processes[0].kinds("counter")]
     assert values == sorted(values) and values[-1] == processes[0].calls()["MPI_Send"] + 1  # off
     check_sections({0: without_counters(processes[0])})
@@ -290,7 +288,7 @@ def without_counters(process):
 
 def test_threads_and_signals(tmp_path):
     """Each thread is a location; handlers of signals make calls at any moment."""
-    process = trace(tmp_path, MANY, "threads=8", "signals=20", ranks=1)[0]
+    process = trace(tmp_path, MANY, "threads=8", "signals=20", own=True, ranks=1)[0]
     named = [location["name"] for location in process.locations]
     assert named[0] == "main thread" and len(set(named)) == len(named) >= 9
     assert sum(len(events) == 2000 for events in process.events.values()) == 8
@@ -300,7 +298,7 @@ def test_threads_and_signals(tmp_path):
 
 
 def test_more_than_the_memory_before_init(tmp_path):
-    process = trace(tmp_path, MANY, "early=100000", "calls=10", options=",memory=1M", ranks=1)[0]
+    process = trace(tmp_path, MANY, "early=100000", "calls=10", options=",memory=1M", own=True, ranks=1)[0]
     assert process.calls()["MPI_Initialized"] == 100010 and process.traits["dropped"] == "0"
     assert [path.name for path in tmp_path.iterdir()] == ["qmpi-trace"]
 
@@ -308,7 +306,8 @@ def test_more_than_the_memory_before_init(tmp_path):
 def test_full_memory(tmp_path):
     """Threads wait for the writer, or what is lost is counted, at its place."""
     for full in ("wait", "drop"):
-        process = trace(tmp_path, MANY, "calls=100000", options=f",memory=1M,full={full},compress=no", ranks=1)[0]
+        process = trace(tmp_path, MANY, "calls=100000", options=f",memory=1M,full={full},compress=no", own=True,
+                        ranks=1)[0]
         calls, dropped = process.calls()["MPI_Initialized"], int(process.traits["dropped"])
         assert calls + dropped == 100000 if full == "wait" else calls + dropped in (100000, 100001)
         assert sum(int(event["bytes"]) for event in process.kinds("dropped")) == dropped
@@ -316,7 +315,7 @@ def test_full_memory(tmp_path):
 
 
 def test_the_last_part(tmp_path):
-    process = trace(tmp_path, MANY, "calls=100000", options=",memory=1M,buffer=ring", ranks=1)[0]
+    process = trace(tmp_path, MANY, "calls=100000", options=",memory=1M,buffer=ring", own=True, ranks=1)[0]
     assert 10000 < process.calls()["MPI_Initialized"] < 100000 and process.traits["ring"] == "1"
     assert tell(process, process.events[0])[-2:] == ["Initialized", "Finalize"]
 
@@ -419,8 +418,8 @@ def test_no_room(tmp_path):
 
 def test_an_existing_directory(tmp_path):
     """A trace is replaced; what is no trace stays, and the run does not begin."""
-    trace(tmp_path, STEPS, "init", "finalize")
-    trace(tmp_path, STEPS, "init", "finalize", ranks=1)
+    trace(tmp_path, STEPS, "init", "finalize", own=True)
+    trace(tmp_path, STEPS, "init", "finalize", own=True, ranks=1)
     assert [path.name for path in (tmp_path / "qmpi-trace").iterdir()] == ["rank-0.qtrace"]
     (tmp_path / "qmpi-trace" / "mine").write_text("mine")
     result = run(STEPS, "init", "finalize", cwd=tmp_path)
@@ -453,18 +452,6 @@ def test_two_layers(tmp_path):
     others = read(tmp_path / "other2")[0]
     for rank in (0, 1):
         assert tell(processes[rank], processes[rank].events[0]) == tell(others[rank], others[rank].events[0])
-
-
-def test_an_archive(tmp_path):
-    pytest.importorskip("otf2")
-    result = run(CALLS, "x.data", cwd=tmp_path, tools="trace")
-    assert result.returncode == 0 and result.messages == []
-    import otf2
-    with otf2.reader.open(str(tmp_path / "qmpi-trace" / "traces.otf2")) as archive:
-        sends = [event for _, event in archive.events if type(event).__name__ == "MpiSend"]
-        assert len(archive.definitions.locations) == 2
-    recorded = read(tmp_path / "qmpi-trace")[0]
-    assert len(sends) == sum(event["peer"] != "-2" for process in recorded.values() for event in process.kinds("send"))
 
 
 @pytest.mark.parametrize("name, suffix", [("json", "json"), ("perfetto", "perfetto-trace")])

@@ -3,7 +3,9 @@
 import subprocess
 from dataclasses import dataclass, field
 
-from support import BUILD, BUNDLED_TOOLS, clean_environment, run_mpi
+from archives import HAS_READER, check_archives
+from otf2_events import check_archive_of
+from support import BUILD, BUNDLED_TOOLS, QMPI, clean_environment, run_mpi
 
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 CALLS = PROGRAMS / "tools_trace_calls"
@@ -74,12 +76,26 @@ def run(program, *arguments, cwd, tools="trace,format=own", ranks=2, **more):
     return run_mpi(program, *arguments, ranks=ranks, tools=tools, env=environment, cwd=cwd, **more)
 
 
-def trace(tmp_path, program, *arguments, options="", **more):
-    """The processes of a run that succeeds and says nothing."""
-    result = run(program, *arguments, cwd=tmp_path, tools=f"trace,format=own{options}", **more)
+def qmpi_trace(folder, *arguments, path="qmpi-trace", status=0):
+    """What `qmpi trace` says of a trace."""
+    done = subprocess.run([QMPI, "trace", *arguments, path], capture_output=True, text=True, timeout=60, cwd=folder,
+                          env=clean_environment(), check=False)
+    assert done.returncode == status, done.stdout + done.stderr
+    if "--to=otf2" in arguments:
+        check_archives(folder / arguments[arguments.index("-o") + 1])
+    return done
+
+
+def trace(tmp_path, program, *arguments, options="", own=False, **more):
+    """The processes of a run that succeeds and says nothing; and there is an archive of the same events, if not only
+    the files of the processes are wanted."""
+    own = own or not HAS_READER
+    result = run(program, *arguments, cwd=tmp_path, tools=f"trace{',format=own' * own}{options}", **more)
     assert result.returncode == 0 and result.messages == []
     processes, warnings = read(tmp_path / "qmpi-trace")
     assert warnings == []
+    if not own:
+        check_archive_of(processes, tmp_path / "qmpi-trace" / "traces.otf2")
     return processes
 
 

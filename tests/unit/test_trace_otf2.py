@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from archives import nothing_said
 
 BUILD = Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
 MAKE = BUILD / "tests" / "unit" / "make_trace"
@@ -86,7 +87,7 @@ def read(folder):
     """[(thread of the rank, time, event)] for each rank, by the Python reader. A thread that was not recorded has
     one event, which says so."""
     found = {}
-    with otf2.reader.open(str(folder / "traces.otf2")) as reader:
+    with nothing_said(), otf2.reader.open(str(folder / "traces.otf2")) as reader:
         counts = {location: location.number_of_events for location in reader.definitions.locations}
         for location, event in reader.events:
             counts[location] -= 1

@@ -52,6 +52,7 @@ struct layer {
     struct switches switches;
     bool has_failed_early; /* see start_early */
     bool has_started;      /* the processes have agreed on where to write */
+    bool has_no_directory; /* no process of the run can write there */
     atomic_bool finished;  /* the file is complete, or will be */
     struct chunk_pool pool;
     struct recorder *_Atomic recorders; /* of all threads */

@@ -8,17 +8,23 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define CREATOR "qmpi"
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-/* libotf2 would print its errors; the first one becomes part of the message. */
+/* libotf2 would print its errors; the first one becomes part of the message. That it could not
+ * write the rest of a file when it closed it, it says in no other way. */
 static OTF2_ErrorCode note_error(void *data, const char *file, uint64_t line, const char *function,
                                  OTF2_ErrorCode error, const char *format, va_list list)
 {
@@ -27,8 +33,10 @@ static OTF2_ErrorCode note_error(void *data, const char *file, uint64_t line, co
     (void)file;
     (void)line;
     (void)function;
-    if (archive->reason || error == OTF2_SUCCESS || error == OTF2_DEPRECATED ||
-        error == OTF2_WARNING)
+    if (error == OTF2_SUCCESS || error == OTF2_DEPRECATED || error == OTF2_WARNING)
+        return error;
+    archive->failed = true;
+    if (archive->reason)
         return error;
     if (!format || vasprintf(&text, format, list) < 0)
         text = NULL;
@@ -202,6 +210,42 @@ void archive_close_events(struct archive *archive)
 {
     if (archive->files)
         archive_check(archive, OTF2_Archive_CloseEvtFiles(archive->files));
+}
+
+void archive_abandon(struct archive *archive)
+{
+    archive->files = NULL;
+}
+
+/* Whether a file may grow so much: `ulimit -f`. */
+static bool may_grow(const char *directory, uint64_t location, uint64_t bytes)
+{
+    struct rlimit limit;
+    struct stat status = {.st_size = 0};
+    char *path = NULL;
+    if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return true;
+    if (asprintf(&path, "%s/traces/%" PRIu64 ".evt", directory, location) < 0 ||
+        stat(path, &status))
+        status.st_size = 0;
+    free(path);
+    return (uint64_t)status.st_size + bytes <= limit.rlim_cur;
+}
+
+bool archive_has_room(const char *directory, uint64_t location)
+{
+    enum { ROOM = 6 << 20 }; /* a buffer of 4 MiB, and a chunk of 1 MiB */
+    struct statvfs status;
+    if (!may_grow(directory, location, ROOM))
+        return false;
+    const int file = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (file >= 0) { /* it knows quotas, too */
+        const bool fails = fallocate(file, 0, 0, ROOM) && (errno == ENOSPC || errno == EDQUOT);
+        close(file);
+        if (fails)
+            return false;
+    }
+    return statvfs(directory, &status) || status.f_bfree >= ROOM / status.f_frsize;
 }
 
 bool archive_close(struct archive *archive, char **problem)

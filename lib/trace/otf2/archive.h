@@ -39,6 +39,15 @@ void archive_check(struct archive *archive, OTF2_ErrorCode error);
 void archive_open_events(struct archive *archive);
 void archive_close_events(struct archive *archive);
 
+/* Instead of archive_close_events, if events could not be written. libotf2 3.0 would use memory
+ * that it has freed: the archive stays open until the process ends. All processes of a group do it.
+ */
+void archive_abandon(struct archive *archive);
+
+/* Whether there is room for what libotf2 still has in memory of the file of a thread. If not,
+ * closing it may crash. */
+bool archive_has_room(const char *directory, uint64_t location);
+
 /* Definitions of threads: mapping tables and clock offsets. Those without a part are empty. */
 void archive_open_locals(struct archive *archive);
 void archive_write_locals(struct archive *archive, const struct archive_part *part,

@@ -3,10 +3,13 @@
 #include "trace/otf2/events.h"
 
 #include "trace/map.h"
+#include "trace/otf2/archive.h"
 #include "trace/otf2/attributes.h"
 #include "trace/otf2/writing.h"
 
 #include <stdlib.h>
+
+enum { FEW_EVENTS = 50000 }; /* libotf2 has all of them in its buffer of 4 MiB at the end */
 
 OTF2_TimeStamp writing_time(const struct writing *it, const struct archive_lane *lane, int64_t time)
 {
@@ -23,11 +26,11 @@ static void write_enter(struct writing *it, struct archive_lane *lane,
     if (event->site < it->process->site_count && it->process->sites[event->site].count) {
         const struct trace_site *site = &it->process->sites[event->site];
         attributes = it->attributes;
-        archive_lane_check(lane, OTF2_AttributeList_AddSourceCodeLocationRef(
-                                     attributes, ARCHIVE_ATTRIBUTE_SITE, event->site));
+        ARCHIVE_LANE_CALL(lane, OTF2_AttributeList_AddSourceCodeLocationRef(
+                                    attributes, ARCHIVE_ATTRIBUTE_SITE, event->site));
         if (site->count > 1)
-            archive_lane_check(lane, OTF2_AttributeList_AddCallingContextRef(
-                                         attributes, ARCHIVE_ATTRIBUTE_CONTEXT, event->site));
+            ARCHIVE_LANE_CALL(lane, OTF2_AttributeList_AddCallingContextRef(
+                                        attributes, ARCHIVE_ATTRIBUTE_CONTEXT, event->site));
     }
     lane->time = writing_time(it, lane, event->time);
     archive_lane_enter(lane, attributes, event->function);
@@ -110,8 +113,8 @@ static void write_event(struct writing *it, struct archive_lane *lane,
         return;
     case TRACE_ISEND_COMPLETE:
         if (writing_forget(it, event->request).kind == TRACE_REQUEST_FREE)
-            archive_lane_check(lane, OTF2_EvtWriter_MpiIsendComplete(lane->writer, NULL, lane->time,
-                                                                     event->request));
+            ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_MpiIsendComplete(lane->writer, NULL, lane->time,
+                                                                    event->request));
         return;
     case TRACE_IRECV:
         writing_receive(it, lane, event);
@@ -187,6 +190,7 @@ static void write_all(struct writing *it)
         lane->time = writing_time(it, lane, event.time);
         if (!is_written)
             write_event(it, lane, &event);
+        it->failed |= lane->error != OTF2_SUCCESS;
     }
     if (cursor)
         trace_cursor_free(cursor);
@@ -202,6 +206,7 @@ static void end_lane(struct writing *it, struct archive_lane *lane, int64_t end)
     while (lane->depth)
         leave(it, lane);
     archive_lane_end(lane);
+    it->failed |= lane->error != OTF2_SUCCESS;
 }
 
 static void end_all(struct writing *it)
@@ -239,15 +244,22 @@ OTF2_ErrorCode archive_write_nothing(OTF2_EvtWriter *writer)
     return OTF2_EvtWriter_MeasurementOnOff(writer, NULL, 0, OTF2_MEASUREMENT_OFF);
 }
 
-static OTF2_ErrorCode close_lane(OTF2_Archive *archive, struct archive_lane *lane, uint64_t *events)
+/* A file is closed only if nothing has failed, and there is room for what libotf2 still has in
+ * memory. */
+static OTF2_ErrorCode close_lane(const struct writing *it, OTF2_Archive *archive, size_t index,
+                                 uint64_t *events)
 {
-    if (lane->writer) {
-        archive_lane_check(lane, OTF2_EvtWriter_GetNumberOfEvents(lane->writer, events));
+    struct archive_lane *lane = &it->lanes[index];
+    if (lane->writer && !it->failed) {
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_GetNumberOfEvents(lane->writer, events));
         if (!*events) {
-            archive_lane_check(lane, archive_write_nothing(lane->writer));
+            ARCHIVE_LANE_CALL(lane, archive_write_nothing(lane->writer));
             *events = 1;
         }
-        archive_lane_check(lane, OTF2_Archive_CloseEvtWriter(archive, lane->writer));
+        if (*events > FEW_EVENTS &&
+            !archive_has_room(it->source->directory, archive_location(it->part, index)))
+            ARCHIVE_LANE_CALL(lane, OTF2_ERROR_ENOSPC);
+        ARCHIVE_LANE_CALL(lane, OTF2_Archive_CloseEvtWriter(archive, lane->writer));
     }
     const OTF2_ErrorCode error = lane->error;
     archive_lane_clear(lane);
@@ -259,15 +271,17 @@ OTF2_ErrorCode archive_write_events(OTF2_Archive *archive, const struct archive_
 {
     struct writing it = {.source = source, .process = part->process, .part = part};
     it.failed = !prepare(&it, archive);
-    if (!it.failed) {
+    if (!it.failed)
         write_all(&it);
+    if (!it.failed)
         end_all(&it);
-    }
-    OTF2_ErrorCode error = it.failed ? OTF2_ERROR_MEM_ALLOC_FAILED : OTF2_SUCCESS;
+    OTF2_ErrorCode error = OTF2_SUCCESS;
     for (size_t i = 0; it.lanes && i < it.lane_count; i++) {
-        const OTF2_ErrorCode its = close_lane(archive, &it.lanes[i], &part->events[i]);
+        const OTF2_ErrorCode its = close_lane(&it, archive, i, &part->events[i]);
         error = error == OTF2_SUCCESS ? its : error;
     }
+    if (it.failed && error == OTF2_SUCCESS)
+        error = OTF2_ERROR_MEM_ALLOC_FAILED;
     if (it.attributes)
         OTF2_AttributeList_Delete(it.attributes);
     trace_pending_clear(&it.requests);

@@ -7,22 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-void archive_lane_check(struct archive_lane *lane, OTF2_ErrorCode error)
-{
-    if (lane->error == OTF2_SUCCESS)
-        lane->error = error;
-}
-
 /* ---- Regions --------------------------------------------------------------------------------- */
 
 static void write_enter(struct archive_lane *lane, uint32_t region)
 {
-    archive_lane_check(lane, OTF2_EvtWriter_Enter(lane->writer, NULL, lane->time, region));
+    ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_Enter(lane->writer, NULL, lane->time, region));
 }
 
 static void write_leave(struct archive_lane *lane, uint32_t region)
 {
-    archive_lane_check(lane, OTF2_EvtWriter_Leave(lane->writer, NULL, lane->time, region));
+    ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_Leave(lane->writer, NULL, lane->time, region));
 }
 
 static void begin_region(struct archive_lane *lane, uint32_t region)
@@ -30,7 +24,7 @@ static void begin_region(struct archive_lane *lane, uint32_t region)
     uint32_t *regions =
         trace_grow(lane->regions, lane->region_count, &lane->region_room, sizeof *regions);
     if (!regions) {
-        archive_lane_check(lane, OTF2_ERROR_MEM_ALLOC_FAILED);
+        ARCHIVE_LANE_CALL(lane, OTF2_ERROR_MEM_ALLOC_FAILED);
         return;
     }
     lane->regions = regions;
@@ -70,7 +64,7 @@ void archive_lane_change(struct archive_lane *lane, uint32_t region, bool begins
     struct archive_change *changes =
         trace_grow(lane->changes, lane->change_count, &lane->change_room, sizeof *changes);
     if (!changes) {
-        archive_lane_check(lane, OTF2_ERROR_MEM_ALLOC_FAILED);
+        ARCHIVE_LANE_CALL(lane, OTF2_ERROR_MEM_ALLOC_FAILED);
         return;
     }
     lane->changes = changes;
@@ -91,12 +85,12 @@ void archive_lane_enter(struct archive_lane *lane, OTF2_AttributeList *attribute
 {
     struct archive_call *calls = trace_grow(lane->calls, lane->depth, &lane->room, sizeof *calls);
     if (!calls) {
-        archive_lane_check(lane, OTF2_ERROR_MEM_ALLOC_FAILED);
+        ARCHIVE_LANE_CALL(lane, OTF2_ERROR_MEM_ALLOC_FAILED);
         return;
     }
     lane->calls = calls;
     calls[lane->depth++] = (struct archive_call){.function = function};
-    archive_lane_check(lane, OTF2_EvtWriter_Enter(lane->writer, attributes, lane->time, function));
+    ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_Enter(lane->writer, attributes, lane->time, function));
 }
 
 void archive_lane_leave(struct archive_lane *lane)

@@ -37,7 +37,13 @@ struct archive_lane {
     bool has_entered;
 };
 
-void archive_lane_check(struct archive_lane *lane, OTF2_ErrorCode error);
+/* Calls a function of libotf2 for the lane, and notes its error. After an error, none is called: in
+ * a file that it cannot write, libotf2 3.0 uses memory that it has freed. */
+#define ARCHIVE_LANE_CALL(lane, call)                                                              \
+    do {                                                                                           \
+        if ((lane)->error == OTF2_SUCCESS)                                                         \
+            (lane)->error = (call);                                                                \
+    } while (0)
 
 /* NULL: there is none, or its events are lost. */
 struct archive_call *archive_lane_call(const struct archive_lane *lane);

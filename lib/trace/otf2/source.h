@@ -9,7 +9,8 @@ struct archive_source {
     const struct trace *trace;
     uint32_t process;                        /* index in the trace */
     const struct trace_selection *selection; /* NULL: all */
-    int64_t begin; /* of the archive, as time of the trace: what its times count from */
+    int64_t begin;         /* of the archive, as time of the trace: what its times count from */
+    const char *directory; /* of the archive */
 };
 
 #endif

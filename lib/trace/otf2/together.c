@@ -131,8 +131,8 @@ static void write_events(struct joint *it, int64_t begin)
 {
     struct archive *archive = &it->archive;
     if (it->part.process) {
-        const struct archive_source source = {it->trace, 0, NULL,
-                                              archive_subtract_times(begin, it->part.base)};
+        const struct archive_source source = {
+            it->trace, 0, NULL, archive_subtract_times(begin, it->part.base), archive->directory};
         archive_check(archive, archive_write_events(archive->files, &source, &it->part));
     } else {
         archive_write_no_events(archive, it->part.location);
@@ -207,6 +207,7 @@ static void write_definitions(struct joint *it)
     if (agree(it))
         scatter_tables(it);
     archive_close_events(archive);
+    it->good &= !archive->failed;
     if (!agree(it))
         return;
     archive_open_locals(archive);
@@ -236,7 +237,7 @@ static void write_archive(struct joint *it, const char *directory)
         if (agree(it))
             write_definitions(it);
         else
-            archive_close_events(&it->archive);
+            archive_abandon(&it->archive);
     }
     char *problem = NULL;
     it->good &= archive_close(&it->archive, &problem);

@@ -98,14 +98,15 @@ static void write_parts(struct archive *archive, const struct trace *trace,
     struct archive_plan plan;
     archive_open_events(archive);
     for (size_t i = 0; i < count && !archive->failed; i++) {
-        const struct archive_source source = {
-            trace, (uint32_t)(parts[i].process - trace->processes), selection, 0};
+        const struct archive_source source = {trace,
+                                              (uint32_t)(parts[i].process - trace->processes),
+                                              selection, 0, archive->directory};
         archive_check(archive, archive_part_prepare(&parts[i])
                                    ? archive_write_events(archive->files, &source, &parts[i])
                                    : OTF2_ERROR_MEM_ALLOC_FAILED);
     }
     if (archive->failed) {
-        archive_close_events(archive);
+        archive_abandon(archive);
         return;
     }
     archive_plan_make(&plan, parts, count);

@@ -19,18 +19,17 @@ void writing_access(struct writing *it, struct archive_lane *lane, const struct 
         &(struct trace_request){.kind = WRITING_ACCESS, .object = window, .value = matching});
     OTF2_EvtWriter *writer = lane->writer;
     if (event->kind == TRACE_RMA_PUT && !event->received) {
-        archive_lane_check(lane, OTF2_EvtWriter_RmaPut(writer, NULL, lane->time, window, peer,
-                                                       event->bytes, matching));
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_RmaPut(writer, NULL, lane->time, window, peer,
+                                                      event->bytes, matching));
     } else if (event->kind == TRACE_RMA_GET) {
-        archive_lane_check(lane, OTF2_EvtWriter_RmaGet(writer, NULL, lane->time, window, peer,
-                                                       event->received, matching));
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_RmaGet(writer, NULL, lane->time, window, peer,
+                                                      event->received, matching));
     } else {
         const struct archive_call *call = archive_lane_call(lane);
-        archive_lane_check(lane,
-                           OTF2_EvtWriter_RmaAtomic(writer, NULL, lane->time, window, peer,
-                                                    call ? it->functions[call->function].atomic
-                                                         : OTF2_RMA_ATOMIC_TYPE_ACCUMULATE,
-                                                    event->bytes, event->received, matching));
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_RmaAtomic(writer, NULL, lane->time, window, peer,
+                                                         call ? it->functions[call->function].atomic
+                                                              : OTF2_RMA_ATOMIC_TYPE_ACCUMULATE,
+                                                         event->bytes, event->received, matching));
     }
 }
 
@@ -39,9 +38,8 @@ void writing_complete_access(struct writing *it, struct archive_lane *lane,
 {
     const struct trace_request request = writing_forget(it, event->request);
     if (request.kind == WRITING_ACCESS)
-        archive_lane_check(lane,
-                           OTF2_EvtWriter_RmaOpCompleteNonBlocking(lane->writer, NULL, lane->time,
-                                                                   request.object, request.value));
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_RmaOpCompleteNonBlocking(
+                                    lane->writer, NULL, lane->time, request.object, request.value));
 }
 
 static void begin_file_access(struct writing *it, struct archive_lane *lane,
@@ -55,19 +53,18 @@ static void begin_file_access(struct writing *it, struct archive_lane *lane,
         flags |= OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
     if (function && function->is_collective_access)
         flags |= OTF2_IO_OPERATION_FLAG_COLLECTIVE;
-    archive_lane_check(lane, OTF2_EvtWriter_IoOperationBegin(lane->writer, NULL, lane->time,
-                                                             event->object,
-                                                             writes ? OTF2_IO_OPERATION_MODE_WRITE
-                                                                    : OTF2_IO_OPERATION_MODE_READ,
-                                                             flags, bytes, matching));
+    ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_IoOperationBegin(
+                                lane->writer, NULL, lane->time, event->object,
+                                writes ? OTF2_IO_OPERATION_MODE_WRITE : OTF2_IO_OPERATION_MODE_READ,
+                                flags, bytes, matching));
 }
 
 static void complete_file_access(struct archive_lane *lane, const struct trace_event *event,
                                  uint32_t file, uint64_t matching)
 {
-    archive_lane_check(
-        lane, OTF2_EvtWriter_IoOperationComplete(lane->writer, NULL, lane->time, file,
-                                                 event->bytes + event->received, matching));
+    ARCHIVE_LANE_CALL(lane,
+                      OTF2_EvtWriter_IoOperationComplete(lane->writer, NULL, lane->time, file,
+                                                         event->bytes + event->received, matching));
 }
 
 void writing_file_access(struct writing *it, struct archive_lane *lane,
@@ -92,8 +89,8 @@ void writing_file_event(struct writing *it, struct archive_lane *lane,
                          &(struct trace_request){
                              .kind = WRITING_FILE, .object = event->object, .value = matching});
         begin_file_access(it, lane, event, OTF2_UNDEFINED_UINT64, matching);
-        archive_lane_check(lane, OTF2_EvtWriter_IoOperationIssued(lane->writer, NULL, lane->time,
-                                                                  event->object, matching));
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_IoOperationIssued(lane->writer, NULL, lane->time,
+                                                                 event->object, matching));
     } else if (event->request != TRACE_NO_REQUEST) {
         const struct trace_request request = writing_forget(it, event->request);
         if (request.kind == WRITING_FILE)

@@ -62,12 +62,12 @@ void writing_begin_request(struct writing *it, struct archive_lane *lane,
     /* Whether a receive from any rank gets a message is known when it completes. */
     if (event->kind == TRACE_IRECV_REQUEST && event->comm != TRACE_NONE &&
         (peer != NO_PEER || event->peer == TRACE_ANY))
-        archive_lane_check(
+        ARCHIVE_LANE_CALL(
             lane, OTF2_EvtWriter_MpiIrecvRequest(lane->writer, NULL, lane->time, event->request));
     else if (event->kind == TRACE_ISEND && peer != NO_PEER)
-        archive_lane_check(lane, OTF2_EvtWriter_MpiIsend(lane->writer, NULL, lane->time,
-                                                         (uint32_t)peer, event->comm, tag_of(event),
-                                                         event->bytes, event->request));
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_MpiIsend(lane->writer, NULL, lane->time,
+                                                        (uint32_t)peer, event->comm, tag_of(event),
+                                                        event->bytes, event->request));
     else
         writing_remember(it, event, &(struct trace_request){.kind = WRITING_IGNORED});
 }
@@ -77,12 +77,12 @@ void writing_message(struct writing *it, struct archive_lane *lane, const struct
     const int64_t peer = peer_of(it, event);
     if (peer == NO_PEER)
         return;
-    archive_lane_check(lane,
-                       event->kind == TRACE_SEND
-                           ? OTF2_EvtWriter_MpiSend(lane->writer, NULL, lane->time, (uint32_t)peer,
-                                                    event->comm, tag_of(event), event->bytes)
-                           : OTF2_EvtWriter_MpiRecv(lane->writer, NULL, lane->time, (uint32_t)peer,
-                                                    event->comm, tag_of(event), event->bytes));
+    ARCHIVE_LANE_CALL(lane,
+                      event->kind == TRACE_SEND
+                          ? OTF2_EvtWriter_MpiSend(lane->writer, NULL, lane->time, (uint32_t)peer,
+                                                   event->comm, tag_of(event), event->bytes)
+                          : OTF2_EvtWriter_MpiRecv(lane->writer, NULL, lane->time, (uint32_t)peer,
+                                                   event->comm, tag_of(event), event->bytes));
 }
 
 void writing_receive(struct writing *it, struct archive_lane *lane, const struct trace_event *event)
@@ -91,7 +91,7 @@ void writing_receive(struct writing *it, struct archive_lane *lane, const struct
     if (writing_forget(it, event->request).kind == WRITING_IGNORED)
         return;
     /* A request that was told must end: as one that was given up, if what came is not known. */
-    archive_lane_check(
+    ARCHIVE_LANE_CALL(
         lane,
         peer == NO_PEER
             ? OTF2_EvtWriter_MpiRequestCancelled(lane->writer, NULL, lane->time, event->request)
@@ -103,26 +103,25 @@ void writing_test(struct writing *it, struct archive_lane *lane, const struct tr
 {
     const struct trace_request request = writing_find(it, event->request);
     if (request.kind == TRACE_REQUEST_FREE)
-        archive_lane_check(
+        ARCHIVE_LANE_CALL(
             lane, OTF2_EvtWriter_MpiRequestTest(lane->writer, NULL, lane->time, event->request));
     else if (request.kind == WRITING_ACCESS)
-        archive_lane_check(lane, OTF2_EvtWriter_RmaOpTest(lane->writer, NULL, lane->time,
-                                                          request.object, request.value));
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_RmaOpTest(lane->writer, NULL, lane->time,
+                                                         request.object, request.value));
     else if (request.kind == WRITING_FILE)
-        archive_lane_check(lane, OTF2_EvtWriter_IoOperationTest(lane->writer, NULL, lane->time,
-                                                                request.object, request.value));
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_IoOperationTest(lane->writer, NULL, lane->time,
+                                                               request.object, request.value));
 }
 
 void writing_cancel(struct writing *it, struct archive_lane *lane, const struct trace_event *event)
 {
     const struct trace_request request = writing_forget(it, event->request);
     if (request.kind == TRACE_REQUEST_FREE)
-        archive_lane_check(lane, OTF2_EvtWriter_MpiRequestCancelled(lane->writer, NULL, lane->time,
-                                                                    event->request));
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_MpiRequestCancelled(lane->writer, NULL, lane->time,
+                                                                   event->request));
     else if (request.kind == WRITING_FILE)
-        archive_lane_check(lane,
-                           OTF2_EvtWriter_IoOperationCancelled(lane->writer, NULL, lane->time,
-                                                               request.object, request.value));
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_IoOperationCancelled(lane->writer, NULL, lane->time,
+                                                                    request.object, request.value));
 }
 
 /* ---- Collectives ----------------------------------------------------------------------------- */
@@ -154,7 +153,7 @@ void writing_begin_collective(struct archive_lane *lane, const struct trace_even
         return;
     call->is_collective = true;
     call->comm = event->comm;
-    archive_lane_check(lane, OTF2_EvtWriter_MpiCollectiveBegin(lane->writer, NULL, lane->time));
+    ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_MpiCollectiveBegin(lane->writer, NULL, lane->time));
 }
 
 void writing_end_collective(struct writing *it, struct archive_lane *lane,
@@ -164,10 +163,10 @@ void writing_end_collective(struct writing *it, struct archive_lane *lane,
     struct archive_call *call = archive_lane_call(lane);
     if (!call || !call->is_collective)
         return;
-    archive_lane_check(lane, OTF2_EvtWriter_MpiCollectiveEnd(
-                                 lane->writer, NULL, lane->time, operation_of(it, call->function),
-                                 call->comm, root_of(it, event, call->comm), event->bytes,
-                                 event->received));
+    ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_MpiCollectiveEnd(
+                                lane->writer, NULL, lane->time, operation_of(it, call->function),
+                                call->comm, root_of(it, event, call->comm), event->bytes,
+                                event->received));
     call->is_collective = false;
 }
 
@@ -178,14 +177,14 @@ void writing_nonblocking(struct writing *it, struct archive_lane *lane,
         if (event->comm == TRACE_NONE)
             writing_remember(it, event, &(struct trace_request){.kind = WRITING_IGNORED});
         else
-            archive_lane_check(lane, OTF2_EvtWriter_NonBlockingCollectiveRequest(
-                                         lane->writer, NULL, lane->time, event->request));
+            ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_NonBlockingCollectiveRequest(
+                                        lane->writer, NULL, lane->time, event->request));
     } else if (writing_forget(it, event->request).kind == TRACE_REQUEST_FREE &&
                event->comm != TRACE_NONE) {
-        archive_lane_check(lane,
-                           OTF2_EvtWriter_NonBlockingCollectiveComplete(
-                               lane->writer, NULL, lane->time, operation_of(it, event->function),
-                               event->comm, root_of(it, event, event->comm), event->bytes,
-                               event->received, event->request));
+        ARCHIVE_LANE_CALL(lane,
+                          OTF2_EvtWriter_NonBlockingCollectiveComplete(
+                              lane->writer, NULL, lane->time, operation_of(it, event->function),
+                              event->comm, root_of(it, event, event->comm), event->bytes,
+                              event->received, event->request));
     }
 }

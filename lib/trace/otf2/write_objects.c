@@ -11,17 +11,17 @@ void writing_object(struct writing *it, struct archive_lane *lane, const struct 
         if (event->comm >= it->process->comm_count)
             return;
         it->part->comm_events[event->comm] = 1;
-        archive_lane_check(lane,
-                           event->kind == TRACE_COMM_CREATE
-                               ? OTF2_EvtWriter_CommCreate(writer, NULL, lane->time, event->comm)
-                               : OTF2_EvtWriter_CommDestroy(writer, NULL, lane->time, event->comm));
+        ARCHIVE_LANE_CALL(lane,
+                          event->kind == TRACE_COMM_CREATE
+                              ? OTF2_EvtWriter_CommCreate(writer, NULL, lane->time, event->comm)
+                              : OTF2_EvtWriter_CommDestroy(writer, NULL, lane->time, event->comm));
         return;
     case TRACE_WIN_CREATE:
     case TRACE_WIN_DESTROY:
         if (event->object >= it->process->window_count)
             return;
         it->part->window_events[event->object] = 1;
-        archive_lane_check(
+        ARCHIVE_LANE_CALL(
             lane, event->kind == TRACE_WIN_CREATE
                       ? OTF2_EvtWriter_RmaWinCreate(writer, NULL, lane->time, event->object)
                       : OTF2_EvtWriter_RmaWinDestroy(writer, NULL, lane->time, event->object));
@@ -29,7 +29,7 @@ void writing_object(struct writing *it, struct archive_lane *lane, const struct 
     default:
         if (event->object >= it->process->file_count)
             return;
-        archive_lane_check(
+        ARCHIVE_LANE_CALL(
             lane, event->kind == TRACE_FILE_OPEN
                       ? OTF2_EvtWriter_IoCreateHandle(
                             writer, NULL, lane->time, event->object, OTF2_IO_ACCESS_MODE_READ_WRITE,
@@ -45,21 +45,21 @@ void writing_state(struct writing *it, struct archive_lane *lane, const struct t
         const OTF2_Type type = OTF2_TYPE_DOUBLE;
         OTF2_MetricValue value;
         value.floating_point = event->value;
-        archive_lane_check(
+        ARCHIVE_LANE_CALL(
             lane, OTF2_EvtWriter_Metric(writer, NULL, lane->time, event->object, 1, &type, &value));
     } else if (event->kind == TRACE_FLUSH) {
         const int64_t end = trace_time(it->source->trace, it->process, event->ticks + event->bytes);
-        archive_lane_check(lane, OTF2_EvtWriter_BufferFlush(writer, NULL, lane->time,
-                                                            writing_time(it, lane, end)));
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_BufferFlush(writer, NULL, lane->time,
+                                                           writing_time(it, lane, end)));
     } else if (event->kind == TRACE_DROPPED) { /* OTF2 knows it only as a time that was off */
-        archive_lane_check(
+        ARCHIVE_LANE_CALL(
             lane, OTF2_EvtWriter_MeasurementOnOff(writer, NULL, lane->time, OTF2_MEASUREMENT_OFF));
-        archive_lane_check(
+        ARCHIVE_LANE_CALL(
             lane, OTF2_EvtWriter_MeasurementOnOff(writer, NULL, lane->time, OTF2_MEASUREMENT_ON));
     } else {
-        archive_lane_check(lane, OTF2_EvtWriter_MeasurementOnOff(writer, NULL, lane->time,
-                                                                 event->kind == TRACE_OFF
-                                                                     ? OTF2_MEASUREMENT_OFF
-                                                                     : OTF2_MEASUREMENT_ON));
+        ARCHIVE_LANE_CALL(lane, OTF2_EvtWriter_MeasurementOnOff(writer, NULL, lane->time,
+                                                                event->kind == TRACE_OFF
+                                                                    ? OTF2_MEASUREMENT_OFF
+                                                                    : OTF2_MEASUREMENT_ON));
     }
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many calls: `trace_many [STEP…]`. early=N: N calls before MPI_Init; calls=N: N calls; threads=N:
- * N threads make 1000 calls each; signals=N: N signals, whose handler makes a call, while calls are
- * made; wait: until the file `go` exists; usr2: SIGUSR2; limit=N: no file may grow beyond N bytes;
- * sessions: a session instead of MPI_Init.
+ * Many calls: `trace_many [STEP…]`. early=N: N calls before MPI_Init; calls=N: N calls; trips=N: a
+ * message from rank 0 to rank 1 and back, N times; threads=N: N threads make 1000 calls each;
+ * signals=N: N signals, whose handler makes a call, while calls are made; wait: until the file `go`
+ * exists; usr2: SIGUSR2; limit=N: no file may grow beyond N bytes; sessions: a session instead of
+ * MPI_Init.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -23,6 +24,20 @@ static void initialized(long count)
     int flag;
     for (long i = 0; i < count; i++)
         MPI_Initialized(&flag);
+}
+
+static void trips(long count)
+{
+    char data[8] = "";
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (long i = 0; i < count && rank < 2; i++) {
+        if (rank == 0)
+            MPI_Send(data, sizeof data, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        MPI_Recv(data, sizeof data, MPI_BYTE, !rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            MPI_Send(data, sizeof data, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    }
 }
 
 static void *run_thread(void *data)
@@ -92,6 +107,8 @@ static void run_step(const char *step, long count)
 {
     if (!strcmp(step, "early") || !strcmp(step, "calls"))
         initialized(count);
+    else if (!strcmp(step, "trips"))
+        trips(count);
     else if (!strcmp(step, "threads"))
         threads(count);
     else if (!strcmp(step, "signals"))

@@ -30,7 +30,7 @@ void archive_check(const struct layer *layer)
 static void say(const struct layer *layer, const char *problem)
 {
     qmpi_printf("trace (layer %d): rank %d: no archive in OTF2: %-s\n  `qmpi trace %s` reads the "
-                "files of the processes, which are complete",
+                "files of the processes",
                 layer->tool_id, layer->rank, problem ? problem : "out of memory", layer->directory);
 }
 

@@ -41,7 +41,7 @@ static char *describe(void *data, const struct trace_process *process,
 static void say(const struct layer *layer, char *problem)
 {
     qmpi_printf("trace (layer %d): rank %d: %-s\n  `qmpi trace %s` reads the files of the "
-                "processes, which are complete",
+                "processes",
                 layer->tool_id, layer->rank, problem ? problem : "out of memory", layer->directory);
     free(problem);
 }

@@ -13,6 +13,8 @@
 #include "write/writer.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +125,7 @@ void start_all(struct layer *layer, MPI_Comm comm)
         word[2] = 0;
     layer->run[0] = word[0];
     layer->run[1] = word[1];
+    layer->has_no_directory = !word[2];
     if (word[2])
         word[2] = share_directory(layer, comm);
     if (!word[2])
@@ -144,10 +147,21 @@ void start_alone(struct layer *layer)
     open_file(layer);
 }
 
+/* A file that must not grow any more is an error, not the end of the program. */
 void finish_all(struct layer *layer, MPI_Comm comm)
 {
+    const struct timespec at_once = {0, 0};
+    sigset_t too_large, before;
+    if (layer->has_no_directory)
+        return;
+    sigemptyset(&too_large);
+    sigaddset(&too_large, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &too_large, &before);
     if (layer->options.format == FORMAT_OTF2)
         archive_write(layer, comm);
     else if (layer->options.format != FORMAT_PROCESS_FILES)
         convert_write(layer, comm);
+    if (!sigismember(&before, SIGXFSZ))
+        sigtimedwait(&too_large, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

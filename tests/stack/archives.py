@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Archives in OTF2, as otf2-print and the Python reader (python3-otf2) read them. Every archive that a test makes is
+read by both without a warning: `run_mpi` and the helpers of tests that make archives otherwise call check_archives."""
+import contextlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import warnings
+from pathlib import Path
+
+HAS_READER = importlib.util.find_spec("otf2") is not None
+LARGE = 200_000  # events, which the Python reader takes seconds for
+
+
+@contextlib.contextmanager
+def nothing_said():
+    """What libotf2 writes to standard error, or Python warns of, is an error."""
+    with tempfile.TemporaryFile() as said, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        before = os.dup(2)
+        os.dup2(said.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+        said.seek(0)
+        text = said.read().decode(errors="replace")
+        assert text == "", text
+
+
+def check_by_otf2_print(anchor):
+    done = subprocess.run(["otf2-print", "-A", "-Werror", anchor], capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0 and done.stderr == b"", (anchor, done.stderr.decode(errors="replace"))
+    assert not re.search(rb"(?im)^\W*(warning|error)\b", done.stdout), anchor
+
+
+def read_archive(anchor):
+    """The locations and all events, [(location, event)], of an archive; no events of a large one."""
+    import otf2
+    with nothing_said(), otf2.reader.open(str(anchor)) as reader:
+        locations = list(reader.definitions.locations)
+        events = list(reader.events) if sum(it.number_of_events for it in locations) < LARGE else []
+    counts = dict.fromkeys(locations, 0)
+    for location, _ in events:
+        counts[location] += 1
+    assert not events or all(count == location.number_of_events for location, count in counts.items())
+    return locations, events
+
+
+def check_archives(folder):
+    """All in a folder. Those that are not whole have no anchor file."""
+    for anchor in sorted(Path(folder).rglob("traces.otf2")):
+        if shutil.which("otf2-print"):
+            check_by_otf2_print(anchor)
+        if HAS_READER:
+            read_archive(anchor)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""trace: whatever ends a run, or keeps it from writing, what was written is readable and says where it ends: by the
+reader of the tests, by `qmpi trace`, and as an archive in OTF2."""
+import contextlib
+import os
+import re
+import signal
+
+import pytest
+
+from archives import HAS_READER
+from otf2_events import check_archive_of
+from support import ASAN, OPEN_MPI, clean_environment
+from trace_support import MANY, PROGRAMS, STEPS, qmpi_trace, read, run, trace
+
+TERMINATIONS = PROGRAMS / "tools_terminations"
+
+
+def check_readable(folder, path="qmpi-trace"):
+    """The processes of a trace, of which `qmpi trace` makes an archive with the same events; and its summary."""
+    processes, warnings = read(folder / path)
+    if HAS_READER:
+        qmpi_trace(folder, "--to=otf2", "-o", "archive", path=path)
+        check_archive_of(processes, folder / "archive" / "traces.otf2")
+    return processes, qmpi_trace(folder, path=path).stdout + "\n".join(warnings)
+
+
+# A sanitizer would report them; and jobs of Open MPI in which a rank crashes are run again.
+FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_segv=0:handle_sigbus=0"}
+FAULT = signal.SIGBUS if OPEN_MPI else signal.SIGSEGV
+
+
+@pytest.mark.parametrize("steps, end, words", [
+    ([f"raise={int(signal.SIGTERM)}"], "4", "signal SIGTERM"), ([f"raise={int(FAULT)}"], "4", f"signal {FAULT.name}"),
+    (["abort=3"], "3", "MPI_Abort"),
+    # What is older than a second is in the files, also of processes that are killed.
+    (["sleep=1500", f"raise={int(signal.SIGKILL)}"], "0", "no end: killed")])
+def test_a_rank_ends_while_another_one_waits(steps, end, words, tmp_path):
+    run(STEPS, "init", "shift=8", "only=1", *steps, "only=0", "barrier", cwd=tmp_path, ends=[1], env=FAULTS)
+    processes, text = check_readable(tmp_path)
+    assert sorted(processes) == [0, 1] and processes[1].traits["end"] == end
+    assert re.search(rf"(?m)^(end)? +{words}.* \(ranks? [01, -]*1\)$", text), text
+    assert re.search(r"clocks .* wrong by [\d.]+ \w+", text), text  # they have been compared in MPI_Init
+    for process in processes.values() if end == "0" else [processes[1]]:
+        assert process.calls()["MPI_Sendrecv"] == 1
+    assert processes[0].traits["end"] != "1"
+
+
+@contextlib.contextmanager
+def small_file_system(folder):
+    folder.mkdir()
+    if os.geteuid() or os.system(f"mount -t tmpfs -o size=1m none {folder} 2>/dev/null"):
+        pytest.skip("needs a small file system")
+    try:
+        yield
+    finally:
+        os.system(f"umount {folder}")
+
+
+def check_full(folder, calls, *steps, options, is_whole):
+    """The program is not disturbed; there is no archive; and what the file of the process has is readable."""
+    result = run(MANY, *steps, f"calls={calls}", cwd=folder, ranks=1, tools=f"trace,{options}")
+    assert result.returncode == 0
+    problems = [line for line in result.messages if not line.startswith((" ", "hint:"))]
+    assert len(problems) == 2 - is_whole and "no archive in OTF2: cannot write an archive" in problems[-1], problems
+    assert is_whole or "the trace ends here" in problems[0]
+    assert not list(folder.rglob("traces*"))
+    text = qmpi_trace(folder, path=next(folder.rglob("rank-0.qtrace")).parent).stdout
+    number = int(re.search(r"MPI_Initialized +(\d+)", text)[1])
+    assert number == calls if is_whole else 1000 < number < calls
+
+
+@pytest.mark.parametrize("limit, calls, is_whole", [(100000, 20000, True), (2000000, 300000, True), (500000, 300000, False)])
+def test_a_file_that_may_not_grow_so_large(limit, calls, is_whole, tmp_path):
+    """That of the process, or only those of the archive, in which libotf2 writes when it closes them, or before."""
+    check_full(tmp_path, calls, f"limit={limit}", options="compress=no", is_whole=is_whole)
+
+
+def test_a_full_disk(tmp_path):
+    with small_file_system(tmp_path / "small"):
+        check_full(tmp_path, 300000, options="compress=no,output=small/trace", is_whole=False)
+
+
+def test_a_directory_in_which_nothing_can_be_made(tmp_path):
+    """The job runs on without a trace. Who may write everywhere learns it in MPI_Init only."""
+    (tmp_path / "file").touch()
+    result = run(STEPS, "init", "shift=8", "finalize", cwd=tmp_path, env={"QMPI_ON_ERROR": "skip"},
+                 tools="trace,output=/proc/qmpi-trace:trace,output=file/qmpi-trace")
+    assert result.returncode == 0
+    problems = [line for line in result.messages if not line.startswith((" ", "hint:"))]
+    assert len(problems) == 2, problems
+
+
+def test_a_child_that_makes_calls_is_not_in_the_trace(tmp_path):
+    result = run(TERMINATIONS, "calls=10", "fork=5", "calls=7", "finalize", cwd=tmp_path, ranks=1, tools="trace")
+    assert result.returncode == 0 and result.messages == []
+    processes, _ = read(tmp_path / "qmpi-trace")
+    assert processes[0].calls() == {"MPI_Init_thread": 1, "MPI_Iprobe": 22, "MPI_Finalize": 1}
+    if HAS_READER:
+        check_archive_of(processes, tmp_path / "qmpi-trace" / "traces.otf2")
+
+
+@pytest.mark.skipif(OPEN_MPI or bool(ASAN), reason="so many processes take long to begin")
+def test_many_ranks(tmp_path):
+    processes = trace(tmp_path, STEPS, "init", "shift=8", "finalize", ranks=64, sleeps=True, timeout=300)
+    assert sorted(processes) == list(range(64))
+    for rank, process in processes.items():
+        sent, = process.kinds("send")
+        received, = process.kinds("recv")
+        assert (int(sent["peer"]), int(received["peer"])) == ((rank + 1) % 64, (rank - 1) % 64)
+    assert qmpi_trace(tmp_path, "--check").stdout.startswith("no difference")
