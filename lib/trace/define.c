@@ -177,6 +177,13 @@ void trace_put_end(struct trace_bytes *out, const struct trace_process *process)
     finish(out, members);
 }
 
+void trace_put_alive(struct trace_bytes *out, uint64_t ticks)
+{
+    const size_t members = begin(out, TRACE_RECORD_ALIVE);
+    trace_put_varint(out, ticks);
+    finish(out, members);
+}
+
 static void put_process(struct trace_bytes *out, const struct trace_process *process)
 {
     const size_t members = begin(out, TRACE_RECORD_PROCESS);

@@ -114,7 +114,7 @@ struct trace_process {
     size_t location_count;
     enum trace_end end;
     char *end_detail;    /* "SIGTERM", "exit", NULL */
-    uint64_t end_ticks;  /* of the end, else of the last event */
+    uint64_t end_ticks;  /* of the end, else when it was last known to run */
     uint64_t dropped;    /* events that were lost */
     uint64_t unfinished; /* bytes at the end of the file that are not whole blocks */
     uint64_t memory;     /* peak resident size of the process, bytes; 0: not known */

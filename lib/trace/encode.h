@@ -45,6 +45,8 @@ void trace_put_clock(struct trace_bytes *out, double tick, const struct trace_cl
 void trace_put_end(struct trace_bytes *out,
                    const struct trace_process *process); /* end…, dropped, memory, is_ring */
 
+void trace_put_alive(struct trace_bytes *out, uint64_t ticks); /* the process runs then */
+
 /* Appends a block of the definitions in `records`, which it empties, to `out`. */
 void trace_put_definitions(struct trace_bytes *out, struct trace_bytes *records);
 

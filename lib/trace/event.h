@@ -75,7 +75,8 @@ enum trace_kind {
                 */
     TRACE_ON,          /* … until here. Calls that were in progress are ended and begun again */
     TRACE_DROPPED,     /* `bytes` events (not bytes) were lost here: there was no memory left */
-    TRACE_FLUSH,       /* the thread waited for memory from `time` on, for `bytes` ticks */
+    TRACE_FLUSH,       /* from `time` on, the tool kept the thread for `bytes` ticks: it waited for
+                          memory, or the tool prepared the trace */
     TRACE_INTERRUPTED, /* the call in progress was left by longjmp or an exception; ends like
                           TRACE_LEAVE */
 

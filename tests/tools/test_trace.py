@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """trace: its events are what the program did, in order, with peers, communicators, bytes and requests."""
+import concurrent.futures
 import contextlib
 import json
 import re
@@ -90,6 +91,7 @@ EXPECTED = {
         """ * (MPI_VERSION >= 4),
     "one_sided": """
         Win_create[win_create window0]
+        Win_set_name
         Win_fence
         Put[rma_put window0 peer=1 bytes=8]
         Win_fence
@@ -200,6 +202,7 @@ def check_comms(process):
     assert (comms["part"]["group"], comms["inter"]["group"], comms["inter"]["remote"]) == (rank, rank, str(1 - int(rank)))
     assert comms["copy"]["parent"] == comms["part"]["parent"] == comms["MPI_COMM_WORLD"]["id"]
     assert comms["later"]["parent"] == comms["copy"]["id"]
+    assert process.windows[0]["name"] == "named"
     assert process.windows[0]["comm"] == process.files[0]["comm"] == str(process.comms.index(comms["MPI_COMM_WORLD"]))
 
 
@@ -235,7 +238,7 @@ def test_chosen_functions(tmp_path):
     processes = trace(tmp_path, CALLS, "x.data", options=",functions=MPI_Isend;MPI_Wait;MPI_Waitall")
     calls = [call for call in tell(processes[0], processes[0].events[0])]
     assert {re.split(r"\W", call)[0] for call in calls} == {
-        "Isend", "Wait", "Waitall", "region_begin", "region_end", "off", "on"}
+        "Isend", "Wait", "Waitall", "region_begin", "region_end", "off", "on", "flush"}
     assert [call for call in calls if "Isend" in call or "Wait" in call][:2] == [
         "Isend[isend SELF peer=0 tag=1 #1 bytes=4]", "Waitall[isend_complete #1]"]
 
@@ -385,6 +388,51 @@ def test_killed(tmp_path):
         assert second.returncode == 0 and "another program is writing its trace there" in str(second.messages)
     found = read(tmp_path / "qmpi-trace")[0][0]
     assert (found.traits["end"], found.traits["points"]) == ("0", "1")
+
+
+def hanging(path, rank=0):
+    """The last call of each thread, if the process is known to run for some time in it."""
+    processes, _ = read(path) if path.exists() and path.stat().st_size else ({}, [])
+    if not processes or not processes[rank].events:
+        return []
+    process = processes[rank]
+    runs = int(process.traits["end_ticks"]) > max(int(event["ticks"]) for event in process.all_events())
+    return [tell(process, events)[-1] for events in process.events.values() if runs]
+
+
+@pytest.mark.parametrize("steps, calls", [
+    (["receive"], ["Recv(…"]), (["hang", "within"], ["Comm_dup(Comm_dup(……", "Probe(…"]),
+])
+def test_killed_in_calls(tmp_path, steps, calls):
+    with killed(tmp_path, "trace,format=own", *steps) as path:
+        wait_until(lambda: len(hanging(path)) == len(calls))
+    assert sorted(hanging(path)) == calls
+    assert read(path)[0][0].traits["end"] == "0"
+
+
+@pytest.mark.parametrize("step, call", [("receive", "Recv[recv WORLD peer=1 tag=1 bytes=0]"),
+                                        ("within", "Comm_dup[Comm_dup[comm_create]; comm_create]")])
+def test_a_long_call_is_recorded_once(tmp_path, step, call):
+    """It is in the file before it has ended."""
+    path = tmp_path / "qmpi-trace" / "rank-0.qtrace"
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        result = pool.submit(run, MANY, step, cwd=tmp_path)
+        assert wait_until(lambda: hanging(path))
+        (tmp_path / "go").touch()
+    assert result.result().returncode == 0
+    process = read(tmp_path / "qmpi-trace")[0][0]
+    calls = [re.sub(r"comm_create [^];]*", "comm_create", text) for text in tell(process, process.events[0])]
+    assert calls.count(call) == 1 and process.calls().get("MPI_Recv", 1) == 1
+
+
+def test_ended_by_another_rank(tmp_path):
+    path = tmp_path / "qmpi-trace" / "rank-1.qtrace"
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        result = pool.submit(run, MANY, "abort", cwd=tmp_path)
+        assert wait_until(lambda: hanging(path, 1))
+        (tmp_path / "go").touch()
+    assert result.result().returncode != 0
+    assert hanging(path, 1)[0].startswith("Barrier(")
 
 
 def test_saved_by_a_signal(tmp_path):

@@ -130,6 +130,7 @@ static void one_sided(void)
     MPI_Request request;
     int memory[8] = {0};
     MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, world, &window);
+    MPI_Win_set_name(window, "named");
     MPI_Win_fence(0, window);
     MPI_Put(out, 2, MPI_INT, other, 0, 2, MPI_INT, window);
     MPI_Win_fence(0, window);

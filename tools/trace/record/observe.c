@@ -100,8 +100,10 @@ static void begin(struct recorder *recorder, const QMPIX_Call *call, QMPIX_Word 
     if (traits_all[number].action == DOES_CONTROL && control_before(recorder, call, flight, is_on))
         return;
     follow_begin(recorder, flight, call, word);
-    if (is_on)
-        flights_publish_run(flight, call, word);
+    if (!is_on)
+        return;
+    recorder_find_location(recorder); /* the call may be the only one, and not end */
+    flights_publish_run(flight, call, word);
 }
 
 __attribute__((noinline)) static void begin_any(const QMPIX_Call *call, QMPIX_Word *word)

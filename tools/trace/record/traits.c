@@ -130,7 +130,8 @@ static enum trait_action io_action(const QMPIX_Function *function, const struct 
     if (is_named(function, "MPI_File_close"))
         return DOES_CLOSE_FILE;
     const bool moves = strstr(function->name, "read") || strstr(function->name, "write");
-    if (!moves || traits->file < 0 || strstr(function->name, "_begin"))
+    /* Of an access that is split in two, the arguments of the first call tell the bytes. */
+    if (!moves || traits->file < 0 || strstr(function->name, "_end"))
         return DOES_NOTHING;
     return traits->request < 0 ? DOES_IO : DOES_POST_IO;
 }
