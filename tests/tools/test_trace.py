@@ -62,6 +62,9 @@ EXPECTED = {
         Send[send SELF peer=0 tag=1 bytes=4]
         Wait[irecv SELF peer=0 tag=1 #5 bytes=4]
         Request_free
+        Send_init
+        Start[isend SELF peer=nobody tag=2 #6 bytes=0]
+        Wait[isend_complete #6]
         Request_free
         """,
     "matched": """
@@ -73,6 +76,10 @@ EXPECTED = {
         Mprobe
         Imrecv[irecv_request SELF peer=0 tag=2 #3 bytes=32]
         Waitall[isend_complete #2; irecv SELF peer=0 tag=2 #3 bytes=8]
+        Isend[isend SELF peer=0 tag=3 #4 bytes=12]
+        Mrecv[recv peer=0 tag=3 bytes=12]
+        Wait[isend_complete #4]
+        Mrecv[recv peer=nobody tag=any bytes=0]
         """,
     "collectives": """
         Barrier[collective_begin WORLD; collective_end WORLD]
@@ -110,6 +117,8 @@ EXPECTED = {
         File_write_at[io x.data bytes=4]
         File_iread_at[io_request x.data #1]
         Wait[io x.data #1 received=4]
+        File_write_at_all_begin[io x.data bytes=4]
+        File_write_at_all_end
         File_close[file_close x.data]
         """,
     "communicators": """

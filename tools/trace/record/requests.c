@@ -214,10 +214,21 @@ static uint64_t size_of(const QMPIX_Call *call)
     return (uint64_t)(partitions * argument_count(call, traits->elements) * size);
 }
 
+/* No two persistent requests have one handle: the other one was freed unseen. */
+static void forget_persistent(struct layer *layer, uint64_t handle)
+{
+    struct pending *pending = NULL;
+    while ((pending = pending_find(&layer->operations, handle, pending))) {
+        if (((const struct operation *)pending)->is_persistent)
+            pending_drop(pending);
+    }
+}
+
 void requests_init(struct recorder *recorder, const QMPIX_Call *call)
 {
     const struct traits *traits = traits_of(call);
     const uint64_t handle = handle_of(call);
+    forget_persistent(recorder->layer, handle);
     const bool is_message = traits->action == DOES_INIT_MESSAGE;
     struct operation *operation = add(recorder, handle,
                                       !is_message     ? OPERATION_COLLECTIVE
