@@ -174,6 +174,7 @@ void trace_put_end(struct trace_bytes *out, const struct trace_process *process)
     trace_put_varint(out, process->memory);
     trace_put_varint(out, process->is_ring);
     trace_put_varint(out, process->unfinished);
+    trace_put_varint(out, process->omits);
     finish(out, members);
 }
 

@@ -19,9 +19,10 @@ enum trace_kind {
     TRACE_ENTER,
     TRACE_LEAVE,
 
-    /* Messages: `comm` (TRACE_NONE if it is not known), `peer`, `tag`, `bytes`. A blocking send tells TRACE_SEND when it begins, a
-     * blocking receive TRACE_RECV when it has ended. Nonblocking ones have a `request`, which
-     * identifies the operation, not the handle: no other operation of the process has it. */
+    /* Messages: `comm` (TRACE_NONE if it is not known), `peer`, `tag`, `bytes`. A blocking send
+     * tells TRACE_SEND when it begins, a blocking receive TRACE_RECV when it has ended. Nonblocking
+     * ones have a `request`, which identifies the operation, not the handle: no other operation of
+     * the process has it. */
     TRACE_SEND,
     TRACE_RECV,
     TRACE_ISEND,

@@ -314,6 +314,7 @@ static bool take_end(struct trace_definitions *definitions, struct trace_input *
     process->memory = trace_take_varint(input);
     process->is_ring = trace_take_varint(input) != 0;
     process->unfinished = trace_take_varint(input);
+    process->omits = trace_input_left(input) ? (unsigned)trace_take_varint(input) : 0;
     return !input->failed;
 }
 

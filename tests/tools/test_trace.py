@@ -227,6 +227,14 @@ def check_order(process):
     assert len(set(begun)) == len(begun) and len(set(ended)) == len(ended) and set(ended) <= set(begun)
 
 
+def check(tmp_path):
+    """What `qmpi trace --check` says of a trace without a difference."""
+    result = subprocess.run([QMPI, "trace", "--check", tmp_path / "qmpi-trace"], capture_output=True, text=True,
+                            check=False, env=clean_environment())
+    assert result.returncode == 0 and result.stdout.startswith("no difference;"), result
+    return result.stdout
+
+
 def test_all_kinds_of_calls(tmp_path):
     processes = trace(tmp_path, CALLS, "x.data")
     assert sorted(processes) == [0, 1]
@@ -240,6 +248,7 @@ def test_all_kinds_of_calls(tmp_path):
     for name in ("MPI_COMM_WORLD", "copy", "inter", "merged", "later"):
         assert ids[0][name] == ids[1][name] != "0"
     assert processes[0].traits["run"] == processes[1].traits["run"]
+    assert "2 processes have not recorded all the time" in check(tmp_path)
 
 
 def test_chosen_functions(tmp_path):
@@ -250,12 +259,14 @@ def test_chosen_functions(tmp_path):
         "Isend", "Wait", "Waitall", "region_begin", "region_end", "off", "on", "flush"}
     assert [call for call in calls if "Isend" in call or "Wait" in call][:2] == [
         "Isend[isend SELF peer=0 tag=1 #1 bytes=4]", "Waitall[isend_complete #1]"]
+    assert "0 messages" in check(tmp_path) and "2 processes have recorded only chosen functions" in check(tmp_path)
 
 
 def test_times_if_the_first_calls_are_not_recorded(tmp_path):
     for process in trace(tmp_path, CALLS, "x.data", options=",functions=MPI_Send").values():
         ticks = [int(event["ticks"]) for event in process.events[0]]
         assert len(ticks) > 10 and len(set(ticks)) > len(ticks) / 3  # the beginning and the end of each call
+    assert "0 messages" in check(tmp_path)
 
 
 def test_chosen_ranks_and_regions(tmp_path):
@@ -264,11 +275,13 @@ def test_chosen_ranks_and_regions(tmp_path):
     assert list(sections(processes[1])) == ["derived", "nested"]
     outer = [call for call in tell(processes[1], processes[1].events[0])]
     assert "Recv[recv WORLD peer=0 tag=0 bytes=24]" in outer and "Allreduce" not in str(outer)
+    assert "2 processes have recorded only parts" in check(tmp_path)
 
 
 def test_a_window_that_does_not_come(tmp_path):
     processes = trace(tmp_path, STEPS, "init", "barrier", "finalize", options=",begin=100000")
     assert all(process.all_events() == [] for process in processes.values())
+    check(tmp_path)
 
 
 def test_call_sites(tmp_path):

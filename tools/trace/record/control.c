@@ -95,8 +95,10 @@ static void begin_mpi(struct layer *layer, MPI_Session session)
     ticks_refine();
     objects_begin(layer, session);
     layer->init_ticks = ticks_now();
-    switches_set(layer, OFF_RANK,
-                 !qmpi_number_set_has(&layer->options.ranks, (uint64_t)layer->rank));
+    const bool is_chosen = qmpi_number_set_has(&layer->options.ranks, (uint64_t)layer->rank);
+    switches_set(layer, OFF_RANK, !is_chosen);
+    if (!is_chosen)
+        atomic_fetch_or(&layer->omits, (unsigned)TRACE_OMITS_BEGINNING);
     if (layer->options.begin > 0)
         layer->writer.begin = nanoseconds_from_now(layer->options.begin);
     if (layer->options.end >= 0)

@@ -235,6 +235,23 @@ bool traits_are_controlled(const struct traits *traits)
     return traits->action == DOES_CONTROL;
 }
 
+bool traits_have_messages(const struct traits *traits)
+{
+    switch (traits->action) {
+    case DOES_SEND:
+    case DOES_RECEIVE:
+    case DOES_TRANSFER:
+    case DOES_RECEIVE_MATCHED:
+    case DOES_POST_MATCHED:
+    case DOES_POST:
+    case DOES_START:
+    case DOES_COMPLETE:
+        return true;
+    default:
+        return false;
+    }
+}
+
 bool traits_are_followed(const struct traits *traits)
 {
     switch (traits->action) {

@@ -71,6 +71,9 @@ void traits_find(void);
  * among those that are chosen. */
 bool traits_are_controlled(const struct traits *traits);
 
+/* Whether its calls may tell of a message that is sent or received. */
+bool traits_have_messages(const struct traits *traits);
+
 /* Whether its calls must be followed although they are not recorded. */
 bool traits_are_followed(const struct traits *traits);
 
