@@ -199,6 +199,10 @@ static void end(struct recorder *recorder, struct flight *flight, const QMPIX_Ca
         end = begin;
     /* While it is off, the stream has no open calls. */
     recorder->is_mute = !is_recorded || recorder->is_off;
+    if (traits->action == DOES_COMPLETE && !recorder->is_mute &&
+        flight_state(flight->mark) == FLIGHT_RUNS &&
+        requests_put_tested(recorder, flight, call, (const uint64_t[]){begin, end}))
+        return;
     if (recorder->is_mute || is_plain(flight, traits, has_succeeded)) {
         if (!recorder->is_mute)
             recorder_put(recorder, RAW_CALL, flight->number, begin, end);

@@ -228,9 +228,22 @@ static void put_event(struct layer *layer, struct stream *stream, const struct r
     encode(layer, stream, &event);
 }
 
+static size_t put_tests(struct layer *layer, struct stream *stream, const struct raw_tests *raw)
+{
+    struct trace_event event;
+    event.kind = TRACE_REQUEST_TEST;
+    event.ticks = raw->head.end;
+    for (int i = 0; i < raw->head.event; i++) {
+        event.request = raw->requests[i];
+        encode(layer, stream, &event);
+    }
+    return sizeof *raw + raw->head.event * sizeof *raw->requests;
+}
+
 /* Returns the size of the record. */
 static size_t translate(struct layer *layer, struct stream *stream, const struct raw_head *head)
 {
+    size_t size = sizeof *head;
     bool is_open = false;
     tell_flush(layer, stream, head->ticks);
     if (head->kind == RAW_EVENT) {
@@ -259,10 +272,14 @@ static size_t translate(struct layer *layer, struct stream *stream, const struct
         stream->call_count--;
     else
         put_call(layer, stream, TRACE_ENTER, &call, head->ticks);
-    if (head->kind != RAW_CALL)
+    if (head->kind == RAW_TESTS) {
+        size = put_tests(layer, stream, (const struct raw_tests *)(const void *)head);
+    } else if (head->kind != RAW_CALL) {
         put_message(layer, stream, (const struct raw_message *)(const void *)head);
+        size = sizeof(struct raw_message);
+    }
     put_call(layer, stream, TRACE_LEAVE, &call, head->end);
-    return head->kind == RAW_CALL ? sizeof *head : sizeof(struct raw_message);
+    return size;
 }
 
 /* What lies before the chunk is lost, or was thrown away. */
