@@ -81,6 +81,9 @@ enum trace_kind {
     TRACE_INTERRUPTED, /* the call in progress was left by longjmp or an exception; ends like
                           TRACE_LEAVE */
 
+    /* The communicator `comm`, or the file `object`, of a call of which no other event tells it. */
+    TRACE_CALL_OBJECT,
+
     TRACE_KINDS
 };
 

@@ -116,6 +116,10 @@ void perfetto_thread_annotate_detail(struct perfetto_thread *thread, const struc
     case TRACE_COLLECTIVE_END:
         perfetto_thread_annotate_bytes(thread, event);
         break;
+    case TRACE_CALL_OBJECT:
+        perfetto_thread_annotate_comm(thread, event->comm);
+        annotate_object(thread, event, false);
+        break;
     case TRACE_RMA_PUT:
     case TRACE_RMA_GET:
     case TRACE_RMA_ATOMIC:

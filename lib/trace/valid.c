@@ -21,6 +21,8 @@ static bool has_object(const struct trace_process *process, const struct trace_e
         return event->object < process->region_count;
     case TRACE_COUNTER:
         return event->object < process->counter_count;
+    case TRACE_CALL_OBJECT:
+        return event->object < process->file_count || event->object == TRACE_NONE;
     default:
         return true;
     }
@@ -35,6 +37,7 @@ static bool has_comm(const struct trace_process *process, const struct trace_eve
     case TRACE_ISEND:
     case TRACE_IRECV_REQUEST:
     case TRACE_IRECV:
+    case TRACE_CALL_OBJECT:
         return event->comm < process->comm_count || event->comm == TRACE_NONE;
     case TRACE_COLLECTIVE_BEGIN:
     case TRACE_COLLECTIVE_END:

@@ -52,8 +52,8 @@ EXPECTED = {
         Send[send SELF peer=0 tag=2 bytes=4]
         """,
     "persistent": """
-        Recv_init
-        Send_init
+        Recv_init[call_object SELF]
+        Send_init[call_object SELF]
         Startall[irecv_request SELF peer=any tag=1 #1 bytes=16; isend SELF peer=0 tag=1 #2 bytes=8]
         Waitall[irecv SELF peer=0 tag=1 #1 bytes=8; isend_complete #2]
         Startall[irecv_request SELF peer=any tag=1 #3 bytes=16; isend SELF peer=0 tag=1 #4 bytes=8]
@@ -62,18 +62,18 @@ EXPECTED = {
         Send[send SELF peer=0 tag=1 bytes=4]
         Wait[irecv SELF peer=0 tag=1 #5 bytes=4]
         Request_free
-        Send_init
+        Send_init[call_object SELF]
         Start[isend SELF peer=nobody tag=2 #6 bytes=0]
         Wait[isend_complete #6]
         Request_free
         """,
     "matched": """
         Isend[isend SELF peer=0 tag=1 #1 bytes=4]
-        Mprobe
+        Mprobe[call_object SELF]
         Mrecv[recv SELF peer=0 tag=1 bytes=4]
         Wait[isend_complete #1]
         Isend[isend SELF peer=0 tag=2 #2 bytes=8]
-        Mprobe
+        Mprobe[call_object SELF]
         Imrecv[irecv_request SELF peer=0 tag=2 #3 bytes=32]
         Waitall[isend_complete #2; irecv SELF peer=0 tag=2 #3 bytes=8]
         Isend[isend SELF peer=0 tag=3 #4 bytes=12]
@@ -89,7 +89,7 @@ EXPECTED = {
         Ibcast[icollective_request WORLD root=0 #1]
         Wait[icollective_complete WORLD root=0 #1 MPI_Ibcast bytes=12]
         """ + """
-        Bcast_init
+        Bcast_init[call_object WORLD]
         Start[icollective_request WORLD root=0 #2]
         Wait[icollective_complete WORLD root=0 #2 MPI_Bcast_init bytes=16]
         Start[icollective_request WORLD root=0 #3]
@@ -97,7 +97,7 @@ EXPECTED = {
         Request_free
         """ * (MPI_VERSION >= 4),
     "one_sided": """
-        Win_create[win_create window0]
+        Win_create[call_object WORLD; win_create window0]
         Win_set_name
         Win_fence
         Put[rma_put window0 peer=1 bytes=8]
@@ -113,24 +113,24 @@ EXPECTED = {
         Win_free[win_destroy window0]
         """,
     "files": """
-        File_open[file_open x.data]
+        File_open[call_object WORLD; file_open x.data]
         File_write_at[io x.data bytes=4]
         File_iread_at[io_request x.data #1]
         Wait[io x.data #1 received=4]
         File_write_at_all_begin[io x.data bytes=4]
-        File_write_at_all_end
+        File_write_at_all_end[call_object x.data]
         File_close[file_close x.data]
         """,
     "communicators": """
-        Comm_dup[comm_create copy]
+        Comm_dup[call_object WORLD; comm_create copy]
         Comm_set_name
-        Comm_split[comm_create part]
+        Comm_split[call_object WORLD; comm_create part]
         Comm_set_name
-        Intercomm_create[comm_create inter]
+        Intercomm_create[call_object part; comm_create inter]
         Comm_set_name
-        Intercomm_merge[comm_create merged]
+        Intercomm_merge[call_object inter; comm_create merged]
         Comm_set_name
-        Comm_idup
+        Comm_idup[call_object copy]
         Wait[comm_create later]
         Comm_set_name
         Sendrecv[send inter peer=0 tag=0 bytes=4; recv inter peer=0 tag=0 bytes=4]
@@ -141,7 +141,7 @@ EXPECTED = {
         Comm_free[comm_destroy copy]
         """,
     "nested": """
-        Comm_dup[comm_create inner]
+        Comm_dup[call_object SELF; comm_create inner]
         Comm_set_name
         Comm_create_keyval
         Comm_set_attr
@@ -423,7 +423,7 @@ def hanging(path, rank=0):
 
 
 @pytest.mark.parametrize("steps, calls", [
-    (["receive"], ["Recv(…"]), (["hang", "within"], ["Comm_dup(Comm_dup(……", "Probe(…"]),
+    (["receive"], ["Recv(…"]), (["hang", "within"], ["Comm_dup(call_object SELF; Comm_dup(……", "Probe(…"]),
 ])
 def test_killed_in_calls(tmp_path, steps, calls):
     with killed(tmp_path, "trace,format=own", *steps) as path:
@@ -433,7 +433,7 @@ def test_killed_in_calls(tmp_path, steps, calls):
 
 
 @pytest.mark.parametrize("step, call", [("receive", "Recv[recv WORLD peer=1 tag=1 bytes=0]"),
-                                        ("within", "Comm_dup[Comm_dup[comm_create]; comm_create]")])
+                                        ("within", "Comm_dup[call_object SELF; Comm_dup[call_object WORLD; comm_create]; comm_create]")])
 def test_a_long_call_is_recorded_once(tmp_path, step, call):
     """It is in the file before it has ended."""
     path = tmp_path / "qmpi-trace" / "rank-0.qtrace"

@@ -41,7 +41,8 @@ static const char *const kinds[TRACE_KINDS] = {"enter",
                                                "on",
                                                "dropped",
                                                "flush",
-                                               "interrupted"};
+                                               "interrupted",
+                                               "call_object"};
 
 static void print_number(const char *name, int64_t value)
 {

@@ -29,7 +29,8 @@ struct raw_head {
     uint32_t site;
     uint16_t function; /* number */
     uint8_t kind;      /* enum raw_kind */
-    uint8_t event;     /* RAW_EVENT: enum trace_kind; RAW_TESTS: number of requests */
+    uint8_t event;     /* RAW_EVENT: enum trace_kind; RAW_TESTS: number of requests;
+                          RAW_CALL: index of the communicator that is told of the call + 1, or 0 */
 };
 
 struct raw_tests {

@@ -191,6 +191,26 @@ static signed char find_created(const QMPIX_Function *function)
                : -1;
 }
 
+/* Of functions that only ask for what a communicator has, or set it, it is not told: most calls of
+ * some programs are such. */
+static bool tells_comm(const struct traits *traits, unsigned group)
+{
+    switch (traits->action) {
+    case DOES_NOTHING:
+        return traits->comm >= 0 && group == QMPIX_GROUP_POINT_TO_POINT;
+    case DOES_INIT_MESSAGE:
+    case DOES_INIT_OTHER:
+    case DOES_MATCH:
+    case DOES_CREATE_COMM:
+    case DOES_COPY_COMM:
+    case DOES_CREATE_WIN:
+    case DOES_OPEN_FILE:
+        return traits->comm >= 0;
+    default:
+        return false;
+    }
+}
+
 static void describe(struct traits *traits, const QMPIX_Function *function)
 {
     traits->has_error = function->result == QMPIX_KIND_INT;
@@ -215,6 +235,8 @@ static void describe(struct traits *traits, const QMPIX_Function *function)
                         strstr(function->name, "Compare");
     traits->completion = (unsigned char)completions_find(function);
     traits->action = (unsigned char)action_of(function, traits);
+    traits->tells_comm = tells_comm(traits, function->group);
+    traits->tells_file = traits->action == DOES_NOTHING && traits->file >= 0;
 }
 
 void traits_find(void)

@@ -228,6 +228,14 @@ static void put_event(struct layer *layer, struct stream *stream, const struct r
     encode(layer, stream, &event);
 }
 
+static void put_comm(struct layer *layer, struct stream *stream, uint32_t comm, uint64_t ticks)
+{
+    struct trace_event event;
+    trace_event_clear(&event, TRACE_CALL_OBJECT, ticks);
+    event.comm = comm;
+    encode(layer, stream, &event);
+}
+
 static size_t put_tests(struct layer *layer, struct stream *stream, const struct raw_tests *raw)
 {
     struct trace_event event;
@@ -274,7 +282,10 @@ static size_t translate(struct layer *layer, struct stream *stream, const struct
         put_call(layer, stream, TRACE_ENTER, &call, head->ticks);
     if (head->kind == RAW_TESTS) {
         size = put_tests(layer, stream, (const struct raw_tests *)(const void *)head);
-    } else if (head->kind != RAW_CALL) {
+    } else if (head->kind == RAW_CALL) {
+        if (head->event)
+            put_comm(layer, stream, head->event - 1, head->ticks);
+    } else {
         put_message(layer, stream, (const struct raw_message *)(const void *)head);
         size = sizeof(struct raw_message);
     }
