@@ -23,8 +23,13 @@ struct trace_check {
     uint64_t events, messages, collectives; /* what was compared */
     uint64_t differences;
     struct trace_difference first; /* if there are any */
-    uint64_t partial; /* processes that have recorded only parts, or have ended before MPI_Finalize:
-                         what the others have with them is compared as far as it is there */
+    /* Processes of which messages and collectives are not compared: they have recorded only parts,
+     * or have ended before MPI_Finalize; or only up to a moment, from which on something is
+     * missing.
+     */
+    uint64_t partial, interrupted;
+    uint64_t
+        selective; /* processes of which messages are not compared, by functions= of the tool */
 };
 
 /* Returns false if memory is exhausted; free it in any case. */

@@ -86,7 +86,7 @@ static void note_single(void *data, uint64_t message, void *value)
     char comm[TRACE_NAME_SIZE];
     uint32_t other;
     (void)message;
-    if (!check_find_rank(checking, rank, &other))
+    if (!check_find_rank(checking, rank, &other) || checking->processes[other].lacks_messages)
         return;
     const char *name = trace_comm_name(process, end->comm, comm);
     if (end->is_send)

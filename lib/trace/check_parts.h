@@ -17,7 +17,9 @@ struct check_thread {
 struct check_process {
     struct check_thread *threads;
     struct trace_instances instances;
-    bool is_partial;
+    bool is_partial;     /* what others have with it may be missing */
+    bool lacks_messages; /* the same of messages, which it has none of, or some */
+    uint64_t gap;        /* ticks: before this, nothing is missing */
 };
 
 struct checking {
@@ -39,6 +41,10 @@ struct check_place {
 /* Notes a difference. */
 void check_note(struct checking *checking, const struct check_place *place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Finds the ticks of the first gap of a process; UINT64_MAX: it has none. Returns false if memory
+ * is exhausted. */
+bool check_find_gap(const struct trace *trace, uint32_t process, uint64_t *ticks);
 
 /* Finds the process of a rank in MPI_COMM_WORLD. Returns false if it is not in the view, or is
  * partial. */

@@ -100,11 +100,12 @@ static void add(struct checking *checking, const struct trace_event *event, uint
     place.function = current(thread);
     check_nesting(checking, thread, &place, event);
     const struct instance_part_of part = trace_instances_next(&process->instances, event, message);
-    if (process->is_partial)
+    if (event->ticks >= process->gap)
         return;
     if (part.part != INSTANCE_NONE)
         check_collective(checking, &place, event, &part);
-    else if (message && (trace_is_send(event) || trace_is_receive(event)))
+    else if (message && !process->lacks_messages &&
+             (trace_is_send(event) || trace_is_receive(event)))
         check_message(checking, &place, event, message);
 }
 
@@ -113,10 +114,17 @@ static void start_process(struct checking *checking, uint32_t index)
     const struct trace_process *process = &checking->view->trace->processes[index];
     struct check_process *it = &checking->processes[index];
     it->threads = calloc(process->location_count + 1, sizeof *it->threads);
-    it->is_partial = process->end != TRACE_END_FINALIZE || process->dropped || process->is_ring ||
-                     process->unfinished ||
-                     trace_messages_have_gaps(checking->view->messages[index]);
-    checking->check->partial += it->is_partial;
+    it->gap = UINT64_MAX;
+    if (trace_messages_have_gaps(checking->view->messages[index]))
+        checking->failed |= !check_find_gap(checking->view->trace, index, &it->gap);
+    if (process->end != TRACE_END_FINALIZE || process->is_ring || process->unfinished ||
+        (process->omits & TRACE_OMITS_BEGINNING) || (process->dropped && it->gap == UINT64_MAX))
+        it->gap = 0;
+    it->is_partial = it->gap != UINT64_MAX;
+    it->lacks_messages = process->omits & TRACE_OMITS_MESSAGES;
+    checking->check->partial += it->gap == 0;
+    checking->check->interrupted += it->is_partial && it->gap;
+    checking->check->selective += it->lacks_messages && it->gap;
     checking->failed |= !it->threads || !trace_instances_start(&it->instances, process);
     uint32_t *place =
         process->rank >= 0 ? trace_table_put(&checking->ranks, (uint64_t)process->rank) : NULL;

@@ -41,6 +41,7 @@ static const char *const names[TRACE_KINDS] = {
     [TRACE_ON] = "on",
     [TRACE_DROPPED] = "dropped",
     [TRACE_FLUSH] = "flush",
+    [TRACE_CALL_OBJECT] = "call_object",
     [TRACE_INTERRUPTED] = "interrupted",
 };
 

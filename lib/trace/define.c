@@ -174,6 +174,14 @@ void trace_put_end(struct trace_bytes *out, const struct trace_process *process)
     trace_put_varint(out, process->memory);
     trace_put_varint(out, process->is_ring);
     trace_put_varint(out, process->unfinished);
+    trace_put_varint(out, process->omits);
+    finish(out, members);
+}
+
+void trace_put_alive(struct trace_bytes *out, uint64_t ticks)
+{
+    const size_t members = begin(out, TRACE_RECORD_ALIVE);
+    trace_put_varint(out, ticks);
     finish(out, members);
 }
 

@@ -75,6 +75,13 @@ enum trace_end {
     TRACE_END_SIGNAL
 };
 
+/* What was not recorded, by the options of the tool: bits. */
+enum {
+    TRACE_OMITS_FUNCTIONS = 1 << 0, /* only chosen functions were */
+    TRACE_OMITS_MESSAGES = 1 << 1,  /* and some that may send or receive are not among them */
+    TRACE_OMITS_BEGINNING = 1 << 2  /* recording was off at first */
+};
+
 struct trace_location {
     char *name;        /* "main thread", "thread 2" */
     int64_t thread_id; /* of the kernel */
@@ -114,11 +121,12 @@ struct trace_process {
     size_t location_count;
     enum trace_end end;
     char *end_detail;    /* "SIGTERM", "exit", NULL */
-    uint64_t end_ticks;  /* of the end, else of the last event */
+    uint64_t end_ticks;  /* of the end, else when it was last known to run */
     uint64_t dropped;    /* events that were lost */
     uint64_t unfinished; /* bytes at the end of the file that are not whole blocks */
     uint64_t memory;     /* peak resident size of the process, bytes; 0: not known */
     bool is_ring;        /* only the last part was kept */
+    unsigned omits;      /* TRACE_OMITS_…; known if the end is */
 };
 
 /* Frees the members of a process, which must have been allocated one by one, and sets them to 0. */

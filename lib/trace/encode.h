@@ -43,7 +43,9 @@ void trace_put_world(struct trace_bytes *out, const uint64_t run[2], int rank, i
 void trace_put_clock(struct trace_bytes *out, double tick, const struct trace_clock_point *points,
                      size_t count);
 void trace_put_end(struct trace_bytes *out,
-                   const struct trace_process *process); /* end…, dropped, memory, is_ring */
+                   const struct trace_process *process); /* end…, dropped, memory, is_ring, omits */
+
+void trace_put_alive(struct trace_bytes *out, uint64_t ticks); /* the process runs then */
 
 /* Appends a block of the definitions in `records`, which it empties, to `out`. */
 void trace_put_definitions(struct trace_bytes *out, struct trace_bytes *records);

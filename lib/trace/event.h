@@ -19,9 +19,10 @@ enum trace_kind {
     TRACE_ENTER,
     TRACE_LEAVE,
 
-    /* Messages: `comm`, `peer`, `tag`, `bytes`. A blocking send tells TRACE_SEND when it begins, a
-     * blocking receive TRACE_RECV when it has ended. Nonblocking ones have a `request`, which
-     * identifies the operation, not the handle: no other operation of the process has it. */
+    /* Messages: `comm` (TRACE_NONE if it is not known), `peer`, `tag`, `bytes`. A blocking send
+     * tells TRACE_SEND when it begins, a blocking receive TRACE_RECV when it has ended. Nonblocking
+     * ones have a `request`, which identifies the operation, not the handle: no other operation of
+     * the process has it. */
     TRACE_SEND,
     TRACE_RECV,
     TRACE_ISEND,
@@ -75,9 +76,13 @@ enum trace_kind {
                 */
     TRACE_ON,          /* … until here. Calls that were in progress are ended and begun again */
     TRACE_DROPPED,     /* `bytes` events (not bytes) were lost here: there was no memory left */
-    TRACE_FLUSH,       /* the thread waited for memory from `time` on, for `bytes` ticks */
+    TRACE_FLUSH,       /* from `time` on, the tool kept the thread for `bytes` ticks: it waited for
+                          memory, or the tool prepared the trace */
     TRACE_INTERRUPTED, /* the call in progress was left by longjmp or an exception; ends like
                           TRACE_LEAVE */
+
+    /* The communicator `comm`, or the file `object`, of a call of which no other event tells it. */
+    TRACE_CALL_OBJECT,
 
     TRACE_KINDS
 };

@@ -50,6 +50,7 @@ const char *trace_object_name(const struct trace_process *process, const struct 
     case TRACE_IO:
     case TRACE_FILE_OPEN:
     case TRACE_FILE_CLOSE:
+    case TRACE_CALL_OBJECT:
         return named(i < process->file_count ? process->files[i].name : NULL, room, "file", i);
     case TRACE_REGION_BEGIN:
     case TRACE_REGION_END:

@@ -39,6 +39,7 @@ const uint32_t trace_kind_fields[TRACE_KINDS] = {
     [TRACE_COUNTER] = FIELD(OBJECT) | FIELD(VALUE),
     [TRACE_DROPPED] = FIELD(BYTES),
     [TRACE_FLUSH] = FIELD(BYTES),
+    [TRACE_CALL_OBJECT] = FIELD(COMM) | FIELD(OBJECT),
 };
 
 void trace_event_clear(struct trace_event *event, enum trace_kind kind, uint64_t ticks)

@@ -33,7 +33,9 @@ bool trace_is_receive(const struct trace_event *event)
 static void learn(struct trace_messages *messages, struct receive_order *order,
                   const struct trace_event *event)
 {
+    const bool is_message = trace_is_send(event) || trace_is_receive(event);
     if (event->kind == TRACE_OFF || event->kind == TRACE_DROPPED ||
+        (is_message && event->comm == TRACE_NONE && event->peer != TRACE_PROC_NULL) ||
         (event->kind == TRACE_REQUEST_FREED && receive_order_is_pending(order, event->request)))
         messages->has_gaps = true;
     if (event->kind == TRACE_REQUEST_CANCELLED && !receive_order_is_pending(order, event->request))

@@ -138,7 +138,7 @@ static void note_bound(struct trace *trace)
 /* Whether calls of a process may last until its end, after its last event. */
 static bool ends_in_calls(const struct trace_process *process)
 {
-    return process->end != TRACE_END_NONE && process->end != TRACE_END_FINALIZE;
+    return process->end != TRACE_END_FINALIZE;
 }
 
 /* Sets the times of a trace: by its earliest and its latest event, or the end of a process that did

@@ -314,6 +314,17 @@ static bool take_end(struct trace_definitions *definitions, struct trace_input *
     process->memory = trace_take_varint(input);
     process->is_ring = trace_take_varint(input) != 0;
     process->unfinished = trace_take_varint(input);
+    process->omits = trace_input_left(input) ? (unsigned)trace_take_varint(input) : 0;
+    return !input->failed;
+}
+
+/* If nothing tells the end of the process, it is not earlier. */
+static bool take_alive(struct trace_definitions *definitions, struct trace_input *input)
+{
+    struct trace_process *process = definitions->process;
+    const uint64_t ticks = trace_take_varint(input);
+    if (process->end == TRACE_END_NONE && ticks > process->end_ticks)
+        process->end_ticks = ticks;
     return !input->failed;
 }
 
@@ -325,6 +336,7 @@ static bool (*const takers[])(struct trace_definitions *, struct trace_input *) 
     [TRACE_RECORD_REGION] = take_region,     [TRACE_RECORD_COUNTER] = take_counter,
     [TRACE_RECORD_LOCATION] = take_location, [TRACE_RECORD_WORLD] = take_world,
     [TRACE_RECORD_CLOCK] = take_clock,       [TRACE_RECORD_END] = take_end,
+    [TRACE_RECORD_ALIVE] = take_alive,
 };
 
 bool trace_definitions_read(struct trace_definitions *definitions, const void *records, size_t size)

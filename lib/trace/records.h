@@ -25,7 +25,8 @@ enum trace_record {
     TRACE_RECORD_LOCATION,
     TRACE_RECORD_WORLD,
     TRACE_RECORD_CLOCK,
-    TRACE_RECORD_END
+    TRACE_RECORD_END,
+    TRACE_RECORD_ALIVE
 };
 
 /* As trace_put_definitions and trace_put_header, which compress what is worth it. */

@@ -138,6 +138,10 @@ void trace_thread_slices_detail(struct thread_slices *thread, const struct detai
     case TRACE_COLLECTIVE_END:
         trace_thread_slices_bytes(thread, event);
         break;
+    case TRACE_CALL_OBJECT:
+        trace_thread_slices_comm(thread, event->comm);
+        annotate_object(thread, event, false);
+        break;
     case TRACE_RMA_PUT:
     case TRACE_RMA_GET:
     case TRACE_RMA_ATOMIC:

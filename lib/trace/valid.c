@@ -21,28 +21,33 @@ static bool has_object(const struct trace_process *process, const struct trace_e
         return event->object < process->region_count;
     case TRACE_COUNTER:
         return event->object < process->counter_count;
+    case TRACE_CALL_OBJECT:
+        return event->object < process->file_count || event->object == TRACE_NONE;
     default:
         return true;
     }
 }
 
-static bool needs_comm(enum trace_kind kind)
+/* That of a message need not be known. */
+static bool has_comm(const struct trace_process *process, const struct trace_event *event)
 {
-    switch (kind) {
+    switch (event->kind) {
     case TRACE_SEND:
     case TRACE_RECV:
     case TRACE_ISEND:
     case TRACE_IRECV_REQUEST:
     case TRACE_IRECV:
+    case TRACE_CALL_OBJECT:
+        return event->comm < process->comm_count || event->comm == TRACE_NONE;
     case TRACE_COLLECTIVE_BEGIN:
     case TRACE_COLLECTIVE_END:
     case TRACE_ICOLLECTIVE_REQUEST:
     case TRACE_ICOLLECTIVE_COMPLETE:
     case TRACE_COMM_CREATE:
     case TRACE_COMM_DESTROY:
-        return true;
+        return event->comm < process->comm_count;
     default:
-        return false;
+        return true;
     }
 }
 
@@ -55,9 +60,7 @@ bool trace_event_is_valid(const struct trace_process *process, uint32_t unknown,
         event->function = event->kind == TRACE_ENTER ? unknown : TRACE_NONE;
     if (event->kind == TRACE_ENTER && event->function == TRACE_NONE)
         return false;
-    if (needs_comm(event->kind) && event->comm >= process->comm_count)
-        return false;
-    return has_object(process, event);
+    return has_comm(process, event) && has_object(process, event);
 }
 
 bool trace_stack_is_valid(const struct trace_process *process, uint32_t unknown,

@@ -92,7 +92,7 @@ struct rank {
 };
 
 static struct rank *all;
-static int ranks = 4, iterations = 10, threads = 1, killed = -1;
+static int ranks = 4, iterations = 10, threads = 1, killed = -1, off = -1, omits;
 static double shift, drift;
 static const char *sync_mode = "yes";
 static enum plant plant;
@@ -275,6 +275,7 @@ static void finish(int index)
     if (index != killed) {
         rank->process.end = TRACE_END_FINALIZE;
         rank->process.end_ticks = rank->last;
+        rank->process.omits = (unsigned)omits;
         trace_put_end(&records, &rank->process);
     }
     trace_put_definitions(&bytes, &records);
@@ -369,7 +370,12 @@ static void gather_by_hand(int iteration)
 {
     for (int r = ranks - 1; r > 0; r--) {
         call(r, SEND);
-        if (!(plant == NO_SEND && iteration == 5 && r == 1))
+        if (r == off && iteration == 4) { /* the message is sent while recording is off */
+            leave(r);
+            put_request(r, TRACE_OFF, TRACE_NO_REQUEST);
+            put_request(r, TRACE_ON, TRACE_NO_REQUEST);
+            call(r, SEND);
+        } else if (!(plant == NO_SEND && iteration == 5 && r == 1))
             put_message(r, TRACE_SEND, 0, iteration, 8, TRACE_NO_REQUEST);
         const int64_t sent = all[r].now;
         call(0, RECV);
@@ -474,8 +480,9 @@ static void set(const char *argument)
     const struct {
         const char *name;
         int *place;
-    } numbers[] = {
-        {"ranks", &ranks}, {"iterations", &iterations}, {"threads", &threads}, {"kill", &killed}};
+    } numbers[] = {{"ranks", &ranks},     {"iterations", &iterations},
+                   {"threads", &threads}, {"kill", &killed},
+                   {"off", &off},         {"omits", &omits}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strlen(numbers[i].name) == length && !strncmp(argument, numbers[i].name, length))
             *numbers[i].place = atoi(value);

@@ -383,6 +383,29 @@ def test_messages_with_a_process_that_was_killed_are_no_differences(tmp_path):
     assert text.startswith("no difference;") and "1 process has recorded only parts" in text
 
 
+@pytest.mark.parametrize("options, compared, said", [
+    ({"off": 1}, "114 messages, 12 collectives", "1 process has not recorded all the time"),
+    ({"omits": 3, "plant": "no-receive"}, "0 messages, 30 collectives", "4 processes have recorded only chosen functions"),
+    ({"omits": 4, "plant": "no-send"}, "0 messages, 0 collectives", "4 processes have recorded only parts"),
+], ids=["off", "functions", "beginning"])
+def test_what_was_not_recorded_is_not_compared(options, compared, said, tmp_path):
+    make(tmp_path / "trace", **options)
+    text = trace("--check", tmp_path / "trace").stdout
+    assert text.startswith("no difference;") and said in text and f"{compared}\n" in text
+
+
+@pytest.mark.parametrize("options, first", [
+    ({"off": 1, "plant": "more-bytes"}, r"rank 0, .* 16 bytes are received of the message from rank 1 with tag 2, .*"),
+    ({"off": 2, "plant": "no-send"}, r"rank 0, .* the message of 8 bytes from rank 1 with tag 5 .* was not sent"),
+    ({"omits": 3, "plant": "root"}, r"rank 1, .*: the root is 3 here, .*"),
+], ids=["before", "others", "collectives"])
+def test_a_difference_in_what_was_recorded_is_found(options, first, tmp_path):
+    make(tmp_path / "trace", **options)
+    result = qmpi("trace", "--check", tmp_path / "trace")
+    assert result.returncode == 1
+    assert re.fullmatch(first, result.stdout.splitlines()[0]), result.stdout
+
+
 # ---- Repair
 
 def collective_ends(found):

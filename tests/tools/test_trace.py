@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """trace: its events are what the program did, in order, with peers, communicators, bytes and requests."""
+import concurrent.futures
 import contextlib
 import json
 import re
@@ -52,8 +53,8 @@ EXPECTED = {
         Send[send SELF peer=0 tag=2 bytes=4]
         """,
     "persistent": """
-        Recv_init
-        Send_init
+        Recv_init[call_object SELF]
+        Send_init[call_object SELF]
         Startall[irecv_request SELF peer=any tag=1 #1 bytes=16; isend SELF peer=0 tag=1 #2 bytes=8]
         Waitall[irecv SELF peer=0 tag=1 #1 bytes=8; isend_complete #2]
         Startall[irecv_request SELF peer=any tag=1 #3 bytes=16; isend SELF peer=0 tag=1 #4 bytes=8]
@@ -62,17 +63,24 @@ EXPECTED = {
         Send[send SELF peer=0 tag=1 bytes=4]
         Wait[irecv SELF peer=0 tag=1 #5 bytes=4]
         Request_free
+        Send_init[call_object SELF]
+        Start[isend SELF peer=nobody tag=2 #6 bytes=0]
+        Wait[isend_complete #6]
         Request_free
         """,
     "matched": """
         Isend[isend SELF peer=0 tag=1 #1 bytes=4]
-        Mprobe
+        Mprobe[call_object SELF]
         Mrecv[recv SELF peer=0 tag=1 bytes=4]
         Wait[isend_complete #1]
         Isend[isend SELF peer=0 tag=2 #2 bytes=8]
-        Mprobe
+        Mprobe[call_object SELF]
         Imrecv[irecv_request SELF peer=0 tag=2 #3 bytes=32]
         Waitall[isend_complete #2; irecv SELF peer=0 tag=2 #3 bytes=8]
+        Isend[isend SELF peer=0 tag=3 #4 bytes=12]
+        Mrecv[recv peer=0 tag=3 bytes=12]
+        Wait[isend_complete #4]
+        Mrecv[recv peer=nobody tag=any bytes=0]
         """,
     "collectives": """
         Barrier[collective_begin WORLD; collective_end WORLD]
@@ -82,7 +90,7 @@ EXPECTED = {
         Ibcast[icollective_request WORLD root=0 #1]
         Wait[icollective_complete WORLD root=0 #1 MPI_Ibcast bytes=12]
         """ + """
-        Bcast_init
+        Bcast_init[call_object WORLD]
         Start[icollective_request WORLD root=0 #2]
         Wait[icollective_complete WORLD root=0 #2 MPI_Bcast_init bytes=16]
         Start[icollective_request WORLD root=0 #3]
@@ -90,7 +98,8 @@ EXPECTED = {
         Request_free
         """ * (MPI_VERSION >= 4),
     "one_sided": """
-        Win_create[win_create window0]
+        Win_create[call_object WORLD; win_create window0]
+        Win_set_name
         Win_fence
         Put[rma_put window0 peer=1 bytes=8]
         Win_fence
@@ -105,22 +114,24 @@ EXPECTED = {
         Win_free[win_destroy window0]
         """,
     "files": """
-        File_open[file_open x.data]
+        File_open[call_object WORLD; file_open x.data]
         File_write_at[io x.data bytes=4]
         File_iread_at[io_request x.data #1]
         Wait[io x.data #1 received=4]
+        File_write_at_all_begin[io x.data bytes=4]
+        File_write_at_all_end[call_object x.data]
         File_close[file_close x.data]
         """,
     "communicators": """
-        Comm_dup[comm_create copy]
+        Comm_dup[call_object WORLD; comm_create copy]
         Comm_set_name
-        Comm_split[comm_create part]
+        Comm_split[call_object WORLD; comm_create part]
         Comm_set_name
-        Intercomm_create[comm_create inter]
+        Intercomm_create[call_object part; comm_create inter]
         Comm_set_name
-        Intercomm_merge[comm_create merged]
+        Intercomm_merge[call_object inter; comm_create merged]
         Comm_set_name
-        Comm_idup
+        Comm_idup[call_object copy]
         Wait[comm_create later]
         Comm_set_name
         Sendrecv[send inter peer=0 tag=0 bytes=4; recv inter peer=0 tag=0 bytes=4]
@@ -131,7 +142,7 @@ EXPECTED = {
         Comm_free[comm_destroy copy]
         """,
     "nested": """
-        Comm_dup[comm_create inner]
+        Comm_dup[call_object SELF; comm_create inner]
         Comm_set_name
         Comm_create_keyval
         Comm_set_attr
@@ -201,6 +212,7 @@ def check_comms(process):
     assert (comms["part"]["group"], comms["inter"]["group"], comms["inter"]["remote"]) == (rank, rank, str(1 - int(rank)))
     assert comms["copy"]["parent"] == comms["part"]["parent"] == comms["MPI_COMM_WORLD"]["id"]
     assert comms["later"]["parent"] == comms["copy"]["id"]
+    assert process.windows[0]["name"] == "named"
     assert process.windows[0]["comm"] == process.files[0]["comm"] == str(process.comms.index(comms["MPI_COMM_WORLD"]))
 
 
@@ -216,6 +228,14 @@ def check_order(process):
     assert len(set(begun)) == len(begun) and len(set(ended)) == len(ended) and set(ended) <= set(begun)
 
 
+def check(tmp_path):
+    """What `qmpi trace --check` says of a trace without a difference."""
+    result = subprocess.run([QMPI, "trace", "--check", tmp_path / "qmpi-trace"], capture_output=True, text=True,
+                            check=False, env=clean_environment())
+    assert result.returncode == 0 and result.stdout.startswith("no difference;"), result
+    return result.stdout
+
+
 def test_all_kinds_of_calls(tmp_path):
     processes = trace(tmp_path, CALLS, "x.data")
     assert sorted(processes) == [0, 1]
@@ -229,6 +249,7 @@ def test_all_kinds_of_calls(tmp_path):
     for name in ("MPI_COMM_WORLD", "copy", "inter", "merged", "later"):
         assert ids[0][name] == ids[1][name] != "0"
     assert processes[0].traits["run"] == processes[1].traits["run"]
+    assert "2 processes have not recorded all the time" in check(tmp_path)
 
 
 def test_chosen_functions(tmp_path):
@@ -236,15 +257,17 @@ def test_chosen_functions(tmp_path):
     processes = trace(tmp_path, CALLS, "x.data", options=",functions=MPI_Isend;MPI_Wait;MPI_Waitall")
     calls = [call for call in tell(processes[0], processes[0].events[0])]
     assert {re.split(r"\W", call)[0] for call in calls} == {
-        "Isend", "Wait", "Waitall", "region_begin", "region_end", "off", "on"}
+        "Isend", "Wait", "Waitall", "region_begin", "region_end", "off", "on", "flush"}
     assert [call for call in calls if "Isend" in call or "Wait" in call][:2] == [
         "Isend[isend SELF peer=0 tag=1 #1 bytes=4]", "Waitall[isend_complete #1]"]
+    assert "0 messages" in check(tmp_path) and "2 processes have recorded only chosen functions" in check(tmp_path)
 
 
 def test_times_if_the_first_calls_are_not_recorded(tmp_path):
     for process in trace(tmp_path, CALLS, "x.data", options=",functions=MPI_Send").values():
         ticks = [int(event["ticks"]) for event in process.events[0]]
         assert len(ticks) > 10 and len(set(ticks)) > len(ticks) / 3  # the beginning and the end of each call
+    assert "0 messages" in check(tmp_path)
 
 
 def test_chosen_ranks_and_regions(tmp_path):
@@ -253,11 +276,13 @@ def test_chosen_ranks_and_regions(tmp_path):
     assert list(sections(processes[1])) == ["derived", "nested"]
     outer = [call for call in tell(processes[1], processes[1].events[0])]
     assert "Recv[recv WORLD peer=0 tag=0 bytes=24]" in outer and "Allreduce" not in str(outer)
+    assert "2 processes have recorded only parts" in check(tmp_path)
 
 
 def test_a_window_that_does_not_come(tmp_path):
     processes = trace(tmp_path, STEPS, "init", "barrier", "finalize", options=",begin=100000")
     assert all(process.all_events() == [] for process in processes.values())
+    check(tmp_path)
 
 
 def test_call_sites(tmp_path):
@@ -385,6 +410,51 @@ def test_killed(tmp_path):
         assert second.returncode == 0 and "another program is writing its trace there" in str(second.messages)
     found = read(tmp_path / "qmpi-trace")[0][0]
     assert (found.traits["end"], found.traits["points"]) == ("0", "1")
+
+
+def hanging(path, rank=0):
+    """The last call of each thread, if the process is known to run for some time in it."""
+    processes, _ = read(path) if path.exists() and path.stat().st_size else ({}, [])
+    if not processes or not processes[rank].events:
+        return []
+    process = processes[rank]
+    runs = int(process.traits["end_ticks"]) > max(int(event["ticks"]) for event in process.all_events())
+    return [tell(process, events)[-1] for events in process.events.values() if runs]
+
+
+@pytest.mark.parametrize("steps, calls", [
+    (["receive"], ["Recv(…"]), (["hang", "within"], ["Comm_dup(call_object SELF; Comm_dup(……", "Probe(…"]),
+])
+def test_killed_in_calls(tmp_path, steps, calls):
+    with killed(tmp_path, "trace,format=own", *steps) as path:
+        wait_until(lambda: len(hanging(path)) == len(calls))
+    assert sorted(hanging(path)) == calls
+    assert read(path)[0][0].traits["end"] == "0"
+
+
+@pytest.mark.parametrize("step, call", [("receive", "Recv[recv WORLD peer=1 tag=1 bytes=0]"),
+                                        ("within", "Comm_dup[call_object SELF; Comm_dup[call_object WORLD; comm_create]; comm_create]")])
+def test_a_long_call_is_recorded_once(tmp_path, step, call):
+    """It is in the file before it has ended."""
+    path = tmp_path / "qmpi-trace" / "rank-0.qtrace"
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        result = pool.submit(run, MANY, step, cwd=tmp_path)
+        assert wait_until(lambda: hanging(path))
+        (tmp_path / "go").touch()
+    assert result.result().returncode == 0
+    process = read(tmp_path / "qmpi-trace")[0][0]
+    calls = [re.sub(r"comm_create [^];]*", "comm_create", text) for text in tell(process, process.events[0])]
+    assert calls.count(call) == 1 and process.calls().get("MPI_Recv", 1) == 1
+
+
+def test_ended_by_another_rank(tmp_path):
+    path = tmp_path / "qmpi-trace" / "rank-1.qtrace"
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        result = pool.submit(run, MANY, "abort", cwd=tmp_path)
+        assert wait_until(lambda: hanging(path, 1))
+        (tmp_path / "go").touch()
+    assert result.result().returncode != 0
+    assert hanging(path, 1)[0].startswith("Barrier(")
 
 
 def test_saved_by_a_signal(tmp_path):

@@ -91,6 +91,9 @@ def test_a_profile_of_a_trace_is_that_of_the_run(run):
     assert not compare(profile, trace, "functions", "name", ignored=BY_THE_TOOL | {"times"})
     assert not compare(profile, trace, "callsites", "name", "frames")
     assert not compare(profile, trace, "matrix", "from", "to")
+    assert not compare(profile, trace, "files", "name")
+    # Of calls such as MPI_Comm_rank, a trace does not tell the communicator.
+    assert "steps" in run.name or not compare(profile, trace, "communicators", "name")
     assert is_equal(profile["time"], trace["time"], BY_THE_TOOL)
     for one, other in zip(profile["processes"], trace["processes"], strict=True):
         assert (one["rank"], one["host"]) == (other["rank"], other["host"]) and is_about(one["mpi"], other["mpi"])
@@ -99,6 +102,17 @@ def test_a_profile_of_a_trace_is_that_of_the_run(run):
         assert is_equal(one["mpi"], other["mpi"], BY_THE_TOOL)
         assert not compare(one, other, "functions", "name", ignored=BY_THE_TOOL | {"times"})
     assert len(profile["regions"]) == len(trace["regions"])
+
+
+@pytest.mark.parametrize("program", ["persistent", "point_to_point", "files"])
+def test_bytes_and_objects_of_calls_are_those_of_the_run(tmp_path, program):
+    assert run_both(tmp_path, OBSERVE / f"observe_{program}", ".", options=",format=own").returncode == 0
+    profile, trace = load(tmp_path / "p.json"), report(tmp_path, "trace")
+    assert not compare(profile, trace, "functions", "name", ignored=BY_THE_TOOL | {"times"})
+    assert not compare(profile, trace, "callsites", "name", "frames")
+    assert not compare(profile, trace, "matrix", "from", "to")
+    assert not compare(profile, trace, "files", "name")
+    assert not compare(profile, trace, "communicators", "name", ignored=BY_THE_TOOL | {"instances"})
 
 
 def test_files_of_single_processes_are_merged(run):

@@ -107,7 +107,7 @@ def describe(process, event, requests):
     if "object" in event:
         kind = event["kind"].split("_")[0]
         objects = {"region": process.regions, "counter": process.counters, "file": process.files,
-                   "io": process.files}.get(kind)
+                   "io": process.files, "call": process.files}.get(kind)
         words.append(objects[int(event["object"])]["name"] if objects else f"window{event['object']}")
     for name in ("peer", "tag", "root"):
         if name in event:

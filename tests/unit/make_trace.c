@@ -68,6 +68,7 @@ static const char *const kinds[TRACE_KINDS] = {
     [TRACE_DROPPED] = "DROPPED",
     [TRACE_FLUSH] = "FLUSH",
     [TRACE_INTERRUPTED] = "INTERRUPTED",
+    [TRACE_CALL_OBJECT] = "CALL_OBJECT",
 };
 
 enum { MOST = 64, TABLES = 5 };

@@ -88,6 +88,7 @@ void random_process(uint64_t *state, struct trace_process *process, uint32_t tab
         .unfinished = random_number(state),
         .memory = random_number(state),
         .is_ring = random_under(state, 2),
+        .omits = (unsigned)random_under(state, 8),
     };
     process->function_count = process->site_count = process->library_count = tables;
     process->comm_count = process->window_count = process->file_count = tables;

@@ -50,6 +50,7 @@ struct layer {
     uint64_t init_ticks, finalize_ticks; /* when the clocks were compared; 0: never */
     unsigned char ends[MPI_LAST_FUNC];   /* enum trait_end: how calls of a function end */
     struct switches switches;
+    atomic_uint omits;     /* TRACE_OMITS_… */
     bool has_failed_early; /* see start_early */
     bool has_started;      /* the processes have agreed on where to write */
     bool has_no_directory; /* no process of the run can write there */

@@ -176,6 +176,19 @@ static uint64_t first_reasons(const struct layer *layer)
            (qmpi_getenv("QMPI_CHECK") ? OFF_CLOSED : 0U);
 }
 
+/* What is never recorded, or not from the beginning on: see TRACE_OMITS_…. */
+static unsigned find_omits(const struct layer *layer)
+{
+    unsigned omits = layer->options.all_chosen ? 0 : TRACE_OMITS_FUNCTIONS;
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        int exists = 0;
+        QMPIX_Function_exists((enum QMPI_Functions_enum)number, &exists);
+        if (exists && !layer->options.chosen[number] && traits_have_messages(&traits_all[number]))
+            omits |= TRACE_OMITS_MESSAGES;
+    }
+    return switches_are_on(layer) ? omits : omits | TRACE_OMITS_BEGINNING;
+}
+
 static void init(int tool_id)
 {
     struct layer *layer = make_layer(tool_id);
@@ -196,6 +209,7 @@ static void init(int tool_id)
     observe_prepare(layer);
     writer_make(layer);
     switches_make(layer, first_reasons(layer));
+    atomic_store(&layer->omits, find_omits(layer));
     if (!observe(layer)) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
                                  "trace.so that is part of this qmpi");

@@ -170,6 +170,7 @@ static void write_event(struct writing *it, struct archive_lane *lane,
     case TRACE_FLUSH:
         writing_state(it, lane, event);
         return;
+    case TRACE_CALL_OBJECT:
     case TRACE_KINDS:
         return;
     }

@@ -243,6 +243,10 @@ void process_sums_add(struct process_sums *sums, struct open_call *call,
     case TRACE_COLLECTIVE_BEGIN:
         call->comm = event->comm;
         break;
+    case TRACE_CALL_OBJECT:
+        call->comm = event->comm;
+        call->file = event->object;
+        break;
     case TRACE_COLLECTIVE_END:
         call->comm = event->comm;
         call->sent += event->bytes;

@@ -48,6 +48,26 @@ static void print_difference(const struct trace *trace, const struct trace_diffe
     cli_print(": %s\n", difference->text ? difference->text : "");
 }
 
+/* What was not compared. */
+static void print_partial(const struct trace_check *check)
+{
+    if (check->partial)
+        cli_print("%" PRIu64 " process%s recorded only parts, or %s not reached MPI_Finalize: "
+                  "messages and collectives with %s are not compared\n",
+                  check->partial, check->partial > 1 ? "es have" : " has",
+                  check->partial > 1 ? "have" : "has", check->partial > 1 ? "them" : "it");
+    if (check->interrupted)
+        cli_print("%" PRIu64 " process%s not recorded all the time: messages and collectives with "
+                  "%s are compared up to where the first ones may be missing\n",
+                  check->interrupted, check->interrupted > 1 ? "es have" : " has",
+                  check->interrupted > 1 ? "them" : "it");
+    if (check->selective)
+        cli_print("%" PRIu64 " process%s recorded only chosen functions: messages with %s are not "
+                  "compared\n",
+                  check->selective, check->selective > 1 ? "es have" : " has",
+                  check->selective > 1 ? "them" : "it");
+}
+
 static int check_trace(const struct trace_view *view)
 {
     struct trace_check check;
@@ -64,11 +84,7 @@ static int check_trace(const struct trace_view *view)
     if (check.differences != 1)
         cli_print("; compared: %" PRIu64 " events, %" PRIu64 " messages, %" PRIu64 " collectives\n",
                   check.events, check.messages, check.collectives);
-    if (check.partial)
-        cli_print("%" PRIu64 " process%s recorded only parts, or %s not reached MPI_Finalize: "
-                  "messages and collectives with %s are not compared\n",
-                  check.partial, check.partial > 1 ? "es have" : " has",
-                  check.partial > 1 ? "have" : "has", check.partial > 1 ? "them" : "it");
+    print_partial(&check);
     const int status = finish_output(true);
     trace_check_free(&check);
     return status ? status : check.differences > 0;

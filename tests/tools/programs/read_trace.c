@@ -41,7 +41,8 @@ static const char *const kinds[TRACE_KINDS] = {"enter",
                                                "on",
                                                "dropped",
                                                "flush",
-                                               "interrupted"};
+                                               "interrupted",
+                                               "call_object"};
 
 static void print_number(const char *name, int64_t value)
 {
@@ -86,10 +87,10 @@ static void print_ranks(const char *name, const int *ranks, int count)
 static void print_process(const struct trace_process *process)
 {
     printf("process rank=%d ranks=%d run=%" PRIx64 "%" PRIx64 " end=%d detail=%s dropped=%" PRIu64
-           " unfinished=%" PRIu64 " points=%zu locations=%zu ring=%d\n",
+           " unfinished=%" PRIu64 " points=%zu locations=%zu ring=%d end_ticks=%" PRIu64 "\n",
            process->rank, process->ranks, process->run[0], process->run[1], (int)process->end,
            process->end_detail ? process->end_detail : "", process->dropped, process->unfinished,
-           process->point_count, process->location_count, process->is_ring);
+           process->point_count, process->location_count, process->is_ring, process->end_ticks);
     for (size_t i = 0; i < process->location_count; i++)
         printf("location rank=%d index=%zu events=%" PRIu64 " name=%s\n", process->rank, i,
                process->locations[i].events, process->locations[i].name);

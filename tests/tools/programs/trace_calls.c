@@ -87,6 +87,10 @@ static void persistent(void)
     MPI_Send(out, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     MPI_Request_free(&requests[0]);
+    PMPI_Request_free(&requests[1]); /* no tool sees it; the next one may have its handle */
+    MPI_Send_init(out, 3, MPI_INT, MPI_PROC_NULL, 2, MPI_COMM_SELF, &requests[1]);
+    MPI_Start(&requests[1]);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
     MPI_Request_free(&requests[1]);
 }
 
@@ -103,6 +107,13 @@ static void matched(void)
     MPI_Mprobe(0, 2, MPI_COMM_SELF, &message, MPI_STATUS_IGNORE);
     MPI_Imrecv(in, 8, MPI_INT, &message, &requests[1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    /* No tool sees this probe. */
+    MPI_Isend(out, 3, MPI_INT, 0, 3, MPI_COMM_SELF, &request);
+    PMPI_Mprobe(0, 3, MPI_COMM_SELF, &message, MPI_STATUS_IGNORE);
+    MPI_Mrecv(in, 8, MPI_INT, &message, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    message = MPI_MESSAGE_NO_PROC;
+    MPI_Mrecv(in, 8, MPI_INT, &message, MPI_STATUS_IGNORE);
 }
 
 static void collectives(void)
@@ -130,6 +141,7 @@ static void one_sided(void)
     MPI_Request request;
     int memory[8] = {0};
     MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, world, &window);
+    MPI_Win_set_name(window, "named");
     MPI_Win_fence(0, window);
     MPI_Put(out, 2, MPI_INT, other, 0, 2, MPI_INT, window);
     MPI_Win_fence(0, window);
@@ -152,6 +164,8 @@ static void files(const char *name)
     MPI_File_write_at(file, 4 * rank, out, 1, MPI_INT, MPI_STATUS_IGNORE);
     MPI_File_iread_at(file, 4 * rank, in, 1, MPI_INT, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_File_write_at_all_begin(file, 8 + 4 * rank, out, 1, MPI_INT);
+    MPI_File_write_at_all_end(file, out, MPI_STATUS_IGNORE);
     MPI_File_close(&file);
 }
 

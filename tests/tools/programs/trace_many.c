@@ -3,8 +3,10 @@
  * Many calls: `trace_many [STEP…]`. early=N: N calls before MPI_Init; calls=N: N calls; trips=N: a
  * message from rank 0 to rank 1 and back, N times; threads=N: N threads make 1000 calls each;
  * signals=N: N signals, whose handler makes a call, while calls are made; wait: until the file `go`
- * exists; usr2: SIGUSR2; limit=N: no file may grow beyond N bytes; sessions: a session instead of
- * MPI_Init.
+ * exists; usr2: SIGUSR2; limit=N: no file may grow beyond N bytes; receive: a receive that lasts
+ * until the file `go` exists, or for ever; within: a call within another one that lasts until then;
+ * abort: rank 0 ends all others in a call then; hang: one for ever in another thread, its only one;
+ * sessions: a session instead of MPI_Init.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -86,6 +88,67 @@ static void wait_for_file(void)
         nanosleep(&pause, NULL);
 }
 
+/* From the last rank, which sends when it is told to; one rank alone never does. */
+static void receive(void)
+{
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (rank == 0) {
+        MPI_Recv(NULL, 0, MPI_INT, size - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        wait_for_file();
+        MPI_Send(NULL, 0, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    }
+}
+
+/* In the inner one of two calls; they have attributes of their own. */
+static int copy(MPI_Comm comm, int keyval, void *state, void *value, void *to, int *flag)
+{
+    (void)comm, (void)keyval, (void)value, (void)to;
+    if (state)
+        MPI_Comm_dup(MPI_COMM_WORLD, state);
+    else
+        wait_for_file();
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static void wait_within(void)
+{
+    static MPI_Comm inner;
+    MPI_Comm comm;
+    int keyval;
+    MPI_Comm_create_keyval(copy, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+    MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, NULL);
+    MPI_Comm_create_keyval(copy, MPI_COMM_NULL_DELETE_FN, &keyval, &inner);
+    MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+}
+
+static void end_others(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank)
+        MPI_Barrier(MPI_COMM_WORLD);
+    wait_for_file();
+    MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+static void *hang(void *data)
+{
+    MPI_Probe(0, 2, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    return data;
+}
+
+static void hang_in_thread(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, hang, NULL);
+    pthread_detach(thread);
+}
+
 /* A session with a communicator of all processes. */
 static void run_sessions(void)
 {
@@ -115,6 +178,14 @@ static void run_step(const char *step, long count)
         interrupt(count);
     else if (!strcmp(step, "wait"))
         wait_for_file();
+    else if (!strcmp(step, "receive"))
+        receive();
+    else if (!strcmp(step, "within"))
+        wait_within();
+    else if (!strcmp(step, "abort"))
+        end_others();
+    else if (!strcmp(step, "hang"))
+        hang_in_thread();
     else if (!strcmp(step, "usr2"))
         raise(SIGUSR2);
     else if (!strcmp(step, "limit"))

@@ -95,8 +95,10 @@ static void begin_mpi(struct layer *layer, MPI_Session session)
     ticks_refine();
     objects_begin(layer, session);
     layer->init_ticks = ticks_now();
-    switches_set(layer, OFF_RANK,
-                 !qmpi_number_set_has(&layer->options.ranks, (uint64_t)layer->rank));
+    const bool is_chosen = qmpi_number_set_has(&layer->options.ranks, (uint64_t)layer->rank);
+    switches_set(layer, OFF_RANK, !is_chosen);
+    if (!is_chosen)
+        atomic_fetch_or(&layer->omits, (unsigned)TRACE_OMITS_BEGINNING);
     if (layer->options.begin > 0)
         layer->writer.begin = nanoseconds_from_now(layer->options.begin);
     if (layer->options.end >= 0)
@@ -110,12 +112,15 @@ static void begin_mpi(struct layer *layer, MPI_Session session)
     counters_begin(layer);
 }
 
-static void session_opened(struct layer *layer, const QMPIX_Call *call)
+/* Returns whether MPI begins with it. */
+static bool open_session(struct layer *layer, const QMPIX_Call *call)
 {
     enum { SESSION = 2 };
     const MPI_Session session = argument_session_at(call, SESSION);
-    if (tool_sessions_begin(&layer->sessions, session) && !has_world())
-        begin_mpi(layer, session);
+    if (!tool_sessions_begin(&layer->sessions, session) || has_world())
+        return false;
+    begin_mpi(layer, session);
+    return true;
 }
 
 void control_comm_created(struct layer *layer, const QMPIX_Call *call)
@@ -228,8 +233,20 @@ void control_after(struct recorder *recorder, const QMPIX_Call *call, bool has_s
         control(recorder, call, ticks);
 }
 
+/* What the tool does at the beginning of MPI is no time of the program. */
+static void put_own_time(struct recorder *recorder, uint64_t from)
+{
+    struct trace_event event;
+    if (!notice_switches(recorder))
+        return;
+    trace_event_clear(&event, TRACE_FLUSH, from);
+    event.bytes = ticks_now() - from;
+    recorder_put_event(recorder, &event);
+}
+
 void control_end(struct recorder *recorder, const QMPIX_Call *call)
 {
+    const uint64_t now = ticks_now();
     if (call->function->number == MPI_PCONTROL_T)
         end_control(recorder, call);
     if (!argument_result_is_success(call))
@@ -238,9 +255,11 @@ void control_end(struct recorder *recorder, const QMPIX_Call *call)
     case MPI_INIT_T:
     case MPI_INIT_THREAD_T:
         begin_mpi(recorder->layer, MPI_SESSION_NULL);
+        put_own_time(recorder, now);
         break;
     case MPI_SESSION_INIT_T:
-        session_opened(recorder->layer, call);
+        if (open_session(recorder->layer, call))
+            put_own_time(recorder, now);
         break;
     default:
         break;

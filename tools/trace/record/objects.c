@@ -172,6 +172,32 @@ static MPI_Win window_of(const QMPIX_Call *call, int argument)
     return window;
 }
 
+static void keep_comm(struct layer *layer, uint32_t index, uint32_t comm)
+{
+    struct objects *objects = &layer->objects;
+    pthread_mutex_lock(&layer->lock);
+    if (index >= objects->window_room) {
+        const uint32_t room = 2 * index + 8;
+        uint32_t *comms = realloc(objects->window_comms, room * sizeof *comms);
+        for (uint32_t i = objects->window_room; comms && i < room; i++)
+            comms[i] = TRACE_NONE;
+        objects->window_comms = comms ? comms : objects->window_comms;
+        objects->window_room = comms ? room : objects->window_room;
+    }
+    if (index < objects->window_room)
+        objects->window_comms[index] = comm;
+    pthread_mutex_unlock(&layer->lock);
+}
+
+static uint32_t kept_comm(struct layer *layer, uint32_t index)
+{
+    const struct objects *objects = &layer->objects;
+    pthread_mutex_lock(&layer->lock);
+    const uint32_t comm = index < objects->window_room ? objects->window_comms[index] : TRACE_NONE;
+    pthread_mutex_unlock(&layer->lock);
+    return comm;
+}
+
 static void define_window(struct layer *layer, uint32_t index, MPI_Win handle, uint32_t comm)
 {
     char name[MPI_MAX_OBJECT_NAME] = "";
@@ -189,8 +215,10 @@ static uint32_t meet_window(struct recorder *recorder, MPI_Win handle, uint32_t 
     if (handle == MPI_WIN_NULL || recorder->interrupts)
         return TRACE_NONE;
     const uint32_t index = number(recorder->layer, OBJECT_WINDOW, HANDLE_WORD(handle), &is_new);
-    if (is_new)
+    if (is_new) {
+        keep_comm(recorder->layer, index, comm);
         define_window(recorder->layer, index, handle, comm);
+    }
     return index;
 }
 
@@ -211,14 +239,14 @@ uint32_t objects_create_window(struct recorder *recorder, const QMPIX_Call *call
                        comm < 0 ? TRACE_NONE : objects_find_comm(recorder, call, comm), true);
 }
 
-/* The communicator of the window is in the definition that this one replaces. */
 void objects_name_window(struct recorder *recorder, const QMPIX_Call *call)
 {
     const MPI_Win window = window_of(call, 0);
     const int index =
         handles_find(&recorder->layer->objects.handles[OBJECT_WINDOW], HANDLE_WORD(window));
     if (index >= 0)
-        define_window(recorder->layer, (uint32_t)index, window, TRACE_NONE);
+        define_window(recorder->layer, (uint32_t)index, window,
+                      kept_comm(recorder->layer, (uint32_t)index));
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */

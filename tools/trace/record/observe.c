@@ -26,7 +26,7 @@ static enum trait_end end_of(const struct traits *traits, const QMPIX_Function *
 {
     switch (traits->action) {
     case DOES_NOTHING:
-        return END_PLAIN;
+        return traits->tells_file ? END_OTHERWISE : traits->tells_comm ? END_COMM : END_PLAIN;
     case DOES_SEND:
         return message_is_simple(function) ? END_SEND : END_OTHERWISE;
     case DOES_RECEIVE:
@@ -100,8 +100,10 @@ static void begin(struct recorder *recorder, const QMPIX_Call *call, QMPIX_Word 
     if (traits_all[number].action == DOES_CONTROL && control_before(recorder, call, flight, is_on))
         return;
     follow_begin(recorder, flight, call, word);
-    if (is_on)
-        flights_publish_run(flight, call, word);
+    if (!is_on)
+        return;
+    recorder_find_location(recorder); /* the call may be the only one, and not end */
+    flights_publish_run(flight, call, word);
 }
 
 __attribute__((noinline)) static void begin_any(const QMPIX_Call *call, QMPIX_Word *word)
@@ -164,7 +166,8 @@ static void end_actions(struct recorder *recorder, struct flight *flight, const 
 /* Whether the record of a call tells all that is to be recorded of it. */
 static bool is_plain(const struct flight *flight, const struct traits *traits, bool has_succeeded)
 {
-    if (flight_state(flight->mark) == FLIGHT_NOTED)
+    if (flight_state(flight->mark) == FLIGHT_NOTED ||
+        (has_succeeded && (traits->tells_comm || traits->tells_file)))
         return false;
     switch (traits->action) {
     case DOES_NOTHING:
@@ -197,6 +200,10 @@ static void end(struct recorder *recorder, struct flight *flight, const QMPIX_Ca
         end = begin;
     /* While it is off, the stream has no open calls. */
     recorder->is_mute = !is_recorded || recorder->is_off;
+    if (traits->action == DOES_COMPLETE && !recorder->is_mute &&
+        flight_state(flight->mark) == FLIGHT_RUNS &&
+        requests_put_tested(recorder, flight, call, (const uint64_t[]){begin, end}))
+        return;
     if (recorder->is_mute || is_plain(flight, traits, has_succeeded)) {
         if (!recorder->is_mute)
             recorder_put(recorder, RAW_CALL, flight->number, begin, end);
@@ -320,6 +327,36 @@ __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_
         end_any(call, word);
 }
 
+/* Of a call whose communicator is told. The level is taken. */
+__attribute__((noinline)) static void end_with_comm(const QMPIX_Call *call, QMPIX_Word *word,
+                                                    struct recorder *recorder)
+{
+    struct thread_level *level = thread_level_current;
+    const struct flight *flight = &recorder->flights.first;
+    const uint64_t *times = flights_times(call);
+    const uint32_t comm =
+        argument_result_is_success(call)
+            ? message_comm(recorder, call, traits_all[call->function->number].comm)
+            : TRACE_NONE;
+    const bool is_short = comm < UINT8_MAX || comm == TRACE_NONE;
+    if (is_short) {
+        struct raw_head *head = recorder_room(recorder, sizeof *head);
+        if (__builtin_expect(head != NULL, 1)) {
+            *head = (struct raw_head){.ticks = times[0],
+                                      .end = times[1],
+                                      .site = recorder_site(flight->number),
+                                      .function = recorder_function(flight->number),
+                                      .kind = RAW_CALL,
+                                      .event = (uint8_t)(comm + 1)};
+            recorder_publish(recorder, sizeof *head);
+        }
+        flights_end_first(&recorder->flights);
+    }
+    thread_level_leave_first(level);
+    if (!is_short)
+        end_any(call, word);
+}
+
 /* Whether the call is the only one of the thread, and nothing has been recorded of it. To be asked
  * when the level is taken: before that, the handler of a signal may make calls. */
 static inline bool ends_usually(const struct layer *layer, const struct recorder *recorder,
@@ -346,7 +383,10 @@ void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
         return;
     }
     if (how != END_PLAIN) {
-        end_message(call, word, recorder, how == END_SEND);
+        if (how == END_COMM)
+            end_with_comm(call, word, recorder);
+        else
+            end_message(call, word, recorder, how == END_SEND);
         return;
     }
     const uint64_t *times = flights_times(call);

@@ -92,9 +92,25 @@ static void put_object(struct recorder *recorder, enum trace_kind kind, uint32_t
 
 /* ---- A call ---------------------------------------------------------------------------------- */
 
+/* What the call concerns, where nothing else tells it. */
+static void put_call_object(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
+{
+    const struct traits *traits = traits_of(call);
+    struct trace_event event;
+    trace_event_clear(&event, TRACE_CALL_OBJECT, ticks);
+    if (traits->tells_comm)
+        event.comm = objects_find_comm(recorder, call, traits->comm);
+    if (traits->tells_file)
+        event.object = objects_file(recorder, call, traits->file);
+    if (event.comm != TRACE_NONE || event.object != TRACE_NONE)
+        recorder_put_event(recorder, &event);
+}
+
 void operations_begin(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
 {
     const struct traits *traits = traits_of(call);
+    if (traits->tells_comm || traits->tells_file)
+        put_call_object(recorder, call, ticks);
     switch (traits->action) {
     case DOES_SEND:
     case DOES_TRANSFER:

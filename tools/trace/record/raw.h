@@ -16,6 +16,7 @@ enum raw_kind {
     RAW_CALL,    /* struct raw_head: `ticks` to `end` */
     RAW_SEND,    /* struct raw_message: the same, which sends */
     RAW_RECEIVE, /* or receives a message */
+    RAW_TESTS,   /* struct raw_tests: the same, which has tested requests in vain */
     RAW_OPEN,    /* struct raw_head: a call began at `ticks`, */
     RAW_CLOSE,   /* ended, */
     RAW_LEFT,    /* or was left by a jump */
@@ -28,7 +29,13 @@ struct raw_head {
     uint32_t site;
     uint16_t function; /* number */
     uint8_t kind;      /* enum raw_kind */
-    uint8_t event;     /* RAW_EVENT: enum trace_kind */
+    uint8_t event;     /* RAW_EVENT: enum trace_kind; RAW_TESTS: number of requests;
+                          RAW_CALL: index of the communicator that is told of the call + 1, or 0 */
+};
+
+struct raw_tests {
+    struct raw_head head;
+    uint64_t requests[];
 };
 
 struct raw_message {

@@ -25,7 +25,7 @@ static void leave(struct thread_level *level)
         flights_forget(&recorder->flights);
         recorder->leavings.count = 0;
         recorder_hand_over(recorder, true);
-        recorder->has_location = false;
+        atomic_store(&recorder->has_location, false);
         recorder->sequence = 0;
         recorder->state = recorder->switches = 0;
         recorder->is_off = false;
@@ -56,10 +56,12 @@ struct recorder *recorder_make(struct thread_level *level, struct layer *layer)
 }
 
 /* All levels of a thread are one location, of which each is a stream. */
-static void find_location(struct recorder *recorder)
+void recorder_find_location(struct recorder *recorder)
 {
     const struct thread_level *level = thread_level_current;
     uint32_t depth = 0;
+    if (atomic_load(&recorder->has_location))
+        return;
     for (; level->outer; level = level->outer)
         depth++;
     atomic_uint *place =
@@ -70,10 +72,10 @@ static void find_location(struct recorder *recorder)
         if (atomic_compare_exchange_strong(place, &number, mine))
             number = mine;
     }
-    recorder->location = number - 1;
-    recorder->stream = depth;
-    recorder->thread_id = syscall(SYS_gettid);
-    recorder->has_location = true;
+    atomic_store(&recorder->location, number - 1);
+    atomic_store(&recorder->stream, depth);
+    atomic_store(&recorder->thread_id, syscall(SYS_gettid));
+    atomic_store(&recorder->has_location, true);
 }
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
@@ -128,12 +130,11 @@ static void note_calls(struct chunk *chunk, struct recorder *recorder)
 
 static void *begin_chunk(struct recorder *recorder, struct chunk *chunk)
 {
-    if (!recorder->has_location)
-        find_location(recorder);
+    recorder_find_location(recorder);
     chunk->recorder = recorder;
-    chunk->location = recorder->location;
-    chunk->stream = recorder->stream;
-    chunk->thread_id = recorder->thread_id;
+    chunk->location = atomic_load(&recorder->location);
+    chunk->stream = atomic_load(&recorder->stream);
+    chunk->thread_id = atomic_load(&recorder->thread_id);
     chunk->begun = ticks_now();
     chunk->dropped = recorder->dropped;
     chunk->dropped_from = recorder->dropped_from;

@@ -18,15 +18,15 @@ struct recorder {
     uint32_t comm;                    /* index; comm_word 0: none */
     uint64_t type_word, type_size;    /* of a predefined datatype; 0: none */
     uint64_t derived_word;            /* a datatype that is not predefined; 0: none */
-    uint32_t location, stream;
+    atomic_uint location, stream;     /* valid if has_location is set */
+    _Atomic int64_t thread_id;        /* the same */
+    atomic_bool has_location;
     uint32_t sequence; /* of the next chunk */
-    int64_t thread_id;
-    bool has_location;
-    bool region_ends; /* with it, recording ends */
-    bool is_mute;     /* what a call does is followed, and not recorded */
-    bool interrupts;  /* made by calls that interrupt the recording of another one */
-    uint64_t state;   /* the state of the switches that the stream tells of */
-    bool is_off;      /* it tells that recording is off */
+    bool region_ends;  /* with it, recording ends */
+    bool is_mute;      /* what a call does is followed, and not recorded */
+    bool interrupts;   /* made by calls that interrupt the recording of another one */
+    uint64_t state;    /* the state of the switches that the stream tells of */
+    bool is_off;       /* it tells that recording is off */
     uint64_t dropped, dropped_from;
     uint64_t request, request_end; /* numbers for requests */
     uint64_t sampled;              /* counters were read at */
@@ -54,6 +54,9 @@ static inline struct recorder *recorder_at(struct thread_level *level, struct la
     struct recorder *recorder = row ? row->by_layer[layer->tool_id] : NULL;
     return __builtin_expect(recorder != NULL, 1) ? recorder : recorder_make(level, layer);
 }
+
+/* Gives the thread, and this level of it, their numbers, if they have none. */
+void recorder_find_location(struct recorder *recorder);
 
 /* Begins another chunk, and returns room in it; NULL: the record is dropped. May wait. */
 void *recorder_next_chunk(struct recorder *recorder, size_t size);

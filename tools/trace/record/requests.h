@@ -76,6 +76,11 @@ void requests_hold(struct recorder *recorder, struct flight *flight, const QMPIX
 void requests_complete(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                        uint64_t ticks);
 
+/* Instead of requests_complete, and of any other record of the call: if it has tested requests of
+ * which none has completed, this is recorded, and true returned. */
+bool requests_put_tested(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
+                         const uint64_t times[2]);
+
 /* The layer was switched off: what completes meanwhile is not seen. */
 void requests_lose(struct layer *layer);
 

@@ -215,6 +215,45 @@ static bool has_tested(const QMPIX_Call *call, const struct completion *completi
            !argument_int_at(call, completion->flag);
 }
 
+static bool tells_test(const struct pending *pending)
+{
+    const struct operation *operation = (const struct operation *)pending;
+    return operation->is_recorded && operation->kind <= OPERATION_IO;
+}
+
+/* Programs that poll do this all the time: it is one short record. */
+bool requests_put_tested(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
+                         const uint64_t times[2])
+{
+    struct pending *held = flight->held;
+    size_t count = 0, place = 0;
+    if (!held || !has_tested(call, completion_of(call)))
+        return false;
+    for (const struct pending *pending = held; pending; pending = pending->next_held)
+        count += tells_test(pending);
+    if (count > UINT8_MAX)
+        return false;
+    const size_t size = sizeof(struct raw_tests) + count * sizeof(uint64_t);
+    struct raw_tests *raw = recorder_room(recorder, size);
+    if (raw)
+        raw->head = (struct raw_head){.ticks = times[0],
+                                      .end = times[1],
+                                      .site = recorder_site(flight->number),
+                                      .function = recorder_function(flight->number),
+                                      .kind = RAW_TESTS,
+                                      .event = (uint8_t)count};
+    for (struct pending *next; held; held = next) {
+        next = held->next_held;
+        if (raw && tells_test(held))
+            raw->requests[place++] = ((const struct operation *)held)->request;
+        pending_release(held);
+    }
+    if (raw)
+        recorder_publish(recorder, size);
+    flight->held = NULL;
+    return true;
+}
+
 void requests_complete(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                        uint64_t ticks)
 {
@@ -229,7 +268,7 @@ void requests_complete(struct recorder *recorder, struct flight *flight, const Q
     for (struct pending *next; held; held = next) {
         const struct operation *operation = (const struct operation *)held;
         next = held->next_held;
-        if (tested && operation->is_recorded && operation->kind <= OPERATION_IO)
+        if (tested && tells_test(held))
             put(&completed, TRACE_REQUEST_TEST, operation, operation->request);
         if (!operation->is_active && !operation->is_persistent)
             pending_drop(held);

@@ -14,6 +14,7 @@ enum object_kind { OBJECT_COMM, OBJECT_WINDOW, OBJECT_FILE, OBJECT_KINDS };
 struct objects {
     struct handles handles[OBJECT_KINDS]; /* communicators: by the words of the program's handles */
     uint32_t counts[OBJECT_KINDS];
+    uint32_t *window_comms, window_room; /* by index of the window: that of its communicator */
     MPI_Group world; /* of MPI_COMM_WORLD or mpi://WORLD; MPI_GROUP_NULL: not known */
 };
 

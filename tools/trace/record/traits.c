@@ -130,7 +130,8 @@ static enum trait_action io_action(const QMPIX_Function *function, const struct 
     if (is_named(function, "MPI_File_close"))
         return DOES_CLOSE_FILE;
     const bool moves = strstr(function->name, "read") || strstr(function->name, "write");
-    if (!moves || traits->file < 0 || strstr(function->name, "_begin"))
+    /* Of an access that is split in two, the arguments of the first call tell the bytes. */
+    if (!moves || traits->file < 0 || strstr(function->name, "_end"))
         return DOES_NOTHING;
     return traits->request < 0 ? DOES_IO : DOES_POST_IO;
 }
@@ -190,6 +191,26 @@ static signed char find_created(const QMPIX_Function *function)
                : -1;
 }
 
+/* Of functions that only ask for what a communicator has, or set it, it is not told: most calls of
+ * some programs are such. */
+static bool tells_comm(const struct traits *traits, unsigned group)
+{
+    switch (traits->action) {
+    case DOES_NOTHING:
+        return traits->comm >= 0 && group == QMPIX_GROUP_POINT_TO_POINT;
+    case DOES_INIT_MESSAGE:
+    case DOES_INIT_OTHER:
+    case DOES_MATCH:
+    case DOES_CREATE_COMM:
+    case DOES_COPY_COMM:
+    case DOES_CREATE_WIN:
+    case DOES_OPEN_FILE:
+        return traits->comm >= 0;
+    default:
+        return false;
+    }
+}
+
 static void describe(struct traits *traits, const QMPIX_Function *function)
 {
     traits->has_error = function->result == QMPIX_KIND_INT;
@@ -214,6 +235,8 @@ static void describe(struct traits *traits, const QMPIX_Function *function)
                         strstr(function->name, "Compare");
     traits->completion = (unsigned char)completions_find(function);
     traits->action = (unsigned char)action_of(function, traits);
+    traits->tells_comm = tells_comm(traits, function->group);
+    traits->tells_file = traits->action == DOES_NOTHING && traits->file >= 0;
 }
 
 void traits_find(void)
@@ -232,6 +255,23 @@ void traits_find(void)
 bool traits_are_controlled(const struct traits *traits)
 {
     return traits->action == DOES_CONTROL;
+}
+
+bool traits_have_messages(const struct traits *traits)
+{
+    switch (traits->action) {
+    case DOES_SEND:
+    case DOES_RECEIVE:
+    case DOES_TRANSFER:
+    case DOES_RECEIVE_MATCHED:
+    case DOES_POST_MATCHED:
+    case DOES_POST:
+    case DOES_START:
+    case DOES_COMPLETE:
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool traits_are_followed(const struct traits *traits)

@@ -44,6 +44,7 @@ enum trait_action {
 enum trait_end {
     END_OTHERWISE, /* as record_end does it */
     END_PLAIN,     /* one record of the call */
+    END_COMM,      /* one record of the call, and its communicator */
     END_SEND,      /* of the call and its message */
     END_RECEIVE
 };
@@ -58,8 +59,9 @@ struct traits {
     signed char peer, tag; /* of DOES_INIT_MESSAGE, and */
     signed char partitions, elements, type;
     bool sends;
-    bool is_get, is_atomic; /* of one-sided accesses */
-    bool reads;             /* a file */
+    bool is_get, is_atomic;      /* of one-sided accesses */
+    bool reads;                  /* a file */
+    bool tells_comm, tells_file; /* no other event of a call does */
 };
 
 extern struct traits traits_all[MPI_LAST_FUNC] __attribute__((visibility("hidden")));
@@ -70,6 +72,9 @@ void traits_find(void);
 /* Whether a layer is called for the function also while it is switched off, and although it is not
  * among those that are chosen. */
 bool traits_are_controlled(const struct traits *traits);
+
+/* Whether its calls may tell of a message that is sent or received. */
+bool traits_have_messages(const struct traits *traits);
 
 /* Whether its calls must be followed although they are not recorded. */
 bool traits_are_followed(const struct traits *traits);

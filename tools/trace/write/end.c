@@ -37,7 +37,8 @@ void end_write(struct layer *layer)
                                           .end_ticks = writer->end_ticks,
                                           .dropped = atomic_load(&layer->dropped),
                                           .memory = peak_memory(),
-                                          .is_ring = layer->options.is_ring};
+                                          .is_ring = layer->options.is_ring,
+                                          .omits = atomic_load(&layer->omits)};
     trace_put_clock(&writer->records, process_tick(), points, count);
     trace_put_end(&writer->records, &process);
     trace_put_definitions(&writer->out, &writer->records);

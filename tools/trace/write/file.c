@@ -70,3 +70,20 @@ void file_write(struct layer *layer, struct trace_bytes *bytes)
     bytes->size = 0;
     bytes->failed = false;
 }
+
+void file_write_alive(struct layer *layer, struct trace_bytes *records)
+{
+    struct writer *writer = &layer->writer;
+    trace_put_definitions(&writer->out, records);
+    const uint64_t size = writer->out.size, end = atomic_load(&writer->bytes);
+    const bool is_last = writer->alive_size == size && writer->alive_at + size == end;
+    if (is_last && !atomic_load(&writer->has_failed) && !writer->out.failed &&
+        pwrite(writer->descriptor, writer->out.data, size, (off_t)writer->alive_at) ==
+            (ssize_t)size) {
+        writer->out.size = 0;
+        return;
+    }
+    writer->alive_at = end;
+    writer->alive_size = size;
+    file_write(layer, &writer->out);
+}

@@ -16,4 +16,8 @@ bool file_create(struct layer *layer, const char *path);
  * and recording with it, which is said. */
 void file_write(struct layer *layer, struct trace_bytes *bytes);
 
+/* Writes a block of definitions that replaces the last one written so, if it has the same size, and
+ * nothing follows that one. Empties `records`. */
+void file_write_alive(struct layer *layer, struct trace_bytes *records);
+
 #endif

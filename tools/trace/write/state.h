@@ -23,10 +23,12 @@ struct writer {
     char *mpi;               /* see process_mpi; and */
     atomic_bool has_world;   /* the rank is known, and not written yet */
     int descriptor;
-    atomic_bool has_failed;  /* nothing more is written */
-    char *problem;           /* why */
-    _Atomic uint64_t bytes;  /* that the file has */
-    _Atomic uint64_t events; /* in it */
+    atomic_bool has_failed;        /* nothing more is written */
+    char *problem;                 /* why */
+    _Atomic uint64_t bytes;        /* that the file has */
+    _Atomic uint64_t events;       /* in it */
+    uint64_t alive;                /* when it was last said that the process runs, ticks; where: */
+    uint64_t alive_at, alive_size; /* in the file */
     struct trace_bytes records, out;
     struct stream **streams; /* [location]: that of the thread, then those of its signal handlers */
     uint32_t stream_count;

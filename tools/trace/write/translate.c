@@ -15,14 +15,14 @@ enum { BLOCK = 192 * 1024 };
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
-static struct stream *make_stream(struct layer *layer, const struct chunk *chunk)
+static struct stream *make_stream(struct layer *layer, uint32_t location, uint32_t number)
 {
     struct stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return NULL;
-    stream->location = chunk->location;
-    stream->number = chunk->stream;
-    stream->encoder = trace_encoder_make(chunk->location, chunk->stream, layer->options.compress);
+    stream->location = location;
+    stream->number = number;
+    stream->encoder = trace_encoder_make(location, number, layer->options.compress);
     if (!stream->encoder) {
         free(stream);
         return NULL;
@@ -44,17 +44,17 @@ static bool make_room(struct writer *writer, uint32_t location)
     return true;
 }
 
-struct stream *stream_of(struct layer *layer, const struct chunk *chunk)
+struct stream *stream_of(struct layer *layer, uint32_t location, uint32_t number, int64_t thread_id)
 {
     struct writer *writer = &layer->writer;
-    if (!make_room(writer, chunk->location))
+    if (!make_room(writer, location))
         return NULL;
-    struct stream **place = &writer->streams[chunk->location];
+    struct stream **place = &writer->streams[location];
     const bool is_first = !*place;
-    while (*place && (*place)->number != chunk->stream)
+    while (*place && (*place)->number != number)
         place = &(*place)->next;
-    if (!*place && (*place = make_stream(layer, chunk)) && is_first)
-        definitions_location(layer, &writer->records, chunk->location, chunk->thread_id);
+    if (!*place && (*place = make_stream(layer, location, number)) && is_first)
+        definitions_location(layer, &writer->records, location, thread_id);
     return *place;
 }
 
@@ -161,8 +161,34 @@ static void close_call(struct layer *layer, struct stream *stream, enum trace_ki
 
 static void close_all(struct layer *layer, struct stream *stream, uint64_t ticks)
 {
+    stream->has_early = false;
     while (stream->call_count)
         put_call(layer, stream, TRACE_LEAVE, &stream->calls[--stream->call_count], ticks);
+}
+
+void translate_early(struct layer *layer, struct stream *stream, uint64_t number, uint64_t ticks)
+{
+    const size_t count = stream->call_count;
+    tell_flush(layer, stream, ticks);
+    open_call(layer, stream, call_of(layer, recorder_function(number), recorder_site(number)),
+              ticks);
+    stream->has_early = stream->call_count > count;
+    stream->early_ticks = ticks;
+}
+
+/* Whether a record, the first one after a call was opened early, is of this call. If it is not, the
+ * call was left without a record. */
+static bool is_early(struct layer *layer, struct stream *stream, const struct raw_head *head,
+                     uint32_t function)
+{
+    const struct stream_call *call = &stream->calls[stream->call_count - 1];
+    stream->has_early = false;
+    if (call->function == function && head->kind <= RAW_OPEN &&
+        (head->kind == RAW_OPEN || head->ticks == stream->early_ticks))
+        return true;
+    if (head->kind != RAW_EVENT || head->event != TRACE_OFF)
+        close_call(layer, stream, TRACE_INTERRUPTED, call->function, head->ticks);
+    return false;
 }
 
 /* ---- Records --------------------------------------------------------------------------------- */
@@ -202,18 +228,45 @@ static void put_event(struct layer *layer, struct stream *stream, const struct r
     encode(layer, stream, &event);
 }
 
+static void put_comm(struct layer *layer, struct stream *stream, uint32_t comm, uint64_t ticks)
+{
+    struct trace_event event;
+    trace_event_clear(&event, TRACE_CALL_OBJECT, ticks);
+    event.comm = comm;
+    encode(layer, stream, &event);
+}
+
+static size_t put_tests(struct layer *layer, struct stream *stream, const struct raw_tests *raw)
+{
+    struct trace_event event;
+    event.kind = TRACE_REQUEST_TEST;
+    event.ticks = raw->head.end;
+    for (int i = 0; i < raw->head.event; i++) {
+        event.request = raw->requests[i];
+        encode(layer, stream, &event);
+    }
+    return sizeof *raw + raw->head.event * sizeof *raw->requests;
+}
+
 /* Returns the size of the record. */
 static size_t translate(struct layer *layer, struct stream *stream, const struct raw_head *head)
 {
+    size_t size = sizeof *head;
+    bool is_open = false;
     tell_flush(layer, stream, head->ticks);
     if (head->kind == RAW_EVENT) {
+        if (stream->has_early)
+            is_early(layer, stream, head, TRACE_NONE);
         put_event(layer, stream, (const struct raw_event *)(const void *)head);
         return sizeof(struct raw_event);
     }
     const struct stream_call call = call_of(layer, head->function, head->site);
+    if (__builtin_expect(stream->has_early, 0))
+        is_open = is_early(layer, stream, head, call.function);
     switch (head->kind) {
     case RAW_OPEN:
-        open_call(layer, stream, call, head->ticks);
+        if (!is_open)
+            open_call(layer, stream, call, head->ticks);
         return sizeof *head;
     case RAW_CLOSE:
     case RAW_LEFT:
@@ -223,11 +276,21 @@ static size_t translate(struct layer *layer, struct stream *stream, const struct
     default:
         break;
     }
-    put_call(layer, stream, TRACE_ENTER, &call, head->ticks);
-    if (head->kind != RAW_CALL)
+    if (is_open)
+        stream->call_count--;
+    else
+        put_call(layer, stream, TRACE_ENTER, &call, head->ticks);
+    if (head->kind == RAW_TESTS) {
+        size = put_tests(layer, stream, (const struct raw_tests *)(const void *)head);
+    } else if (head->kind == RAW_CALL) {
+        if (head->event)
+            put_comm(layer, stream, head->event - 1, head->ticks);
+    } else {
         put_message(layer, stream, (const struct raw_message *)(const void *)head);
+        size = sizeof(struct raw_message);
+    }
     put_call(layer, stream, TRACE_LEAVE, &call, head->end);
-    return head->kind == RAW_CALL ? sizeof *head : sizeof(struct raw_message);
+    return size;
 }
 
 /* What lies before the chunk is lost, or was thrown away. */
@@ -238,6 +301,7 @@ static void resume(struct layer *layer, struct stream *stream, const struct chun
     if (has_events)
         close_all(layer, stream, from);
     stream->call_count = 0;
+    stream->has_early = false;
     if (chunk->dropped)
         put_gap(layer, stream, TRACE_DROPPED, chunk->dropped, from);
     else if (has_events) {
@@ -274,25 +338,4 @@ void translate_lost(struct layer *layer, struct stream *stream, const struct rec
         return;
     close_all(layer, stream, recorder->dropped_from);
     put_gap(layer, stream, TRACE_DROPPED, recorder->dropped, recorder->dropped_from);
-}
-
-/* ---- Calls in progress ----------------------------------------------------------------------- */
-
-void translate_flights(struct layer *layer, struct stream *stream, const struct flight *flight)
-{
-    const uint64_t now = ticks_now();
-    for (; flight; flight = FLIGHT_GET(flight->inner)) {
-        const uint64_t mark = FLIGHT_GET(flight->mark), number = FLIGHT_GET(flight->number);
-        const QMPIX_Call *call = FLIGHT_GET(flight->call);
-        uint64_t begin = 0;
-        if (flight_state(mark) == FLIGHT_ENDED)
-            return;
-        if (flight_state(mark) != FLIGHT_RUNS ||
-            !tool_safe_copy(&begin, (const char *)call + flights_begin_place, sizeof begin) ||
-            flight_is_overwritten(flight, FLIGHT_GET(flight->word)) ||
-            FLIGHT_GET(flight->mark) != mark)
-            continue;
-        open_call(layer, stream, call_of(layer, recorder_function(number), recorder_site(number)),
-                  begin && begin < now ? begin : now);
-    }
 }

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct flight;
 struct layer;
 struct recorder;
 
@@ -27,19 +26,26 @@ struct stream {
     uint64_t flush_from, flush; /* is to be told; 0: nothing */
     uint32_t sequence;          /* of the next chunk */
     uint64_t events;
-    struct stream *next; /* of the same location */
+    bool has_early;       /* the last one of `calls` was opened early */
+    uint64_t early_ticks; /* when that call began */
+    struct stream *next;  /* of the same location */
 };
 
-/* The stream of a chunk; made if there is none. NULL: memory is exhausted. */
-struct stream *stream_of(struct layer *layer, const struct chunk *chunk);
+/* The stream of a level of a thread; made if there is none. NULL: memory is exhausted. */
+struct stream *stream_of(struct layer *layer, uint32_t location, uint32_t number,
+                         int64_t thread_id);
+static inline struct stream *stream_of_chunk(struct layer *layer, const struct chunk *chunk)
+{
+    return stream_of(layer, chunk->location, chunk->stream, chunk->thread_id);
+}
 
 /* Translates what is in a chunk and has not been read yet. Full blocks are appended to the output
  * of the writer. */
 void translate_chunk(struct layer *layer, struct stream *stream, struct chunk *chunk);
 
-/* Calls that are in progress and of which nothing has been recorded yet: they begin, and do not
- * end. */
-void translate_flights(struct layer *layer, struct stream *stream, const struct flight *first);
+/* A call that is in progress, and of which nothing has been recorded yet, begins. What is recorded
+ * of it later is taken for the rest of this call. `number`: that of its flight. */
+void translate_early(struct layer *layer, struct stream *stream, uint64_t number, uint64_t ticks);
 
 /* What was lost after the last chunk. */
 void translate_lost(struct layer *layer, struct stream *stream, const struct recorder *recorder);

@@ -11,6 +11,7 @@
 #include "write/end.h"
 #include "write/file.h"
 #include "write/process.h"
+#include "write/progress.h"
 #include "write/translate.h"
 
 #include <errno.h>
@@ -57,7 +58,7 @@ static void write_out(struct layer *layer, size_t least)
 
 static void write_chunk(struct layer *layer, struct chunk *chunk)
 {
-    struct stream *stream = stream_of(layer, chunk);
+    struct stream *stream = stream_of_chunk(layer, chunk);
     if (stream)
         translate_chunk(layer, stream, chunk);
     if (stream && chunk->ends) {
@@ -71,7 +72,7 @@ static void write_chunk(struct layer *layer, struct chunk *chunk)
  * not follow what was written. */
 static void forget_rest(struct layer *layer, const struct chunk *chunk)
 {
-    struct stream *stream = chunk->read == chunk->data ? NULL : stream_of(layer, chunk);
+    struct stream *stream = chunk->read == chunk->data ? NULL : stream_of_chunk(layer, chunk);
     if (stream)
         stream->sequence = UINT32_MAX;
 }
@@ -143,10 +144,11 @@ static void write_present(struct layer *layer, struct recorder *recorder, bool e
 
 static struct stream *find_stream(struct writer *writer, const struct recorder *recorder)
 {
-    if (!recorder->has_location || recorder->location >= writer->stream_count)
+    const uint32_t location = atomic_load(&recorder->location);
+    if (!atomic_load(&recorder->has_location) || location >= writer->stream_count)
         return NULL;
-    struct stream *stream = writer->streams[recorder->location];
-    while (stream && stream->number != recorder->stream)
+    struct stream *stream = writer->streams[location];
+    while (stream && stream->number != atomic_load(&recorder->stream))
         stream = stream->next;
     return stream;
 }
@@ -166,18 +168,31 @@ static void finish_blocks(struct layer *layer)
     write_out(layer, 0);
 }
 
-/* All that has been recorded. `ends`: also calls that are in progress. */
+/* What a recorder has. `with_ring`: also chunks that are kept. Returns the call in progress. */
+static struct progress write_recorder(struct layer *layer, struct recorder *recorder,
+                                      bool with_ring)
+{
+    enum { TRIES = 3 }; /* of a thread that runs, the rest follows later */
+    struct progress progress;
+    int tries = 0;
+    do {
+        progress = progress_find(recorder);
+        write_present(layer, recorder, with_ring);
+    } while (!progress_is_current(&progress) && ++tries < TRIES);
+    return progress;
+}
+
+/* All that has been recorded. `ends`: nothing follows it. */
 static void write_all(struct layer *layer, bool ends)
 {
     struct writer *writer = &layer->writer;
     for (struct recorder *recorder = atomic_load(&layer->recorders); recorder;
          recorder = recorder->next) {
-        write_present(layer, recorder, true);
+        const struct progress progress = write_recorder(layer, recorder, true);
         struct stream *stream = ends ? find_stream(writer, recorder) : NULL;
         if (stream)
             translate_lost(layer, stream, recorder);
-        if (stream)
-            translate_flights(layer, stream, &recorder->flights.first);
+        progress_put(layer, recorder, &progress, ends ? 0 : PROGRESS_LEAST);
     }
     take_queue(layer);
     write_ring(layer);
@@ -187,9 +202,12 @@ static void write_all(struct layer *layer, bool ends)
 static void write_some(struct layer *layer)
 {
     for (struct recorder *recorder = atomic_load(&layer->recorders); recorder;
-         recorder = recorder->next)
-        write_present(layer, recorder, false);
+         recorder = recorder->next) {
+        const struct progress progress = write_recorder(layer, recorder, false);
+        progress_put(layer, recorder, &progress, PROGRESS_LEAST);
+    }
     finish_blocks(layer);
+    progress_put_alive(layer);
 }
 
 /* ---- The thread ------------------------------------------------------------------------------ */
@@ -239,6 +257,7 @@ static void work(struct layer *layer)
         trim_ring(layer);
     if (atomic_exchange(&writer->saves, false)) {
         write_all(layer, false);
+        progress_put_alive(layer);
         give_back(layer);
     }
 }
