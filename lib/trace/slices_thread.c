@@ -190,7 +190,7 @@ static void recording(struct thread_slices *thread, const struct trace_event *ev
 static void flush_slice(struct thread_slices *thread, const struct trace_event *event)
 {
     begin(thread, SLICE_BEGIN);
-    name(thread, NAME_FLUSH, "wait for memory");
+    name(thread, NAME_FLUSH, "time in the tool");
     category(thread, CATEGORY_RECORDING, "recording");
     write(thread, event->time);
     begin(thread, SLICE_END);
