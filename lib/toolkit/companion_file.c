@@ -36,9 +36,9 @@ static char *in_folder_of_library(const char *name)
     const char *slash = library ? strrchr(library, '/') : NULL;
     const char *end = slash ? strstr(slash, ".so") : NULL;
     if (end && !strncmp(slash + 1, prefix, strlen(prefix))) {
-        const char *own = slash + 1 + strlen(prefix);
-        path = qmpi_format("%.*s/%.*s/%s", (int)(slash - library), library, (int)(end - own), own,
-                           name);
+        const char *folder = slash + 1 + strlen(prefix);
+        path = qmpi_format("%.*s/%.*s/%s", (int)(slash - library), library, (int)(end - folder),
+                           folder, name);
     }
     free(library);
     return path;
