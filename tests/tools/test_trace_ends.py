@@ -76,6 +76,13 @@ def test_a_file_that_may_not_grow_so_large(limit, calls, is_whole, tmp_path):
     check_full(tmp_path, calls, f"limit={limit}", options="compress=no", is_whole=is_whole)
 
 
+def test_a_converted_file_that_may_not_grow_so_large(tmp_path):
+    result = run(MANY, "limit=300000", "calls=20000", cwd=tmp_path, ranks=1, tools="trace,format=json")
+    assert result.returncode == 0 and "rank-0.json: File too large" in result.messages[0]
+    assert [path.name for path in (tmp_path / "qmpi-trace").iterdir()] == ["rank-0.qtrace"]
+    assert read(tmp_path / "qmpi-trace")[0][0].calls()["MPI_Initialized"] == 20000
+
+
 def test_a_full_disk(tmp_path):
     with small_file_system(tmp_path / "small"):
         check_full(tmp_path, 300000, options="compress=no,output=small/trace", is_whole=False)
