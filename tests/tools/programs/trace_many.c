@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many calls: `trace_many [STEP…]`. early=N: N calls before MPI_Init; calls=N: N calls; trips=N: a
- * message from rank 0 to rank 1 and back, N times; threads=N: N threads make 1000 calls each;
- * signals=N: N signals, whose handler makes a call, while calls are made; wait: until the file `go`
- * exists; usr2: SIGUSR2; limit=N: no file may grow beyond N bytes; sessions: a session instead of
- * MPI_Init.
+ * Steps of two ranks: trips=N: a message from rank 0 to rank 1 and back, N times.
+ *
+ * Many calls: `trace_many [STEP…]`. early=N: N calls before MPI_Init; calls=N: N calls; threads=N:
+ * N threads make 1000 calls each; signals=N: N signals, whose handler makes a call, while calls are
+ * made; wait: until the file `go` exists; usr2: SIGUSR2; limit=N: no file may grow beyond N bytes;
+ * sessions: a session instead of MPI_Init.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
