@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <qmpi/qmpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,26 +20,25 @@ static char *file_of(uintptr_t function)
     return dladdr((void *)function, &info) ? realpath(info.dli_fname, NULL) : NULL;
 }
 
-static char *beside_tool(const char *name)
+static char *folder_of_tool(void)
 {
-    char *tool = file_of((uintptr_t)tool_companion_file);
-    const char *slash = tool ? strrchr(tool, '/') : NULL;
-    char *path = slash ? qmpi_format("%.*s/%s", (int)(slash - tool), tool, name) : NULL;
-    free(tool);
-    return path;
+    char *tool = file_of((uintptr_t)tool_companion_file), *slash = tool ? strrchr(tool, '/') : NULL;
+    if (slash)
+        *slash = '\0';
+    return tool;
 }
 
-/* The folder of libqmpi.so is qmpi, beside it; that of libqmpi-openmpi.so is qmpi-openmpi. */
-static char *in_folder_of_library(const char *name)
+/* The folder of the tools of libqmpi.so is qmpi; that of those of libqmpi-openmpi.so is
+ * qmpi-openmpi, and so on: in the folder in which that of the tool is. */
+static char *beside_folder(const char *folder, const char *name)
 {
     static const char prefix[] = "lib";
     char *library = file_of((uintptr_t)QMPIX_Function_name), *path = NULL;
     const char *slash = library ? strrchr(library, '/') : NULL;
     const char *end = slash ? strstr(slash, ".so") : NULL;
     if (end && !strncmp(slash + 1, prefix, strlen(prefix))) {
-        const char *stem = slash + 1 + strlen(prefix);
-        path = qmpi_format("%.*s/%.*s/%s", (int)(slash - library), library, (int)(end - stem), stem,
-                           name);
+        const char *tools = slash + 1 + strlen(prefix);
+        path = qmpi_format("%s/../%.*s/%s", folder, (int)(end - tools), tools, name);
     }
     free(library);
     return path;
@@ -46,14 +46,13 @@ static char *in_folder_of_library(const char *name)
 
 char *tool_companion_file(const char *name)
 {
-    char *path = beside_tool(name);
-    if (path && !access(path, F_OK))
-        return path;
-    char *other = in_folder_of_library(name);
-    if (!other || access(other, F_OK)) {
-        free(other);
-        return path;
+    char *folder = folder_of_tool(), *path = folder ? qmpi_format("%s/%s", folder, name) : NULL;
+    if (path && access(path, F_OK)) {
+        char *other = beside_folder(folder, name);
+        const bool is_there = other && !access(other, F_OK);
+        free(is_there ? path : other);
+        path = is_there ? other : path;
     }
-    free(path);
-    return other;
+    free(folder);
+    return path;
 }

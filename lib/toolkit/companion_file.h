@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The files that are installed with a tool: programs that it starts, libraries that it opens. They
- * are in the folder of the tool, or, as tools for the standard ABI are in another one, in that of
- * the tools of libqmpi. */
+ * are in the folder of the tool; or, as tools for the standard ABI are in another one, in that of
+ * the other tools, beside it. */
 #ifndef QMPI_TOOLKIT_COMPANION_FILE_H
 #define QMPI_TOOLKIT_COMPANION_FILE_H
 

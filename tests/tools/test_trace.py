@@ -313,7 +313,7 @@ def without_counters(process):
 
 def test_threads_and_signals(tmp_path):
     """Each thread is a location; handlers of signals make calls at any moment."""
-    process = trace(tmp_path, MANY, "threads=8", "signals=20", own=True, ranks=1)[0]
+    process = trace(tmp_path, MANY, "threads=8", "signals=20", archive=False, ranks=1)[0]
     named = [location["name"] for location in process.locations]
     assert named[0] == "main thread" and len(set(named)) == len(named) >= 9
     assert sum(len(events) == 2000 for events in process.events.values()) == 8
@@ -323,7 +323,7 @@ def test_threads_and_signals(tmp_path):
 
 
 def test_more_than_the_memory_before_init(tmp_path):
-    process = trace(tmp_path, MANY, "early=100000", "calls=10", options=",memory=1M", own=True, ranks=1)[0]
+    process = trace(tmp_path, MANY, "early=100000", "calls=10", options=",memory=1M", archive=False, ranks=1)[0]
     assert process.calls()["MPI_Initialized"] == 100010 and process.traits["dropped"] == "0"
     assert [path.name for path in tmp_path.iterdir()] == ["qmpi-trace"]
 
@@ -331,7 +331,7 @@ def test_more_than_the_memory_before_init(tmp_path):
 def test_full_memory(tmp_path):
     """Threads wait for the writer, or what is lost is counted, at its place."""
     for full in ("wait", "drop"):
-        process = trace(tmp_path, MANY, "calls=100000", options=f",memory=1M,full={full},compress=no", own=True,
+        process = trace(tmp_path, MANY, "calls=100000", options=f",memory=1M,full={full},compress=no", archive=False,
                         ranks=1)[0]
         calls, dropped = process.calls()["MPI_Initialized"], int(process.traits["dropped"])
         assert calls + dropped == 100000 if full == "wait" else calls + dropped in (100000, 100001)
@@ -340,7 +340,7 @@ def test_full_memory(tmp_path):
 
 
 def test_the_last_part(tmp_path):
-    process = trace(tmp_path, MANY, "calls=100000", options=",memory=1M,buffer=ring", own=True, ranks=1)[0]
+    process = trace(tmp_path, MANY, "calls=100000", options=",memory=1M,buffer=ring", archive=False, ranks=1)[0]
     assert 10000 < process.calls()["MPI_Initialized"] < 100000 and process.traits["ring"] == "1"
     assert tell(process, process.events[0])[-2:] == ["Initialized", "Finalize"]
 
@@ -488,8 +488,8 @@ def test_no_room(tmp_path):
 
 def test_an_existing_directory(tmp_path):
     """A trace is replaced; what is no trace stays, and the run does not begin."""
-    trace(tmp_path, STEPS, "init", "finalize", own=True)
-    trace(tmp_path, STEPS, "init", "finalize", own=True, ranks=1)
+    trace(tmp_path, STEPS, "init", "finalize", archive=False)
+    trace(tmp_path, STEPS, "init", "finalize", archive=False, ranks=1)
     assert [path.name for path in (tmp_path / "qmpi-trace").iterdir()] == ["rank-0.qtrace"]
     (tmp_path / "qmpi-trace" / "mine").write_text("mine")
     result = run(STEPS, "init", "finalize", cwd=tmp_path)

@@ -16,7 +16,7 @@ from trace_support import MANY, PROGRAMS, STEPS, qmpi_trace, read, run, trace
 TERMINATIONS = PROGRAMS / "tools_terminations"
 
 
-def check_readable(folder, path="qmpi-trace"):
+def check_what_is_there(folder, path="qmpi-trace"):
     """The processes of a trace, of which `qmpi trace` makes an archive with the same events; and its summary."""
     processes, warnings = read(folder / path)
     if HAS_READER:
@@ -37,7 +37,7 @@ FAULT = signal.SIGBUS if OPEN_MPI else signal.SIGSEGV
     (["sleep=1500", f"raise={int(signal.SIGKILL)}"], "0", "no end: killed")])
 def test_a_rank_ends_while_another_one_waits(steps, end, words, tmp_path):
     run(STEPS, "init", "shift=8", "only=1", *steps, "only=0", "barrier", cwd=tmp_path, ends=[1], env=FAULTS)
-    processes, text = check_readable(tmp_path)
+    processes, text = check_what_is_there(tmp_path)
     assert sorted(processes) == [0, 1] and processes[1].traits["end"] == end
     assert re.search(rf"(?m)^(end)? +{words}.* \(ranks? [01, -]*1\)$", text), text
     assert re.search(r"clocks .* wrong by [\d.]+ \w+", text), text  # they have been compared in MPI_Init
@@ -70,10 +70,17 @@ def check_full(folder, calls, *steps, options, is_whole):
     assert number == calls if is_whole else 1000 < number < calls
 
 
-@pytest.mark.parametrize("limit, calls, is_whole", [(100000, 20000, True), (2000000, 300000, True), (500000, 300000, False)])
+@pytest.mark.parametrize("limit, calls, is_whole", [(200000, 20000, True), (2000000, 300000, True), (500000, 300000, False)])
 def test_a_file_that_may_not_grow_so_large(limit, calls, is_whole, tmp_path):
     """That of the process, or only those of the archive, in which libotf2 writes when it closes them, or before."""
     check_full(tmp_path, calls, f"limit={limit}", options="compress=no", is_whole=is_whole)
+
+
+def test_a_converted_file_that_may_not_grow_so_large(tmp_path):
+    result = run(MANY, "limit=300000", "calls=20000", cwd=tmp_path, ranks=1, tools="trace,format=json")
+    assert result.returncode == 0 and "rank-0.json: File too large" in result.messages[0]
+    assert [path.name for path in (tmp_path / "qmpi-trace").iterdir()] == ["rank-0.qtrace"]
+    assert read(tmp_path / "qmpi-trace")[0][0].calls()["MPI_Initialized"] == 20000
 
 
 def test_a_full_disk(tmp_path):

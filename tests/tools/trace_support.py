@@ -86,15 +86,15 @@ def qmpi_trace(folder, *arguments, path="qmpi-trace", status=0):
     return done
 
 
-def trace(tmp_path, program, *arguments, options="", own=False, **more):
+def trace(tmp_path, program, *arguments, options="", archive=True, **more):
     """The processes of a run that succeeds and says nothing; and there is an archive of the same events, if not only
     the files of the processes are wanted."""
-    own = own or not HAS_READER
-    result = run(program, *arguments, cwd=tmp_path, tools=f"trace{',format=own' * own}{options}", **more)
+    archive = archive and HAS_READER
+    result = run(program, *arguments, cwd=tmp_path, tools=f"trace{'' if archive else ',format=own'}{options}", **more)
     assert result.returncode == 0 and result.messages == []
     processes, warnings = read(tmp_path / "qmpi-trace")
     assert warnings == []
-    if not own:
+    if archive:
         check_archive_of(processes, tmp_path / "qmpi-trace" / "traces.otf2")
     return processes
 

@@ -47,17 +47,17 @@ def transfers_of(process, events):
         if kind.startswith("rma_") and "peer" in event:
             window = process.windows[int(event["object"])] if "object" in event else None
             peers = members_of(process.comms[int(window["comm"])])[1] if window else []
-            ways = [(">", "bytes")] * (kind != "rma_get") + [("<", "received")] * (
+            parts = [(">", "bytes")] * (kind != "rma_get") + [("<", "received")] * (
                 kind == "rma_get" or event["received"] != "0")
         elif kind in SENDS + RECEIVES:
             peers = members_of(process.comms[int(event["comm"])])[1] if "comm" in event else []
-            ways = [(">" if kind in SENDS else "<", "bytes")]
+            parts = [(">" if kind in SENDS else "<", "bytes")]
         else:
             continue
         peer, tag = int(event.get("peer", -4)), int(event.get("tag", -4))
         world = peers[peer] if 0 <= peer < len(peers) else "-"
-        found += [f"{way}{WORDS.get(peer, peer)}/{world}/{'-' if tag == -4 else WORDS.get(tag, tag)}/{event[size]}"
-                  for way, size in ways]
+        found += [f"{direction}{WORDS.get(peer, peer)}/{world}/{'-' if tag == -4 else WORDS.get(tag, tag)}/{event[size]}"
+                  for direction, size in parts]
     return found
 
 
@@ -75,7 +75,7 @@ class Truth:
         found = ",".join(transfers_of(self.process, events)) or "-"
         # What is received of a message without the probe that found it is not known, and nothing of none.
         is_unknown = true["function"].startswith("MPI_Mrecv") and found == "-" and "/-/" in wanted
-        if found == ">null/-/-/0":  # one-sided: both ways are one
+        if found == ">null/-/-/0":  # one-sided: both directions are one
             wanted = wanted.removesuffix(",<null/-/-/0")
         if not is_unknown and not fnmatchcase(found, wanted):
             self.note(place, true, f"{found} instead of {wanted}")
@@ -103,8 +103,8 @@ class Truth:
         each = len(begun) // len(handles) if handles else 0
         transfers = true.get("transfers", "-").split(",")
         for number, handle in enumerate(handles):
-            own = true | ({"came": transfers[number].rpartition("/")[2]} if len(handles) == len(transfers) > 1 else {})
-            self.numbers.setdefault(handle, []).append((begun[each * number:each * (number + 1)], own))
+            part = true | ({"came": transfers[number].rpartition("/")[2]} if len(handles) == len(transfers) > 1 else {})
+            self.numbers.setdefault(handle, []).append((begun[each * number:each * (number + 1)], part))
 
     def forget_freed(self, events):
         freed = {event["request"] for event in events if event["kind"] == "request_freed"}

@@ -214,8 +214,7 @@ static uint64_t size_of(const QMPIX_Call *call)
     return (uint64_t)(partitions * argument_count(call, traits->elements) * size);
 }
 
-/* The program has a new request: a persistent one with this handle has been freed, though that was
- * not seen. */
+/* No two persistent requests have one handle: the other one was freed unseen. */
 static void forget_persistent(struct layer *layer, uint64_t handle)
 {
     struct pending *pending = NULL;
