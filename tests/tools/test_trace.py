@@ -521,7 +521,9 @@ def test_two_layers(tmp_path):
     processes = trace(tmp_path, STEPS, "init", "barrier", "finalize", options=",output=qmpi-trace:trace,format=own,output=other%t")
     others = read(tmp_path / "other2")[0]
     for rank in (0, 1):
-        assert tell(processes[rank], processes[rank].events[0]) == tell(others[rank], others[rank].events[0])
+        calls = [[call for call in tell(process, process.events[0]) if not call.startswith("flush")]
+                 for process in (processes[rank], others[rank])]
+        assert calls[0] == calls[1]
 
 
 @pytest.mark.parametrize("name, suffix", [("json", "json"), ("perfetto", "perfetto-trace")])

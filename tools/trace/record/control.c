@@ -234,7 +234,7 @@ void control_after(struct recorder *recorder, const QMPIX_Call *call, bool has_s
 }
 
 /* What the tool does at the beginning of MPI is no time of the program. */
-static void put_own_time(struct recorder *recorder, uint64_t from)
+static void put_tool_time(struct recorder *recorder, uint64_t from)
 {
     struct trace_event event;
     if (!notice_switches(recorder))
@@ -255,11 +255,11 @@ void control_end(struct recorder *recorder, const QMPIX_Call *call)
     case MPI_INIT_T:
     case MPI_INIT_THREAD_T:
         begin_mpi(recorder->layer, MPI_SESSION_NULL);
-        put_own_time(recorder, now);
+        put_tool_time(recorder, now);
         break;
     case MPI_SESSION_INIT_T:
         if (open_session(recorder->layer, call))
-            put_own_time(recorder, now);
+            put_tool_time(recorder, now);
         break;
     default:
         break;

@@ -25,14 +25,20 @@ bool message_find_size(struct recorder *recorder, const QMPIX_Call *call, uint64
 /* Where the peer or the tag is only known from the status. */
 bool message_find_sender(const QMPIX_Call *call, struct raw_message *message);
 
-static inline uint32_t message_comm(struct recorder *recorder, const QMPIX_Call *call, int argument)
+/* Whether an argument is the communicator of the last call, whose index is known. */
+static inline bool message_is_last_comm(const struct recorder *recorder, const QMPIX_Call *call,
+                                        int argument)
 {
     const struct handles *handles = &recorder->layer->objects.handles[OBJECT_COMM];
-    return __builtin_expect(recorder->comm_word == argument_word(call, argument) &&
-                                recorder->comm_changes == handles_changes(handles),
-                            1)
+    return recorder->comm_word == argument_word(call, argument) &&
+           recorder->comm_changes == handles_changes(handles);
+}
+
+static inline uint32_t message_comm(struct recorder *recorder, const QMPIX_Call *call)
+{
+    return __builtin_expect(message_is_last_comm(recorder, call, MESSAGE_COMM), 1)
                ? recorder->comm
-               : objects_find_comm(recorder, call, argument);
+               : objects_find_comm(recorder, call, MESSAGE_COMM);
 }
 
 /* Finds the message of a call that succeeded. False: it is not as usual. */
@@ -46,7 +52,7 @@ static inline bool message_find_sent(struct recorder *recorder, const QMPIX_Call
          !message_find_size(recorder, call, &size)))
         return false;
     message->bytes = (uint64_t) * (const int *)call->arguments[MESSAGE_COUNT] * size;
-    message->comm = message_comm(recorder, call, MESSAGE_COMM);
+    message->comm = message_comm(recorder, call);
     message->peer = peer;
     message->tag = *(const int *)call->arguments[MESSAGE_TAG];
     message->unused = 0;
@@ -61,7 +67,7 @@ static inline bool message_find_received(struct recorder *recorder, const QMPIX_
     if (QMPIX_Call_get_status_bytes(call, MESSAGE_STATUS, 0, &bytes) != MPI_SUCCESS)
         return false;
     message->bytes = (uint64_t)bytes;
-    message->comm = message_comm(recorder, call, MESSAGE_COMM);
+    message->comm = message_comm(recorder, call);
     message->peer = *(const int *)call->arguments[MESSAGE_PEER];
     message->tag = *(const int *)call->arguments[MESSAGE_TAG];
     message->unused = 0;

@@ -172,7 +172,7 @@ static MPI_Win window_of(const QMPIX_Call *call, int argument)
     return window;
 }
 
-static void keep_comm(struct layer *layer, uint32_t index, uint32_t comm)
+static void save_window_comm(struct layer *layer, uint32_t index, uint32_t comm)
 {
     struct objects *objects = &layer->objects;
     pthread_mutex_lock(&layer->lock);
@@ -189,7 +189,7 @@ static void keep_comm(struct layer *layer, uint32_t index, uint32_t comm)
     pthread_mutex_unlock(&layer->lock);
 }
 
-static uint32_t kept_comm(struct layer *layer, uint32_t index)
+static uint32_t saved_window_comm(struct layer *layer, uint32_t index)
 {
     const struct objects *objects = &layer->objects;
     pthread_mutex_lock(&layer->lock);
@@ -216,7 +216,7 @@ static uint32_t meet_window(struct recorder *recorder, MPI_Win handle, uint32_t 
         return TRACE_NONE;
     const uint32_t index = number(recorder->layer, OBJECT_WINDOW, HANDLE_WORD(handle), &is_new);
     if (is_new) {
-        keep_comm(recorder->layer, index, comm);
+        save_window_comm(recorder->layer, index, comm);
         define_window(recorder->layer, index, handle, comm);
     }
     return index;
@@ -246,7 +246,7 @@ void objects_name_window(struct recorder *recorder, const QMPIX_Call *call)
         handles_find(&recorder->layer->objects.handles[OBJECT_WINDOW], HANDLE_WORD(window));
     if (index >= 0)
         define_window(recorder->layer, (uint32_t)index, window,
-                      kept_comm(recorder->layer, (uint32_t)index));
+                      saved_window_comm(recorder->layer, (uint32_t)index));
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */

@@ -327,34 +327,57 @@ __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_
         end_any(call, word);
 }
 
+static inline void put_with_comm(const QMPIX_Call *call, struct recorder *recorder,
+                                 struct raw_head *head, uint32_t comm)
+{
+    const struct flight *flight = &recorder->flights.first;
+    const uint64_t *times = flights_times(call);
+    *head = (struct raw_head){.ticks = times[0],
+                              .end = times[1],
+                              .site = recorder_site(flight->number),
+                              .function = recorder_function(flight->number),
+                              .kind = RAW_CALL,
+                              .event = (uint8_t)(comm + 1)};
+    recorder_publish(recorder, sizeof *head);
+    flights_end_first(&recorder->flights);
+}
+
+/* The communicator is another one than that of the last call, the call has failed, or the chunk is
+ * full. */
+__attribute__((noinline)) static void end_with_other_comm(const QMPIX_Call *call, QMPIX_Word *word,
+                                                          struct recorder *recorder)
+{
+    struct thread_level *level = thread_level_current;
+    const int argument = traits_all[call->function->number].comm;
+    const uint32_t comm =
+        argument_result_is_success(call) ? objects_find_comm(recorder, call, argument) : TRACE_NONE;
+    const bool is_short = comm < UINT8_MAX || comm == TRACE_NONE;
+    struct raw_head *head = is_short ? recorder_room(recorder, sizeof *head) : NULL;
+    if (head)
+        put_with_comm(call, recorder, head, comm);
+    else if (is_short)
+        flights_end_first(&recorder->flights); /* it is dropped */
+    thread_level_leave_first(level);
+    if (!is_short)
+        end_any(call, word);
+}
+
 /* Of a call whose communicator is told. The level is taken. */
 __attribute__((noinline)) static void end_with_comm(const QMPIX_Call *call, QMPIX_Word *word,
                                                     struct recorder *recorder)
 {
-    struct thread_level *level = thread_level_current;
-    const struct flight *flight = &recorder->flights.first;
-    const uint64_t *times = flights_times(call);
-    const uint32_t comm =
-        argument_result_is_success(call)
-            ? message_comm(recorder, call, traits_all[call->function->number].comm)
-            : TRACE_NONE;
-    const bool is_short = comm < UINT8_MAX || comm == TRACE_NONE;
-    if (is_short) {
-        struct raw_head *head = recorder_room(recorder, sizeof *head);
-        if (__builtin_expect(head != NULL, 1)) {
-            *head = (struct raw_head){.ticks = times[0],
-                                      .end = times[1],
-                                      .site = recorder_site(flight->number),
-                                      .function = recorder_function(flight->number),
-                                      .kind = RAW_CALL,
-                                      .event = (uint8_t)(comm + 1)};
-            recorder_publish(recorder, sizeof *head);
-        }
-        flights_end_first(&recorder->flights);
+    struct chunk *chunk = atomic_load_explicit(&recorder->chunk, memory_order_relaxed);
+    unsigned char *at = atomic_load_explicit(&chunk->at, memory_order_relaxed);
+    const int argument = traits_all[call->function->number].comm;
+    if (__builtin_expect(!message_is_last_comm(recorder, call, argument) ||
+                             recorder->comm >= UINT8_MAX || !argument_result_is_success(call) ||
+                             (size_t)(chunk->end - at) < sizeof(struct raw_head),
+                         0)) {
+        end_with_other_comm(call, word, recorder);
+        return;
     }
-    thread_level_leave_first(level);
-    if (!is_short)
-        end_any(call, word);
+    put_with_comm(call, recorder, (struct raw_head *)(void *)at, recorder->comm);
+    thread_level_leave_first(thread_level_current);
 }
 
 /* Whether the call is the only one of the thread, and nothing has been recorded of it. To be asked

@@ -56,16 +56,23 @@ static void write_out(struct layer *layer, size_t least)
         file_write(layer, &writer->out);
 }
 
-static void write_chunk(struct layer *layer, struct chunk *chunk)
+static void write_part(struct layer *layer, struct chunk *chunk)
 {
     struct stream *stream = stream_of_chunk(layer, chunk);
     if (stream)
         translate_chunk(layer, stream, chunk);
-    if (stream && chunk->ends) {
+    write_out(layer, OUTPUT);
+}
+
+/* One that was handed over. */
+static void write_chunk(struct layer *layer, struct chunk *chunk)
+{
+    write_part(layer, chunk);
+    struct stream *stream = chunk->ends ? stream_of_chunk(layer, chunk) : NULL;
+    if (stream) {
         stream_finish_block(layer, stream);
         stream_end(layer, stream);
     }
-    write_out(layer, OUTPUT);
 }
 
 /* Of what is in a chunk, a part has been written, and the rest is thrown away: the next chunk does
@@ -139,7 +146,7 @@ static void write_present(struct layer *layer, struct recorder *recorder, bool e
     if (ends)
         write_ring(layer);
     if (chunk != &chunk_none && atomic_load(&recorder->chunk) == chunk)
-        write_chunk(layer, chunk);
+        write_part(layer, chunk); /* the thread may hand it over now, and end */
 }
 
 static struct stream *find_stream(struct writer *writer, const struct recorder *recorder)
