@@ -315,7 +315,7 @@ def test_an_invalid_manifest_is_one_message_and_the_run_goes_on(tool, tmp_path):
     for number, words in enumerate(INVALID.values()):
         first, hint, rest = messages[3 * number:3 * number + 3]
         assert (first[:len(f"{tmp_path}/t{number}.json: ")], words in first) == (f"{tmp_path}/t{number}.json: ", True), first
-        assert hint.startswith("  hint: correct this manifest") and rest == "  the run continues without this manifest"
+        assert hint.startswith("  hint: correct this manifest") and rest == "  this manifest is not used"
 
 
 def test_what_cannot_be_read_is_one_message_and_other_files_are_none(tool, tmp_path):

@@ -299,6 +299,12 @@ def test_the_summary_says_what_run_it_was(good):
         assert re.search(f"(?m)^{pattern}$", text), pattern
 
 
+def test_the_summary_of_one_process_is_in_the_singular_and_compares_no_clocks(good):
+    text = trace(good / "rank-2.qtrace").stdout
+    assert re.search(r"(?m)^ranks +2 of 4; 1 process with 2 threads, on node0$", text) and "clocks" not in text
+    assert "clocks" not in trace("--ranks=2", good).stdout
+
+
 def on_a_terminal(columns, *arguments):
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
@@ -326,6 +332,14 @@ def test_a_timeline_fits_the_width_and_has_colours_on_a_terminal_only(good):
     wide = on_a_terminal(120, "--text", good)
     assert "\x1b[30;4" in wide
     assert max(len(re.sub(r"\x1b\[[\d;]*m", "", line)) for line in wide.splitlines()) == 120
+
+
+def test_the_times_of_the_axis_differ_and_can_be_given_to_begin(good):
+    for options in ([], ["--begin=50us", "--end=50.5us"], ["--begin=50us", "--end=50003ns"], ["--begin=2ns", "--end=9ns"]):
+        axis = trace("--text", *options, good).stdout.splitlines()[0]
+        times = re.findall(r"\|([\d.]+ [mun]?s)", axis)
+        assert len(times) == axis.count("|") == len(set(times)) >= 3 and len(axis) <= 80
+    trace("--text", f"--begin={times[1].replace(' ', '')}", good)
 
 
 # ---- Checks
@@ -464,6 +478,9 @@ def test_what_is_no_trace_is_refused(good, tmp_path):
     assert "empty" in broken("merge", "-o", tmp_path / "new", tmp_path / "empty", good)
     assert "nonesuch" in broken("merge", "-o", tmp_path / "new", tmp_path / "nonesuch", good)
     assert "its ranks are 0-3" in broken("--ranks=9", good)
+    for action in ("--text", "--check", "--to=csv", "--to=json"):
+        assert "--begin=1.00 s: the trace has ended before, at " in broken(action, "--begin=1s", good)
+    trace("--text", "--end=1s", good)
     assert not (tmp_path / "new").exists()
 
 

@@ -43,7 +43,7 @@ static void report(char *problem)
     char *hint = problem ? strstr(problem, "\nhint: ") : NULL;
     if (hint && qmpi_is_reporting_process()) {
         *hint = '\0';
-        qmpi_printf("%-s\n  %-s\n  the run continues without this manifest", problem, hint + 1);
+        qmpi_printf("%-s\n  %-s\n  this manifest is not used", problem, hint + 1);
     }
     free(problem);
 }

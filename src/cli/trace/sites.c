@@ -30,6 +30,13 @@ static bool is_unchanged(const char *path, int64_t started)
            status.st_mtime <= started / 1000000000;
 }
 
+/* As the tool says it in the files that it writes. */
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* NULL: nothing is known. */
 static char *look_up(const char *path, uint64_t offset)
 {
@@ -37,7 +44,7 @@ static char *look_up(const char *path, uint64_t offset)
     char *text = NULL;
     const int count = symbols_find_in(path, offset, &frames);
     if (count > 0 && frames->file && frames->function)
-        text = qmpi_format("%s (%s:%d)", frames->function, frames->file, frames->line);
+        text = qmpi_format("%s (%s:%d)", frames->function, base_name(frames->file), frames->line);
     else if (count > 0 && frames->function)
         text = qmpi_copy(frames->function);
     for (int i = 0; i < count; i++) {

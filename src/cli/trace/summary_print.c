@@ -52,8 +52,9 @@ static void print_hosts(FILE *stream, const struct trace_view *view)
     }
     char *list = trace_list_ranks(trace, view->selection.processes);
     char *text =
-        qmpi_format("%s of %d; %zu processes with %zu threads, %s%s", list, ranks, processes,
-                    threads, is_one ? "on " : "on several hosts", is_one && first ? first : "");
+        qmpi_format("%s of %d; %zu process%s with %zu thread%s, %s%s", list, ranks, processes,
+                    processes == 1 ? "" : "es", threads, threads == 1 ? "" : "s",
+                    is_one ? "on " : "on several hosts", is_one && first ? first : "");
     print_line(stream, "ranks", text);
     free(text);
     free(list);
@@ -88,12 +89,18 @@ static void print_ends(FILE *stream, const struct trace_view *view)
     free(done);
 }
 
-static void print_clock(FILE *stream, const struct trace *trace)
+static void print_clock(FILE *stream, const struct trace_view *view)
 {
+    const struct trace *trace = view->trace;
+    size_t processes = 0;
+    for (uint32_t i = 0; i < trace->process_count; i++)
+        processes += trace_view_has(view, i);
+    if (processes < 2)
+        return;
     if (trace->has_bound)
         fprintf(stream, "%-13stimes of two processes may be wrong by %s against each other\n",
                 "clocks", units_time((double)trace->bound * 1e-9));
-    else if (trace->process_count > 1)
+    else
         fprintf(stream, "%-13snot compared: times of different hosts may differ by any time\n",
                 "clocks");
 }
@@ -149,7 +156,7 @@ static void print_head(FILE *stream, const struct summary *summary, const struct
     fprintf(stream, "%-13s%s\n", "duration",
             units_time((double)(end > begin ? end - begin : 0) * 1e-9));
     print_ends(stream, view);
-    print_clock(stream, trace);
+    print_clock(stream, view);
     fprintf(stream, "%-13s%" PRIu64 ", of %" PRIu64 " calls\n", "events", summary->events,
             summary->calls);
     print_losses(stream, view);

@@ -68,15 +68,31 @@ static int colour_of(const struct function *function)
     return 41 + (int)(sum % COLOURS);
 }
 
+/* Labels differ: they have as many digits as the distance of two of them needs. All have the same
+ * unit, so that an option --begin or --end can repeat them. */
 static void print_axis(FILE *stream, const struct timeline *timeline, int label)
 {
-    int used = 0;
+    static const char *const names[] = {"ns", "us", "ms", "s"};
+    int unit = 0, digits = 0, used = 0, step = TICK_COLUMNS, length = 0;
+    double size = 1;
+    for (; unit < 3 && (double)timeline->end >= 1000 * size; unit++)
+        size *= 1000;
+    double distance =
+        (double)(timeline_column(timeline, step) - timeline_column(timeline, 0)) / size;
+    for (; distance < 100 && digits < 3 * unit; digits++)
+        distance *= 10;
+    char *text = qmpi_format("|%.*f %s ", digits, (double)timeline->end / size, names[unit]);
+    length = (int)strlen(text);
+    free(text);
+    while (step < length)
+        step += TICK_COLUMNS;
     fprintf(stream, "%-*s ", label, "");
-    for (int column = 0; column < timeline->columns; column += TICK_COLUMNS) {
-        const char *time = units_time((double)timeline_column(timeline, column) * 1e-9);
-        if (column + (int)strlen(time) + 1 > timeline->columns)
-            break;
-        used += fprintf(stream, "%*s|%s", column - used, "", time);
+    for (int column = 0; column + length - 1 <= timeline->columns; column += step) {
+        const double time = (double)timeline_column(timeline, column) / size;
+        if (column && timeline_column(timeline, column) == timeline_column(timeline, column - step))
+            continue; /* columns are shorter than a nanosecond */
+        fprintf(stream, "%*s", column - used, "");
+        used = column + fprintf(stream, "|%.*f %s", time == 0 ? 0 : digits, time, names[unit]);
     }
     fputc('\n', stream);
 }

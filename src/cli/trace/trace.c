@@ -140,6 +140,22 @@ static int act(struct trace_view *view, const struct trace_request *request)
     }
 }
 
+/* A begin after the end of the trace is a mistake, as an empty result would not tell. */
+static bool begins_in(const struct trace *trace, const struct trace_repair *repair,
+                      const struct trace_request *request)
+{
+    const struct trace_view whole = {.trace = trace, .repair = repair};
+    const int64_t end = trace_view_end(&whole);
+    if (!request->has_begin || request->begin <= end)
+        return true;
+    qmpi_printf("--begin=%s: the trace has ended before, at %s\n"
+                "hint: times count from the first event of the trace; `qmpi trace %s` shows how "
+                "long it is",
+                units_time((double)request->begin * 1e-9), units_time((double)end * 1e-9),
+                *request->paths);
+    return false;
+}
+
 static int use_view(const struct trace *trace, const struct trace_request *request,
                     const unsigned char *processes)
 {
@@ -158,7 +174,11 @@ static int use_view(const struct trace *trace, const struct trace_request *reque
         view.repair = repair;
         good = repair;
     }
-    const int status = good ? act(&view, request) : fail_memory();
+    int status = 2;
+    if (!good)
+        fail_memory();
+    else if (begins_in(trace, repair, request))
+        status = act(&view, request);
     if (repair && !status)
         print_repair(repair);
     trace_repair_free(repair);

@@ -6,7 +6,7 @@
 #define QMPI_TOOL_TRACE_SAVE_MATCHING_H
 
 #include "toolkit/toolkit.h"
-#include "trace/pairs.h"
+#include "trace/trace.h"
 
 #include <stdbool.h>
 
