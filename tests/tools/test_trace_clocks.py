@@ -8,6 +8,7 @@ import re
 import subprocess
 import time
 
+import perfetto_reader
 import pytest
 
 from support import BUILD, LIBQMPI, QMPI, clean_environment
@@ -50,12 +51,24 @@ def bound(folder):
     return float(number) * UNITS[unit]
 
 
+def files_have_the_corrected_times(folder):
+    """Those of the ranks, one after the other, have the clock and the times of the file of all."""
+    messages = perfetto_reader.load_messages()
+    parts = [path.read_bytes() for path in (folder / "qmpi-trace").glob("*.perfetto-trace")]
+    qmpi_trace(folder, "--to=perfetto", "-o", "all")
+    joined, whole = (perfetto_reader.Perfetto(data, messages) for data in (b"".join(parts), folder / "all"))
+    # Messages may arrive before they were sent by less than the bound, which only the file of all can know.
+    one, other = ([*sorted((it.track, it.begin, it.end, it.name) for it in trace.calls()), trace.snapshots,
+                   trace.everything()["tracks"]] for trace in (joined, whole))
+    assert one == other and len(whole.snapshots) == 1
+
+
 @pytest.mark.parametrize("clocks", [
     [(0, 0), (5_000_000_000, 50)],
     [(0, -50), (-3_000_000_000, 50), (7_000_000_000, 0), (2_000_000, -50)],
 ], ids=["of two", "of four"])
 def test_no_message_arrives_before_it_was_sent_by_more_than_the_bound(clocks, tmp_path):
-    result = run_skewed(tmp_path, clocks, "finalize")
+    result = run_skewed(tmp_path, clocks, "finalize", tools="trace,format=perfetto")
     assert result.returncode == 0 and result.messages == []
     found = flights(tmp_path)
     assert len(found) == ROUNDS * len(clocks)
@@ -63,6 +76,7 @@ def test_no_message_arrives_before_it_was_sent_by_more_than_the_bound(clocks, tm
     assert min(found) >= -1.01 * bound(tmp_path) and bound(tmp_path) < 1
     assert qmpi_trace(tmp_path, "--check").stdout.startswith("no difference")
     assert min(flights(tmp_path, "--repair")) >= 0
+    files_have_the_corrected_times(tmp_path)
 
 
 def test_a_run_without_the_comparison_at_its_end(tmp_path):
