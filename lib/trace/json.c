@@ -6,6 +6,7 @@
 #include "trace/slices.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 struct output {
@@ -128,7 +129,10 @@ static void add_flow(void *data, uint64_t id, bool is_end)
 static void add_value(void *data, double value)
 {
     const struct track *track = data;
-    fprintf(track->output->stream, ",\"args\":{\"value\":%.17g}", value);
+    if (isfinite(value))
+        fprintf(track->output->stream, ",\"args\":{\"value\":%.17g}", value);
+    else /* JSON has no such number */
+        fputs(",\"args\":{\"value\":null}", track->output->stream);
 }
 
 /* An instant with a flow is a slice without duration: viewers lead arrows from slice to slice. */

@@ -50,7 +50,7 @@ static void add_limit(struct search *search, const struct movable *begin, int64_
     struct repair_knot *knot = &search->repair->processes[begin->process].all[begin->knot];
     int64_t most = end - search->repair->latency - begin->corrected;
     most = most < 0 ? 0 : most;
-    if (most >= repair_backward(knot, begin->time))
+    if (most >= trace_repair_backward(knot, begin->time))
         return;
     if (knot->limit_count == knot->limit_room) {
         const size_t room = knot->limit_room ? 2 * knot->limit_room : 4;
@@ -141,8 +141,8 @@ static void add(struct search *search, const struct trace_event *event, uint32_t
         return;
     struct movable here = {
         process, position->next, event->time,
-        repair_forward(position->next ? &knots->all[position->next - 1] : NULL, event->time)};
-    if (here.knot == knots->count || !repair_backward(&knots->all[here.knot], event->time))
+        trace_repair_forward(position->next ? &knots->all[position->next - 1] : NULL, event->time)};
+    if (here.knot == knots->count || !trace_repair_backward(&knots->all[here.knot], event->time))
         here.knot = SIZE_MAX;
     if (part.part == INSTANCE_BEGIN && part.kind != COLLECTIVE_OTHER)
         begin(search, &part, &here);
@@ -159,7 +159,7 @@ static void finish_left(void *data, uint64_t key, void *value)
     finish(data, value);
 }
 
-bool repair_find_limits(struct trace_repair *repair, const struct trace_pairs *pairs)
+bool trace_repair_find_limits(struct trace_repair *repair, const struct trace_pairs *pairs)
 {
     const struct trace *trace = repair->view->trace;
     struct search search = {.repair = repair, .pairs = pairs};

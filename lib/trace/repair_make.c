@@ -11,7 +11,7 @@ enum {
     STRETCH = 10   /* a shift is amortized over an interval that is longer by this factor */
 };
 
-int64_t repair_forward(const struct repair_knot *knot, int64_t time)
+int64_t trace_repair_forward(const struct repair_knot *knot, int64_t time)
 {
     if (!knot)
         return time;
@@ -20,7 +20,7 @@ int64_t repair_forward(const struct repair_knot *knot, int64_t time)
     return moved > time ? moved : time;
 }
 
-int64_t repair_backward(const struct repair_knot *knot, int64_t time)
+int64_t trace_repair_backward(const struct repair_knot *knot, int64_t time)
 {
     if (time <= knot->begin || knot->begin >= knot->time)
         return 0;
@@ -30,7 +30,7 @@ int64_t repair_backward(const struct repair_knot *knot, int64_t time)
                      (double)(knot->time - knot->begin));
 }
 
-bool repair_add_knot(struct trace_repair *repair, uint32_t process, struct repair_knot knot)
+bool trace_repair_add_knot(struct trace_repair *repair, uint32_t process, struct repair_knot knot)
 {
     struct repair_knots *knots = &repair->processes[process];
     if (knots->count == knots->room) {
@@ -102,11 +102,11 @@ int64_t trace_repair_time(struct repair_position *position, int64_t time)
     while (position->next < position->count && position->knots[position->next].event <= event)
         position->next++;
     const int64_t forward =
-        repair_forward(position->next ? &position->knots[position->next - 1] : NULL, time);
+        trace_repair_forward(position->next ? &position->knots[position->next - 1] : NULL, time);
     if (position->next == position->count)
         return forward;
     const struct repair_knot *next = &position->knots[position->next];
-    const int64_t more = repair_backward(next, time);
+    const int64_t more = trace_repair_backward(next, time);
     if (!more)
         return forward;
     const int64_t most = limit_at(next, time);
@@ -116,7 +116,7 @@ int64_t trace_repair_time(struct repair_position *position, int64_t time)
 int64_t trace_repair_end(const struct trace_repair *repair, uint32_t process, int64_t time)
 {
     const struct repair_knots *knots = &repair->processes[process];
-    return repair_forward(knots->count ? &knots->all[knots->count - 1] : NULL, time);
+    return trace_repair_forward(knots->count ? &knots->all[knots->count - 1] : NULL, time);
 }
 
 struct repair_figures trace_repair_figures(const struct trace_repair *repair)
@@ -135,7 +135,7 @@ struct trace_repair *trace_repair_make(const struct trace_view *view, int64_t la
     *repair = (struct trace_repair){.view = view, .latency = latency};
     repair->processes = calloc(view->trace->process_count + 1, sizeof *repair->processes);
     bool good = trace_pairs_find(&pairs, view) && repair->processes;
-    good = good && repair_replay(repair, &pairs) && repair_find_limits(repair, &pairs);
+    good = good && trace_repair_replay(repair, &pairs) && trace_repair_find_limits(repair, &pairs);
     trace_pairs_free(&pairs);
     if (!good) {
         trace_repair_free(repair);

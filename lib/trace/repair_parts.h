@@ -35,18 +35,18 @@ struct trace_repair {
 };
 
 /* The time that forward amplification gives `time`, after `knot` (NULL: there is none). */
-int64_t repair_forward(const struct repair_knot *knot, int64_t time);
+int64_t trace_repair_forward(const struct repair_knot *knot, int64_t time);
 
 /* What backward amortization before `knot` would add without limits. */
-int64_t repair_backward(const struct repair_knot *knot, int64_t time);
+int64_t trace_repair_backward(const struct repair_knot *knot, int64_t time);
 
 /* Returns false if memory is exhausted. */
-bool repair_add_knot(struct trace_repair *repair, uint32_t process, struct repair_knot knot);
+bool trace_repair_add_knot(struct trace_repair *repair, uint32_t process, struct repair_knot knot);
 
 /* The first reading finds the knots. Returns false if memory is exhausted. */
-bool repair_replay(struct trace_repair *repair, const struct trace_pairs *pairs);
+bool trace_repair_replay(struct trace_repair *repair, const struct trace_pairs *pairs);
 
 /* The second one finds the limits. Returns false if memory is exhausted. */
-bool repair_find_limits(struct trace_repair *repair, const struct trace_pairs *pairs);
+bool trace_repair_find_limits(struct trace_repair *repair, const struct trace_pairs *pairs);
 
 #endif

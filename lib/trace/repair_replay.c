@@ -233,8 +233,8 @@ static bool play(struct replay *replay, uint32_t process)
     int64_t earliest;
     if (!find_earliest(replay, process, &earliest))
         return false;
-    int64_t time =
-        repair_forward(knots->count ? &knots->all[knots->count - 1] : NULL, player->event.time);
+    int64_t time = trace_repair_forward(knots->count ? &knots->all[knots->count - 1] : NULL,
+                                        player->event.time);
     if (earliest > time) {
         const struct repair_knot knot = {.event = player->number,
                                          .time = player->event.time,
@@ -242,7 +242,7 @@ static bool play(struct replay *replay, uint32_t process)
                                          .shift = earliest - time};
         ++*(player->part.part == INSTANCE_END ? &replay->repair->figures.collectives
                                               : &replay->repair->figures.messages);
-        replay->failed |= !repair_add_knot(replay->repair, process, knot);
+        replay->failed |= !trace_repair_add_knot(replay->repair, process, knot);
         time = earliest;
     }
     note_event(replay, process, time);
@@ -304,7 +304,7 @@ static void free_instance(void *data, uint64_t key, void *value)
     free(((struct instance *)value)->ranks);
 }
 
-bool repair_replay(struct trace_repair *repair, const struct trace_pairs *pairs)
+bool trace_repair_replay(struct trace_repair *repair, const struct trace_pairs *pairs)
 {
     const size_t count = repair->view->trace->process_count;
     struct replay replay = {.repair = repair, .pairs = pairs};

@@ -184,10 +184,18 @@ static bool read_file(struct trace_source *source, struct trace_process *process
     return true;
 }
 
+/* What a symbolic link names: the link may be gone when a block is read. */
+static char *real_path(const char *path)
+{
+    struct stat status;
+    char *real = !lstat(path, &status) && S_ISLNK(status.st_mode) ? realpath(path, NULL) : NULL;
+    return real ? real : strdup(path);
+}
+
 bool trace_source_open(struct trace_source *source, struct trace_process *process, const char *path,
                        char **problem)
 {
-    *source = (struct trace_source){.path = strdup(path)};
+    *source = (struct trace_source){.path = real_path(path)};
     *process = (struct trace_process){.rank = TRACE_UNDEFINED};
     struct trace_definitions *definitions = calloc(1, sizeof *definitions);
     if (!source->path || !definitions) {

@@ -482,6 +482,16 @@ def test_merge_reads_parts_of_one_run(good, messages, tmp_path):
           "-o", tmp_path / "parts")
     trace("merge", "-o", tmp_path / "whole", good)
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+    # What is said of a file names it, not the link to it, and the directory of the links is gone.
+    path = tmp_path / "node3" / "rank-3.qtrace"
+    whole = bytearray(path.read_bytes())
+    whole[len(whole) // 2] ^= 1
+    path.write_bytes(whole)
+    (tmp_path / "links").mkdir()
+    result = trace("merge", "-o", tmp_path / "damaged", *(tmp_path / f"node{rank}" for rank in range(4)),
+                   env={"TMPDIR": str(tmp_path / "links")})
+    assert result.messages[0].startswith(f"{path} is damaged: ")
+    assert not list((tmp_path / "links").iterdir())
 
 
 # ---- Bad inputs

@@ -95,29 +95,18 @@ static char *gather(char **paths)
 
 /* ---- One trace ------------------------------------------------------------------------------- */
 
-bool trace_open_input(struct opened_trace *input, char **paths)
+struct trace *trace_open_input(char **paths)
 {
     char *problem = NULL;
-    *input = (struct opened_trace){0};
-    if (paths[1]) {
-        input->folder = gather(paths);
-        if (!input->folder)
-            return false;
-    }
-    input->trace = trace_open(input->folder ? input->folder : *paths, &problem);
-    if (!input->trace) {
+    char *folder = paths[1] ? gather(paths) : NULL;
+    if (paths[1] && !folder)
+        return NULL;
+    struct trace *trace = trace_open(folder ? folder : *paths, &problem);
+    remove_folder(folder);
+    if (!trace)
         qmpi_printf("%-s", problem ? problem : "out of memory");
-        free(problem);
-        trace_close_input(input);
-        return false;
-    }
-    return true;
-}
-
-void trace_close_input(struct opened_trace *input)
-{
-    trace_close(input->trace);
-    remove_folder(input->folder);
+    free(problem);
+    return trace;
 }
 
 /* ---- Ranks ----------------------------------------------------------------------------------- */

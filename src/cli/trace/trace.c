@@ -207,17 +207,17 @@ static int use_view(const struct trace *trace, const struct trace_request *reque
 int cli_trace(int argc, char **argv)
 {
     struct trace_request request = trace_read_request(argc, argv);
-    struct opened_trace input;
+    struct trace *trace = trace_open_input(request.paths);
     int status = 2;
-    if (trace_open_input(&input, request.paths)) {
-        unsigned char *processes = trace_find_processes(input.trace, &request);
-        if (request.action != TRACE_SUMMARY && *input.trace->warnings)
-            qmpi_printf("%-s", input.trace->warnings);
+    if (trace) {
+        unsigned char *processes = trace_find_processes(trace, &request);
+        if (request.action != TRACE_SUMMARY && *trace->warnings)
+            qmpi_printf("%-s", trace->warnings);
         if (processes)
-            status = use_view(input.trace, &request, processes);
+            status = use_view(trace, &request, processes);
         free(processes);
-        trace_close_input(&input);
     }
+    trace_close(trace);
     trace_free_request(&request);
     return status;
 }

@@ -34,16 +34,9 @@ struct trace_request {
 struct trace_request trace_read_request(int argc, char **argv);
 void trace_free_request(struct trace_request *request);
 
-/* What is read, and the directory that exists only for that. */
-struct opened_trace {
-    struct trace *trace;
-    char *folder; /* NULL: none */
-};
-
-/* Opens the trace of one path, or of several ones that have parts of one run. Returns false after a
- * message. */
-bool trace_open_input(struct opened_trace *input, char **paths);
-void trace_close_input(struct opened_trace *input);
+/* Opens the trace of one path, or of several ones that have parts of one run: these are together in
+ * a directory, by symbolic links, while it is opened. Returns NULL after a message. */
+struct trace *trace_open_input(char **paths);
 
 /* Finds the processes of --ranks. Returns NULL after a message if there are none; the caller frees
  * it. */
