@@ -168,6 +168,9 @@ static void close_all(struct layer *layer, struct stream *stream, uint64_t ticks
 
 void translate_early(struct layer *layer, struct stream *stream, uint64_t number, uint64_t ticks)
 {
+    if (stream->has_early) /* that call was left without a record */
+        close_call(layer, stream, TRACE_INTERRUPTED, stream->calls[stream->call_count - 1].function,
+                   ticks);
     const size_t count = stream->call_count;
     tell_flush(layer, stream, ticks);
     open_call(layer, stream, call_of(layer, recorder_function(number), recorder_site(number)),
