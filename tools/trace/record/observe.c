@@ -7,18 +7,16 @@
  */
 #include "record/observe.h"
 
+#include "record/any_end.h"
 #include "record/control.h"
-#include "record/counters.h"
 #include "record/message.h"
 #include "record/notice.h"
 #include "record/objects.h"
 #include "record/open_calls.h"
-#include "record/operations.h"
 #include "record/recorder.h"
 #include "record/requests.h"
 #include "record/sites.h"
-
-#include <string.h>
+#include "record/usual_end.h"
 
 /* ---- What calls of a function are ------------------------------------------------------------ */
 
@@ -115,140 +113,6 @@ __attribute__((noinline)) static void begin_any(const QMPIX_Call *call, QMPIX_Wo
     thread_level_leave(level);
 }
 
-static uint32_t freed_object(struct recorder *recorder, const QMPIX_Word *word, bool has_succeeded,
-                             const struct traits *traits, enum trace_kind *kind)
-{
-    switch (traits->action) {
-    case DOES_FREE_COMM:
-        *kind = TRACE_COMM_DESTROY;
-        break;
-    case DOES_FREE_WIN:
-        *kind = TRACE_WIN_DESTROY;
-        break;
-    case DOES_CLOSE_FILE:
-        *kind = TRACE_FILE_CLOSE;
-        break;
-    default:
-        return TRACE_NONE;
-    }
-    return objects_end_free(recorder, word, has_succeeded);
-}
-
-/* What a call did, of a flight that is in progress. Whether it is recorded or not, it is followed.
- */
-static void end_actions(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
-                        const QMPIX_Word *word, bool has_succeeded, uint64_t end)
-{
-    const struct traits *traits = &traits_all[call->function->number];
-    struct trace_event event;
-    enum trace_kind kind = TRACE_COMM_DESTROY;
-    if (has_succeeded)
-        operations_end(recorder, flight, call, end);
-    if (traits->action == DOES_COMPLETE)
-        requests_complete(recorder, flight, call, end);
-    else if (traits->action == DOES_FREE_REQUEST)
-        requests_end_free(recorder, flight, has_succeeded, end);
-    else if (traits->action == DOES_RECEIVE_MATCHED || traits->action == DOES_POST_MATCHED)
-        requests_end_message(flight);
-    if (has_succeeded && call->function->number == MPI_COMM_CREATE_FROM_GROUP_T)
-        control_comm_created(recorder->layer, call);
-    const uint32_t freed = freed_object(recorder, word, has_succeeded, traits, &kind);
-    if (freed != TRACE_NONE) {
-        trace_event_clear(&event, kind, end);
-        if (kind == TRACE_COMM_DESTROY)
-            event.comm = freed;
-        else
-            event.object = freed;
-        recorder_put_event(recorder, &event);
-    }
-}
-
-/* Whether the record of a call tells all that is to be recorded of it. */
-static bool is_plain(const struct flight *flight, const struct traits *traits, bool has_succeeded)
-{
-    if (flight_state(flight->mark) == FLIGHT_NOTED ||
-        (has_succeeded && (traits->tells_comm || traits->tells_file)))
-        return false;
-    switch (traits->action) {
-    case DOES_NOTHING:
-    case DOES_INIT_MESSAGE:
-    case DOES_INIT_OTHER:
-    case DOES_CANCEL:
-    case DOES_MATCH:
-    case DOES_NAME_COMM:
-    case DOES_NAME_WIN:
-        return true;
-    case DOES_COMPLETE:
-    case DOES_FREE_REQUEST:
-        return !flight->held;
-    case DOES_CONTROL:
-        return !control_tells(traits);
-    default:
-        return !has_succeeded;
-    }
-}
-
-static void end(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
-                const QMPIX_Word *word)
-{
-    const struct traits *traits = &traits_all[call->function->number];
-    const bool has_succeeded = !traits->has_error || argument_result_is_success(call);
-    const bool is_recorded = flight_state(flight->mark) >= FLIGHT_RUNS;
-    uint64_t begin = 0, end = 0;
-    QMPIX_Call_get_time(call, &begin, &end);
-    if (end < begin)
-        end = begin;
-    /* While it is off, the stream has no open calls. */
-    recorder->is_mute = !is_recorded || recorder->is_off;
-    if (traits->action == DOES_COMPLETE && !recorder->is_mute &&
-        flight_state(flight->mark) == FLIGHT_RUNS &&
-        requests_put_tested(recorder, flight, call, (const uint64_t[]){begin, end}))
-        return;
-    if (recorder->is_mute || is_plain(flight, traits, has_succeeded)) {
-        if (!recorder->is_mute)
-            recorder_put(recorder, RAW_CALL, flight->number, begin, end);
-        recorder->is_mute = true; /* what follows has no place in the stream */
-        if (has_succeeded)
-            operations_post(recorder, flight, call, begin);
-        end_actions(recorder, flight, call, word, has_succeeded, end);
-        if (traits->action == DOES_CONTROL)
-            control_after(recorder, call, has_succeeded, end);
-        return;
-    }
-    const bool was_open = flight_state(flight->mark) == FLIGHT_NOTED;
-    open_calls_all(recorder);
-    if (has_succeeded)
-        operations_post(recorder, flight, call, was_open ? end : begin);
-    end_actions(recorder, flight, call, word, has_succeeded, end);
-    if (traits->action == DOES_CONTROL)
-        control_after(recorder, call, has_succeeded, end);
-    recorder_put(recorder, RAW_CLOSE, flight->number, end, 0);
-}
-
-static void end_call(struct recorder *recorder, const QMPIX_Call *call, const QMPIX_Word *word)
-{
-    struct flight *flight = flights_find(&recorder->flights, word);
-    if (!flight)
-        return;
-    open_calls_end_inner(recorder, flight);
-    end(recorder, flight, call, word);
-    flights_end(&recorder->flights, word);
-    recorder->is_mute = false;
-    if (traits_all[call->function->number].action == DOES_CONTROL)
-        control_end(recorder, call);
-    if (notice_switches(recorder) && recorder->layer->options.counters)
-        counters_sample(recorder, call);
-}
-
-__attribute__((noinline)) static void end_any(const QMPIX_Call *call, const QMPIX_Word *word)
-{
-    struct thread_level *level = thread_level_enter_at(word);
-    struct recorder *recorder = recorder_at(level, call->observer->data);
-    if (recorder)
-        end_call(recorder, call, word);
-    thread_level_leave(level);
-}
-
 /* ---- Callbacks ------------------------------------------------------------------------------- */
 
 /* The recorder of this thread for a layer if it exists, and is not used by work that was
@@ -299,87 +163,6 @@ void observe_before_with_site(const QMPIX_Call *call, QMPIX_Word *word)
     thread_level_leave_first(level);
 }
 
-/* Of a call that sends or receives one message. The level is taken. */
-__attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_Word *word,
-                                                  struct recorder *recorder, bool sends)
-{
-    struct thread_level *level = thread_level_current;
-    struct flight *flight = &recorder->flights.first;
-    const uint64_t *times = flights_times(call);
-    struct raw_message none, *raw = recorder_room(recorder, sizeof *raw), *message = raw;
-    if (__builtin_expect(!message, 0))
-        message = &none; /* it is dropped */
-    const bool found = argument_result_is_success(call) &&
-                       (sends ? message_find_sent(recorder, call, message)
-                              : message_find_received(recorder, call, message));
-    if (found) {
-        message->head = (struct raw_head){.ticks = times[0],
-                                          .end = times[1],
-                                          .site = recorder_site(flight->number),
-                                          .function = recorder_function(flight->number),
-                                          .kind = sends ? RAW_SEND : RAW_RECEIVE};
-        if (__builtin_expect(raw != NULL, 1))
-            recorder_publish(recorder, sizeof *raw);
-        flights_end_first(&recorder->flights);
-    }
-    thread_level_leave_first(level);
-    if (!found)
-        end_any(call, word);
-}
-
-static inline void put_with_comm(const QMPIX_Call *call, struct recorder *recorder,
-                                 struct raw_head *head, uint32_t comm)
-{
-    const struct flight *flight = &recorder->flights.first;
-    const uint64_t *times = flights_times(call);
-    *head = (struct raw_head){.ticks = times[0],
-                              .end = times[1],
-                              .site = recorder_site(flight->number),
-                              .function = recorder_function(flight->number),
-                              .kind = RAW_CALL,
-                              .event = (uint8_t)(comm + 1)};
-    recorder_publish(recorder, sizeof *head);
-    flights_end_first(&recorder->flights);
-}
-
-/* The communicator is another one than that of the last call, the call has failed, or the chunk is
- * full. */
-__attribute__((noinline)) static void end_with_other_comm(const QMPIX_Call *call, QMPIX_Word *word,
-                                                          struct recorder *recorder)
-{
-    struct thread_level *level = thread_level_current;
-    const int argument = traits_all[call->function->number].comm;
-    const uint32_t comm =
-        argument_result_is_success(call) ? objects_find_comm(recorder, call, argument) : TRACE_NONE;
-    const bool is_short = comm < UINT8_MAX || comm == TRACE_NONE;
-    struct raw_head *head = is_short ? recorder_room(recorder, sizeof *head) : NULL;
-    if (head)
-        put_with_comm(call, recorder, head, comm);
-    else if (is_short)
-        flights_end_first(&recorder->flights); /* it is dropped */
-    thread_level_leave_first(level);
-    if (!is_short)
-        end_any(call, word);
-}
-
-/* Of a call whose communicator is told. The level is taken. */
-__attribute__((noinline)) static void end_with_comm(const QMPIX_Call *call, QMPIX_Word *word,
-                                                    struct recorder *recorder)
-{
-    struct chunk *chunk = atomic_load_explicit(&recorder->chunk, memory_order_relaxed);
-    unsigned char *at = atomic_load_explicit(&chunk->at, memory_order_relaxed);
-    const int argument = traits_all[call->function->number].comm;
-    if (__builtin_expect(!message_is_last_comm(recorder, call, argument) ||
-                             recorder->comm >= UINT8_MAX || !argument_result_is_success(call) ||
-                             (size_t)(chunk->end - at) < sizeof(struct raw_head),
-                         0)) {
-        end_with_other_comm(call, word, recorder);
-        return;
-    }
-    put_with_comm(call, recorder, (struct raw_head *)(void *)at, recorder->comm);
-    thread_level_leave_first(thread_level_current);
-}
-
 /* Whether the call is the only one of the thread, and nothing has been recorded of it. To be asked
  * when the level is taken: before that, the handler of a signal may make calls. */
 static inline bool ends_usually(const struct layer *layer, const struct recorder *recorder,
@@ -396,20 +179,20 @@ void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
     struct recorder *recorder = idle_recorder(layer, level);
     const unsigned char how = layer->ends[call->function->number];
     if (__builtin_expect(!recorder || how == END_OTHERWISE, 0)) {
-        end_any(call, word);
+        any_end(call, word);
         return;
     }
     thread_level_take(level, word);
     if (__builtin_expect(!ends_usually(layer, recorder, word), 0)) {
         thread_level_leave(level);
-        end_any(call, word);
+        any_end(call, word);
         return;
     }
     if (how != END_PLAIN) {
         if (how == END_COMM)
-            end_with_comm(call, word, recorder);
+            usual_end_with_comm(call, word, recorder);
         else
-            end_message(call, word, recorder, how == END_SEND);
+            usual_end_message(call, word, recorder, how == END_SEND);
         return;
     }
     const uint64_t *times = flights_times(call);

@@ -48,7 +48,8 @@ void progress_put(struct layer *layer, const struct recorder *recorder,
         return;
     struct stream *stream = stream_of(layer, location, level, thread_id);
     /* If the last event is later, the call has just been recorded. */
-    if (stream && !stream->has_early && stream->last <= begin)
+    const bool is_open = stream && stream->has_early && stream->early_ticks == begin;
+    if (stream && !is_open && stream->last <= begin)
         translate_early(layer, stream, number, begin);
 }
 
