@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -13,12 +14,14 @@ from support import SOURCE
 STUBS = {
     "dpkg-query": "printf '%s install ok installed\\n' \"$@\"",
     "git": "echo some.c",
+    "python3": f"exec '{sys.executable}' -S \"$@\"",
     "clang-format": "exit ${FORMAT_STATUS:-0}",
     "codespell": "exit ${SPELLING_STATUS:-0}",
     "ninja": 'case " $BROKEN " in *" $2 "*) echo "it does not compile"; exit 1 ;; esac',
     "meson": """
 case "$1" in
-setup) mkdir -p "$2/meson-logs" "$2/meson-info"; : >"$2/build.ninja"
+setup) mkdir -p "$2/meson-logs" "$2/meson-info" "$2/tests"; : >"$2/build.ninja"
+    printf '#!/bin/sh\nexec "$@"\n' >"$2/tests/pytest_server"
     echo '[]' | tee "$2/meson-info/intro-tests.json" >"$2/meson-info/intro-targets.json" ;;
 test)
     case " $* " in

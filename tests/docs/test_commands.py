@@ -10,7 +10,7 @@ from pathlib import Path
 import document
 import pytest
 from archives import check_archives
-from support import ASAN, BUILD, SOURCE, clean_environment, run_command
+from support import ASAN, BUILD, SOURCE, YIELDING, clean_environment, run_command
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="what is built outside knows nothing of the sanitizer")
 
@@ -29,11 +29,11 @@ def prefix(tmp_path_factory):
 
 @pytest.fixture
 def reader(prefix, tmp_path):
-    """The environment of somebody who has installed qmpi, in an empty folder."""
+    """The environment of somebody who has installed qmpi, in an empty folder; ranks that wait give way in it."""
     package = next(prefix.rglob("qmpi.pc")).parent
     environment = clean_environment()
     return {**environment, "QMPI": str(SOURCE), "PATH": f"{prefix / 'bin'}:{environment['PATH']}",
-            "PKG_CONFIG_PATH": str(package), "HOME": str(tmp_path), "DESTDIR": str(tmp_path / "root")}
+            "LD_PRELOAD": str(YIELDING), "PKG_CONFIG_PATH": str(package), "HOME": str(tmp_path), "DESTDIR": str(tmp_path / "root")}
 
 
 def run_steps(steps, folder, environment, timeout=300):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Shares the machine's processors between the test files that run side by side.
 
-MPICH's ranks that wait take all the time that they are given, so that two jobs on the same processors
-keep each other from ending. Each job takes as many processors as it has ranks, and waits until they are
-free. A launcher and the start of a process wait for other things most of the time: one process more than
-there are processors may run. Open MPI's ranks give way while they wait (as the tests set it), and its
+MPICH's ranks that wait take all the time that they are given, for about a millisecond before they give way
+(tools/programs/yielding.c), so that many jobs on the same processors keep each other from ending. Each job takes as
+many processors as it has ranks, and waits until they are free. A launcher and the start of a process wait for other
+things most of the time: two processes more than there are processors may run. Open MPI's ranks give way while they wait (as the tests set it), and its
 launcher takes half a second in which nothing happens: several jobs share the processors. So may jobs of
 MPICH whose ranks sleep in place of working and of waiting: these take one processor.
 """
@@ -18,7 +18,7 @@ from mpi_in_use import OPEN_MPI
 
 BUILD = pathlib.Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
 AVAILABLE = len(os.sched_getaffinity(0))
-COUNT = 4 * AVAILABLE if OPEN_MPI else AVAILABLE + 1
+COUNT = 6 * AVAILABLE if OPEN_MPI else AVAILABLE + 2
 in_use = 0  # by this process, which may run commands while its job runs
 
 

@@ -47,6 +47,8 @@ def abi_compiler() -> str:
 
 
 RUN_RANK = PROGRAMS / "run_rank"
+# Makes ranks of MPICH give way while they wait: see tools/programs/yielding.c.
+YIELDING = BUILD / "tests" / "yielding.so" if MPI_NAME == "mpich" else None
 MPICC = abi_compiler() if ABI else mpi_command("mpicc", MPI_NAME, BUILD) or "mpicc"
 
 
@@ -265,6 +267,9 @@ def run_job(command, env, *, ranks, ends=None, variables=None, timeout=120, cwd=
     """Runs `command` in each rank of a job; `ends` are those that end by themselves (None: all), after
     which the others are killed; `variables` are set for the ranks only; `takes`: see Job."""
     variables = variables or {}
+    if YIELDING:
+        preloaded = variables.get("LD_PRELOAD") or env.get("LD_PRELOAD")
+        variables = {**variables, "LD_PRELOAD": ":".join(filter(None, [preloaded, str(YIELDING)]))}
     launcher = launch(ranks)
     if OPEN_MPI:  # which then gives them to spawned processes too
         launcher, variables = launch(ranks, **variables), {}

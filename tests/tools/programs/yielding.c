@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linked into programs whose ranks wait long for each other: MPICH's ranks, which take a
- * processor as long as they wait, give way after about a millisecond. By this function MPICH asks
- * UCX, for the first time in MPI_Init, whether something has come. Without UCX it is never called.
+ * Preloaded into the ranks of tests, and linked into programs whose ranks wait long for each other:
+ * MPICH's ranks, which take a processor as long as they wait, give way after about a millisecond.
+ * By this function MPICH asks UCX, for the first time in MPI_Init, whether something has come.
+ * Without UCX it is never called.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +19,9 @@ unsigned ucp_worker_progress(void *worker)
     static unsigned (*next)(void *);
     static _Thread_local unsigned idle;
     if (!next) {
-        void *const found = dlsym(RTLD_NEXT, "ucp_worker_progress");
+        void *found = dlsym(RTLD_NEXT, "ucp_worker_progress");
+        if (!found) /* a program has opened its MPI library for itself alone */
+            found = dlsym(dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD), "ucp_worker_progress");
         memcpy(&next, &found, sizeof next);
     }
     const unsigned done = next(worker);
