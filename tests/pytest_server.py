@@ -9,6 +9,7 @@ the environment, the folder and the standard streams of pytest_file.py, and a pr
 pytest_file.py is, as when its time is up. The server ends with COMMAND.
 """
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -20,9 +21,10 @@ import struct
 import sys
 import time
 
+PR_SET_PDEATHSIG = 1
 SECONDS = 5  # for what is to end, to end its jobs and to remove its files
 # What test files use, beside pytest itself.
-MODULES = ("atexit", "collections", "contextlib", "csv", "ctypes", "dataclasses", "fcntl", "functools", "hashlib", "io",
+MODULES = ("atexit", "collections", "contextlib", "csv", "dataclasses", "fcntl", "functools", "hashlib", "io",
            "json", "jsonschema", "pathlib", "platform", "random", "re", "resource", "selectors", "shlex", "shutil",
            "signal", "socket", "statistics", "struct", "subprocess", "tempfile", "textwrap", "threading", "xml.etree.ElementTree")
 
@@ -151,6 +153,7 @@ class Server:
         for number, handler in self.handlers.items():
             signal.signal(number, handler)
         os.setsid()
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # where the server is killed
         for connection in (self.listener, *self.wakeup, *filter(None, self.copies.values())):
             connection.close()
         self.selector.close()

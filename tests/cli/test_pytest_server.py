@@ -119,6 +119,17 @@ def test_no_file_outlives_the_command(tmp_path):
     assert not (tmp_path / "started").exists()
 
 
+def test_no_file_outlives_the_server(tmp_path):
+    with server("echo $QMPI_TEST_SERVER; cat") as (process, line):
+        with start(tmp_path, "waits", line) as file:
+            assert wait_until((tmp_path / "ready").exists)
+            pid = int((tmp_path / "started").read_text())
+            process.kill()
+            assert file.wait(60) != 0
+    assert wait_until(lambda: gone(pid))
+    assert not (tmp_path / "started").exists()
+
+
 def test_a_file_without_the_server_that_it_was_told_fails(tmp_path):
     with start(tmp_path, "passes", b"\0qmpi-none".hex()) as process:
         assert process.wait(60) != 0
