@@ -3,10 +3,11 @@
 
 MPICH's ranks that wait take all the time that they are given, for about a millisecond before they give way
 (tools/programs/yielding.c), so that many jobs on the same processors keep each other from ending. Each job takes as
-many processors as it has ranks, and waits until they are free. A launcher and the start of a process wait for other
-things most of the time: two processes more than there are processors may run. Open MPI's ranks give way while they wait (as the tests set it), and its
-launcher takes half a second in which nothing happens: several jobs share the processors. So may jobs of
-MPICH whose ranks sleep in place of working and of waiting: these take one processor.
+many processors as it has ranks, and waits until they are free; one with more ranks is alone. A launcher and the start
+of a process wait for other things most of the time: two processes more than there are processors may run. Open MPI's
+ranks give way while they wait (as the tests set it), and its launcher takes half a second in which nothing happens:
+several jobs share the processors, also those with more ranks. So may jobs of MPICH whose ranks sleep in place of working
+and of waiting: these take one processor.
 """
 import contextlib
 import fcntl
@@ -41,7 +42,7 @@ def try_lock(stack, path):
 
 @contextlib.contextmanager
 def processors(wanted):
-    """Within it, this process has `wanted` processors; where the machine has fewer, it is alone."""
+    """Within it, this process has `wanted` processors; if there are fewer, it is alone where ranks do not give way."""
     global in_use
     if in_use:
         yield
@@ -54,7 +55,7 @@ def processors(wanted):
         # while a job waits for all of them.
         with contextlib.ExitStack() as queue:
             lock(queue, folder / "queue")
-            missing = wanted if wanted <= AVAILABLE else COUNT
+            missing = min(wanted, COUNT) if OPEN_MPI or wanted <= AVAILABLE else COUNT
             while True:
                 for path in list(free):
                     if missing and try_lock(taken, path):
