@@ -6,8 +6,8 @@ MPICH's ranks that wait take all the time that they are given, for about a milli
 many processors as it has ranks, and waits until they are free; one with more ranks is alone. A launcher and the start
 of a process wait for other things most of the time: two processes more than there are processors may run. Open MPI's
 ranks give way while they wait (as the tests set it), and its launcher takes half a second in which nothing happens:
-several jobs share the processors, also those with more ranks. So may jobs of MPICH whose ranks sleep in place of working
-and of waiting: these take one processor.
+several jobs share the processors, also those with more ranks. So may jobs of MPICH whose ranks sleep in place of
+working and of waiting: these take one processor.
 """
 import contextlib
 import fcntl
