@@ -110,7 +110,6 @@ static bool has_bytes(enum trace_kind kind)
     case TRACE_RMA_ATOMIC:
     case TRACE_IO:
     case TRACE_DROPPED:
-    case TRACE_FLUSH:
         return true;
     default:
         return false;
@@ -170,6 +169,8 @@ static void put_row(const struct output *output, const struct trace_event *event
     put_text(stream, event->object != TRACE_NONE ? trace_object_name(process, event, room) : NULL);
     if (event->kind == TRACE_COUNTER)
         fprintf(stream, ",%.17g", event->value);
+    else if (event->kind == TRACE_FLUSH) /* seconds */
+        fprintf(stream, ",%.9f", (double)event->bytes * process->tick * 1e-9);
     else
         putc_unlocked(',', stream);
     put_text(stream, output->sites && event->site < process->site_count ? output->sites[event->site]

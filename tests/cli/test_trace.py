@@ -394,6 +394,18 @@ def test_what_was_not_recorded_is_not_compared(options, compared, said, tmp_path
     assert text.startswith("no difference;") and said in text and f"{compared}\n" in text
 
 
+@pytest.mark.parametrize("omits, said, legend", [
+    (3, "recorded     only chosen functions; ", "  . outside of the recorded functions\n"),
+    (4, "recorded     not from the beginning of the run\n", "  . outside of MPI\n"),
+    (0, "", "  . outside of MPI\n"),
+], ids=["functions", "beginning", "all"])
+def test_summary_and_timeline_tell_what_was_not_recorded(omits, said, legend, tmp_path):
+    make(tmp_path / "trace", omits=omits)
+    text = trace(tmp_path / "trace").stdout
+    assert said in text and text.count("recorded  ") == bool(omits)
+    assert trace("--text", tmp_path / "trace").stdout.endswith(legend)
+
+
 @pytest.mark.parametrize("options, first", [
     ({"off": 1, "plant": "more-bytes"}, r"rank 0, .* 16 bytes are received of the message from rank 1 with tag 2, .*"),
     ({"off": 2, "plant": "no-send"}, r"rank 0, .* the message of 8 bytes from rank 1 with tag 5 .* was not sent"),

@@ -2,6 +2,7 @@
 """trace: its events are what the program did, in order, with peers, communicators, bytes and requests."""
 import concurrent.futures
 import contextlib
+import csv
 import json
 import re
 import subprocess
@@ -10,7 +11,7 @@ import open_mpi
 import perfetto_reader
 import pytest
 from support import ASAN, HAS_SESSIONS, LIBQMPI, MPI_VERSION, OPEN_MPI, QMPI, clean_environment, wait_until
-from trace_support import CALLS, MANY, STEPS, TOOL_PATH, read, run, sections, tell, trace
+from trace_support import CALLS, MANY, STEPS, TOOL_PATH, qmpi_trace, read, run, sections, tell, trace
 
 # Of each section of trace_calls.c, in rank 0.
 EXPECTED = {
@@ -524,6 +525,17 @@ def test_two_layers(tmp_path):
         calls = [[call for call in tell(process, process.events[0]) if not call.startswith("flush")]
                  for process in (processes[rank], others[rank])]
         assert calls[0] == calls[1]
+
+
+def test_csv_tells_the_seconds_of_the_tool(tmp_path):
+    """What the tool does at the end of MPI_Init is neither bytes nor, as an event, a call."""
+    trace(tmp_path, STEPS, "init", "barrier", "finalize")
+    table = list(csv.DictReader(qmpi_trace(tmp_path, "--to=csv").stdout.splitlines()))
+    flushes = [place for place, row in enumerate(table) if row["event"] == "flush"]
+    assert len(flushes) == 2
+    for row, following in ((table[place], table[place + 1]) for place in flushes):
+        assert row["bytes"] == ""
+        assert 0 < float(row["value"]) <= float(following["time"]) - float(row["time"]) + 1e-6
 
 
 @pytest.mark.parametrize("name, suffix", [("json", "json"), ("perfetto", "perfetto-trace")])

@@ -37,8 +37,8 @@ static const char doc[] =
     "\n"
     "  qmpi trace qmpi-trace\n"
     "  qmpi trace --text --begin=1.5s --end=1.6s qmpi-trace\n"
-    "  qmpi trace --to=perfetto -o run.pftrace qmpi-trace\n"
-    "  qmpi trace merge --repair -o run.pftrace node1/qmpi-trace node2/qmpi-trace\n"
+    "  qmpi trace --to=perfetto -o run.perfetto-trace qmpi-trace\n"
+    "  qmpi trace merge --repair -o run.perfetto-trace node1/qmpi-trace node2/qmpi-trace\n"
     "\n"
     "The exit status is 2 if something cannot be read or written, 1 if --check finds a "
     "difference, else 0.";

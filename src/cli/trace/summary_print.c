@@ -108,6 +108,7 @@ static void print_clock(FILE *stream, const struct trace_view *view)
 static void print_losses(FILE *stream, const struct trace_view *view)
 {
     uint64_t dropped = 0, unfinished = 0;
+    unsigned omits = 0;
     bool is_ring = false;
     for (uint32_t i = 0; i < view->trace->process_count; i++) {
         if (!trace_view_has(view, i))
@@ -115,7 +116,13 @@ static void print_losses(FILE *stream, const struct trace_view *view)
         dropped += view->trace->processes[i].dropped;
         unfinished += view->trace->processes[i].unfinished;
         is_ring |= view->trace->processes[i].is_ring;
+        omits |= view->trace->processes[i].omits;
     }
+    if (omits & TRACE_OMITS_FUNCTIONS)
+        fprintf(stream, "%-13sonly chosen functions; calls of others count as outside of MPI\n",
+                "recorded");
+    if (omits & TRACE_OMITS_BEGINNING)
+        fprintf(stream, "%-13snot from the beginning of the run\n", "recorded");
     if (dropped)
         fprintf(stream, "%-13s%" PRIu64 " events, for lack of memory\n", "dropped", dropped);
     if (unfinished)

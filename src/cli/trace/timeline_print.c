@@ -127,6 +127,15 @@ static void print_shares(FILE *stream, const struct timeline *timeline, int labe
     fputc('\n', stream);
 }
 
+static bool omits_functions(const struct trace_view *view)
+{
+    bool omits = false;
+    for (uint32_t i = 0; i < view->trace->process_count; i++)
+        omits = omits || (trace_view_has(view, i) &&
+                          view->trace->processes[i].omits & TRACE_OMITS_FUNCTIONS);
+    return omits;
+}
+
 static void print_legend(FILE *stream, const struct timeline *timeline, struct function **order)
 {
     double total = 0;
@@ -139,7 +148,8 @@ static void print_legend(FILE *stream, const struct timeline *timeline, struct f
                 units_time(order[i]->time), units_percent(order[i]->time, total));
         free(name);
     }
-    fprintf(stream, "  . outside of MPI\n");
+    fprintf(stream, "  . outside of %s\n",
+            omits_functions(timeline->view) ? "the recorded functions" : "MPI");
 }
 
 static void print(FILE *stream, struct timeline *timeline, bool has_colours)
