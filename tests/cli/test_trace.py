@@ -396,7 +396,7 @@ def test_what_was_not_recorded_is_not_compared(options, compared, said, tmp_path
 
 @pytest.mark.parametrize("omits, said, legend", [
     (3, "recorded     only chosen functions; ", "  . outside of the recorded functions\n"),
-    (4, "recorded     not from the beginning of the run\n", "  . outside of MPI\n"),
+    (4, "recorded     only parts of the run\n", "  . outside of MPI\n"),
     (0, "", "  . outside of MPI\n"),
 ], ids=["functions", "beginning", "all"])
 def test_summary_and_timeline_tell_what_was_not_recorded(omits, said, legend, tmp_path):

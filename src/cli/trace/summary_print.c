@@ -122,7 +122,7 @@ static void print_losses(FILE *stream, const struct trace_view *view)
         fprintf(stream, "%-13sonly chosen functions; calls of others count as outside of MPI\n",
                 "recorded");
     if (omits & TRACE_OMITS_BEGINNING)
-        fprintf(stream, "%-13snot from the beginning of the run\n", "recorded");
+        fprintf(stream, "%-13sonly parts of the run\n", "recorded");
     if (dropped)
         fprintf(stream, "%-13s%" PRIu64 " events, for lack of memory\n", "dropped", dropped);
     if (unfinished)

@@ -9,7 +9,6 @@
 #include "write/definitions.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { BLOCK = 192 * 1024 };
 
