@@ -6,7 +6,8 @@
 It adds up the checks of format and spelling ('passed', 'failed', or '' if one did not run), what Meson
 logged of each folder's tests (testlog.json, and the names in tests.list), the problems, each of which is one
 failure, and what was skipped as a whole, each with the number of its tests in front: `12 part: why`. A test that crashed, ran out of time or reported less than it had announced is
-one, whatever passed before; so is one that was to run and did not.
+one, whatever passed before; so is one that was to run and did not. The comments that a TAP report has behind a
+failed point, which say why it failed, are printed with it: Meson shows them nowhere.
 """
 import json
 import re
@@ -17,7 +18,8 @@ from pathlib import Path
 GOOD = {"OK", "EXPECTEDFAIL", "SKIP"}
 PLAN = re.compile(r"^1\.\.\d+", re.MULTILINE)
 NAME = re.compile(r"\w+:[\w+-]+ / |[\w+-]+ - \w+:")  # PROJECT:SUITES / TEST; newer: SUITES - PROJECT:TEST
-POINT = re.compile(r"^(not )?ok\b *\d* *(?:- )?([^#\n]*)(# *skip)?", re.MULTILINE | re.IGNORECASE)
+POINT = re.compile(r"^(not )?ok\b *\d* *(?:- )?([^#\n]*)(# *skip)?.*((?:\n#.*)*)", re.MULTILINE | re.IGNORECASE)
+COMMENTS_SHOWN = 40
 
 
 def lines_of(path):
@@ -32,11 +34,12 @@ def add_test(test, sums, bad):
     if not points and result in GOOD:
         sums["skipped" if result == "SKIP" else "passed"] += 1
     failed = 0
-    for failure, point, skip in points:
+    for failure, point, skip, comments in points:
         sums["failed" if failure else "skipped" if skip else "passed"] += 1
         if failure:
             failed += 1
-            bad.append(f"{name}: {point.strip()}")
+            shown = comments.splitlines()[1:COMMENTS_SHOWN + 1]
+            bad.append("\n    ".join([f"{name}: {point.strip()}", *shown]))
     if result not in GOOD and not failed:
         sums["failed"] += 1
         bad.append(f"{name}: {result} after {len(points)} results")

@@ -99,6 +99,15 @@ def test_a_suite_that_ends_badly_is_a_failure(test, line, sums, tmp_path):
     assert bad == [f"not passed: build-mpich: qmpi:part / {line}"]
 
 
+def test_why_a_point_failed_is_printed_with_it(tmp_path, capsys):
+    test = tap("x", "not ok 1 - one", "# because", "#  of two", "ok 2 - two", "# fine", result="FAIL", announced=2)
+    _, bad, last = check(tmp_path, "mpich", log=[test], TEST_STATUS="1")
+    lines = capsys.readouterr().out.splitlines()
+    place = lines.index(bad[0])
+    assert bad == ["not passed: build-mpich: qmpi:part / x: one"]
+    assert lines[place:place + 4] == [*bad, "    # because", "    #  of two", last]
+
+
 def test_a_suite_that_did_not_run_is_a_failure(tmp_path):
     status, bad, last = check(tmp_path, "mpich", log=GOOD[:1], listed=[test["name"] for test in GOOD])
     assert (status, last) == (1, "3 passed, 1 failed, 1 skipped")

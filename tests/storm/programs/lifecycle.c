@@ -34,7 +34,9 @@ static void init(struct storm_thread *thread, const long *a)
     }
 }
 
-/* MPI_T is initialised once: some versions of MPICH do not survive a second time. */
+/* MPI_T is initialised once: some versions of MPICH do not survive a second time. The first call of
+ * MPI_Wtime comes here, where one thread runs and no signal comes: Open MPI takes the origin of its
+ * clock in it, without a lock, and a second thread that does the same gets a negative time. */
 static void setup(struct storm_thread *thread, const long *a)
 {
     int provided = -1;
@@ -44,6 +46,7 @@ static void setup(struct storm_thread *thread, const long *a)
     OK(Comm_rank, (MPI_COMM_WORLD, &storm_rank));
     OK(Comm_size, (MPI_COMM_WORLD, &storm_size));
     OK(Query_thread, (&storm_level));
+    CHECK(M(Wtime, ()) >= 0);
     for (int i = 0; i < storm_thread_count; i++) {
         MPI_Comm *comm = &storm_threads[i].comm;
         OK(Comm_dup, (MPI_COMM_WORLD, comm));
