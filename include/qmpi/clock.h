@@ -40,11 +40,11 @@ extern "C" {
 QMPI_API int QMPIX_Clock_get_time(uint64_t *ticks);
 
 /*
- * Converts a difference of two readings to nanoseconds. The error is at most about as long as a few
- * readings take. To keep it that small, the call first determines the length of a tick again, from
- * the time since the clock was started, if the time to convert is more than twice as long as that
- * of the last determination; this takes half a microsecond. May be called in a signal handler, like
- * QMPIX_Clock_get_time. MPI_ERR_ARG: `nanoseconds` is NULL.
+ * Converts a difference of two readings to nanoseconds. The error is at most about the time that a
+ * few readings take. To keep it that small, the call first determines the length of a tick again if
+ * the time to convert is more than twice as long as the time over which the length was determined
+ * last. It is determined over the time since the clock was started, in half a microsecond. May be
+ * called in a signal handler, like QMPIX_Clock_get_time. MPI_ERR_ARG: `nanoseconds` is NULL.
  */
 QMPI_API int QMPIX_Clock_to_nanoseconds(uint64_t ticks, uint64_t *nanoseconds);
 

@@ -229,12 +229,12 @@ QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, 
  *     MPI_Comm comm;
  *     QMPIX_Call_get_argument(call, 5, &comm);
  *
- * A tool that is compiled for the standard ABI of MPI gets handles and constants of the ABI, also
- * in a program of an MPI library with other ones: only what is asked for is converted. A pointer or
- * an array remains the program's, with what it leads to as the program's MPI library has it: see
- * QMPIX_Call_get_elements. Instead of an address that is a constant (MPI_IN_PLACE,
- * MPI_STATUS_IGNORE, MPI_UNWEIGHTED, …), the result is that of the ABI. Takes some nanoseconds, and
- * no memory. MPI_ERR_ARG also: no such argument.
+ * A tool that is compiled for the standard ABI of MPI gets handles and constants of the ABI, even
+ * if the program's MPI library has other ones. Only the argument itself is converted: a pointer or
+ * an array is that of the program, and leads to values of the program's MPI library, which
+ * QMPIX_Call_get_elements converts. An address that is a constant (MPI_IN_PLACE, MPI_STATUS_IGNORE,
+ * MPI_UNWEIGHTED, …) is replaced with that of the ABI. The call takes some nanoseconds, and no
+ * memory. MPI_ERR_ARG also: no such argument.
  */
 QMPI_API int QMPIX_Call_get_argument(const QMPIX_Call *call, int index, void *value);
 
@@ -249,10 +249,10 @@ QMPI_API int QMPIX_Call_get_elements(const QMPIX_Call *call, int index, int firs
                                      void *values);
 
 /*
- * Does the same for `count` elements that the tool has copied to `elements`. The size of each is
- * the member `size` of the parameter: the size in the program, which for a tool that is compiled
- * for the standard ABI may be less than that of its own type. `elements` may be the end of
- * `values`.
+ * Converts `count` elements that the tool has copied to `elements`, as QMPIX_Call_get_elements
+ * does. The size of each is the member `size` of the parameter: the size in the program, which for
+ * a tool that is compiled for the standard ABI may be less than that of its own type. `elements`
+ * may be the end of `values`.
  */
 QMPI_API int QMPIX_Call_convert_elements(const QMPIX_Call *call, int index, const void *elements,
                                          int count, void *values);
@@ -265,16 +265,17 @@ QMPI_API int QMPIX_Call_convert_elements(const QMPIX_Call *call, int index, cons
 QMPI_API int QMPIX_Call_get_result(const QMPIX_Call *call, void *value);
 
 /*
- * Stores a request of those that the member `requests` of the record lists. MPI_ERR_ARG also: there
- * are fewer, or the observer lacks the flag QMPIX_OBSERVE_REQUESTS.
+ * Stores request `index` of the member `requests` of the record in `request`. MPI_ERR_ARG also:
+ * there is no such request, or the observer lacks the flag QMPIX_OBSERVE_REQUESTS.
  */
 QMPI_API int QMPIX_Call_get_request(const QMPIX_Call *call, int index, MPI_Request *request);
 
 /*
- * Stores the number of bytes that status `element` of those to which argument `index` leads tells
- * of, in `after`: those of a message, or of an access to a file. For an operation that was
- * cancelled, the result is 0. Takes some nanoseconds, less than a query of MPI.
- * MPI_ERR_ARG also: the argument leads to no status. MPI_ERR_OTHER: MPI does not know the number.
+ * Stores, in `after`, the number of bytes that a status reports: the length of a message, or of an
+ * access to a file. Argument `index` leads to the status, or to an array of which it is element
+ * `element`. For an operation that was cancelled, the result is 0. The call takes some nanoseconds,
+ * less than a query of MPI. MPI_ERR_ARG also: the argument leads to no status. MPI_ERR_OTHER: MPI
+ * does not know the number.
  */
 QMPI_API int QMPIX_Call_get_status_bytes(const QMPIX_Call *call, int index, int element,
                                          MPI_Count *bytes);
@@ -514,7 +515,7 @@ typedef struct QMPIX_Address {
  * The description and its strings exist until the process ends, and must not be changed. A second
  * look-up of an address returns the same description; it takes some nanoseconds and uses no lock.
  * If the library was closed (dlclose) and another one is mapped at the address, the description is
- * that of the new one. Libraries that were closed: see QMPIX_Address_find.
+ * that of the new one. QMPIX_Address_find explains which closed libraries are known.
  *
  * The first look-up of an address reads the debug information, which may take milliseconds, or
  * seconds if there is much of it. It may wait for locks, uses malloc, and needs up to a megabyte of
@@ -524,17 +525,18 @@ typedef struct QMPIX_Address {
 QMPI_API int QMPIX_Address_describe(const void *address, const QMPIX_Address **description);
 
 /*
- * Does the same as QMPIX_Address_describe for a library and an offset that QMPIX_Address_find
- * returned, perhaps in another process of the job. Here, a second look-up uses a lock, too.
+ * Describes a place like QMPIX_Address_describe, for a library and an offset that
+ * QMPIX_Address_find returned, perhaps in another process of the job. Here, even a second look-up
+ * uses a lock.
  */
 QMPI_API int QMPIX_Library_describe(const char *library, size_t offset,
                                     const QMPIX_Address **description);
 
 /*
  * Frees the memory that reading debug information takes: a megabyte, or more if there is much debug
- * information. Descriptions stay valid; the next address that was not described before opens it
- * again. For a tool that describes addresses only now and then, such as at the end of a run. Any
- * thread; not in a signal handler.
+ * information. Descriptions stay valid. To describe an address that was not described before, the
+ * debug information is read again. This function is for tools that describe addresses only now and
+ * then, such as at the end of a run. May be called by any thread, but not in a signal handler.
  */
 QMPI_API void QMPIX_Debug_info_release(void);
 

@@ -241,9 +241,9 @@ typedef struct QMPIX_Tool_info {
 QMPI_API int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_info *info);
 
 /*
- * Adds, from `init`, to what QMPIX_Tool_info says of the tool: `flags`, `provides` and `conflicts`
- * of this layer alone, for example because of its options. The strings are copied; NULL stands for
- * an empty array.
+ * Declares flags, `provides` and `conflicts` of one layer, in addition to those that
+ * QMPIX_Tool_info gives for the tool, for example because of the layer's options. Called from
+ * `init`. The strings are copied; NULL stands for an empty array.
  *
  * If two layers conflict, the upper one cannot be used: the run stops before any MPI call is
  * carried out, or continues without it if QMPI_ON_ERROR=skip, unless the entry of one of them has
@@ -264,8 +264,9 @@ QMPI_API int QMPIX_Tool_get_option(int tool_id, const char *key, const char **va
 
 /*
  * Returns an option that the layer's entry in QMPI_TOOLS gives. `index` counts these options from 0
- * in their order. This is for tools that know only the beginning of a key. The strings exist for
- * the whole run. MPI_ERR_ARG also: fewer options are given.
+ * in their order. This is for options that are declared with `*`, such as `set.*`: the tool does
+ * not know the rest of the key. The strings exist for the whole run. MPI_ERR_ARG also: fewer
+ * options are given.
  */
 QMPI_API int QMPIX_Tool_get_given_option(int tool_id, int index, const char **key,
                                          const char **value);
@@ -279,9 +280,10 @@ QMPI_API int QMPIX_Tool_get_given_option(int tool_id, int index, const char **ke
 QMPI_API int QMPIX_Tool_fail(int tool_id, const char *message);
 
 /*
- * Returns whether the run is to continue if something that the options of a layer ask for is not
- * possible: 1 if QMPI_ON_ERROR=skip, or on-error where a configuration file lists the layer, says
- * so; else 0. This is for tools that learn of an error after `init`.
+ * Tells whether the run is to continue if the options of a layer ask for something that is not
+ * possible. Sets `skip` to 1 if QMPI_ON_ERROR=skip is set, or if the configuration file that lists
+ * the layer contains on-error = skip for it; else to 0. This is for tools that detect an error
+ * after `init`.
  */
 QMPI_API int QMPIX_Tool_get_skip_errors(int tool_id, int *skip);
 
@@ -338,7 +340,9 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
  */
 QMPI_API int QMPIX_Tool_set_enabled(int tool_id, int enabled);
 
-/* Tells whether a layer is on, in `init` whether it will be on at first: sets `enabled` to 1 or 0.
+/*
+ * Tells whether a layer is on: sets `enabled` to 1 or 0. In `init`, this tells whether the layer
+ * will be on at first.
  */
 QMPI_API int QMPIX_Tool_get_enabled(int tool_id, int *enabled);
 
@@ -377,8 +381,8 @@ struct sigaction;
  * previous action. If the program sets this action again, the handler of the tool is restored. Any
  * other action that the program sets replaces the handler.
  *
- * With `tool_action` 0, it may be called in a signal handler. MPI_ERR_ARG: the system's sigaction
- * fails.
+ * With `tool_action` 0, QMPIX_Tool_sigaction may be called in a signal handler. MPI_ERR_ARG: the
+ * system's sigaction fails.
  */
 QMPI_API int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct sigaction *old,
                                   int tool_action);

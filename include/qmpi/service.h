@@ -15,9 +15,9 @@
  * `init` finds only what the layers below offer. QMPIX_Service_watch also reports what layers above
  * offer, as soon as the stack is complete, and reports when a layer is switched off or on.
  *
- * A service is called like any function, without libqmpi: it takes no part in the call, and MPI
- * calls cost nothing more if the stack has services. Tables and their functions exist for the whole
- * run, also while the layer that offers them is switched off.
+ * Tools call the functions of a service directly; libqmpi takes no part in such a call. Services do
+ * not add to the cost of MPI calls. Tables and their functions exist for the whole run, also while
+ * the layer that offers them is switched off.
  *
  * Functions in a table should take the tool_id of the offering layer, because a tool may have
  * several layers. A function must expect calls by several threads. If tools for the standard ABI
@@ -87,9 +87,10 @@ typedef void QMPIX_Service_changed(int tool_id, int offering_id, const void *tab
  *
  * Where several callbacks are to be called, those of the layers near the application are called
  * first, those of one layer in the order of registration. A callback is never called by two threads
- * at the same time: if two threads switch layers at the same time, one may call it for both. It may
- * make any call and may switch layers, after which it is called again when it has returned.
- * Callbacks of layers that are off are called, too. A callback must return.
+ * at the same time: if two threads switch layers at the same time, one may call it for both. A
+ * callback may make any call, and may switch layers; if this changes the result again, the callback
+ * is called again after it has returned. Callbacks of layers that are off are called, too. A
+ * callback must return.
  *
  * QMPIX_Service_watch may be called by any thread, from `init` on. MPI_ERR_ARG also: the layer
  * watches this name and version already.

@@ -155,9 +155,10 @@ static bool read_file(struct trace_source *source, struct trace_process *process
     }
     if (!S_ISREG(status.st_mode) || !trace_block_file_read(descriptor, magic, sizeof magic, 0) ||
         memcmp(magic, TRACE_MAGIC, sizeof magic) != 0) {
-        *problem = qmpi_message("%s is no trace of qmpi\nhint: give the directory of a trace, or a "
-                                "file *%s in it",
-                                path, TRACE_FILE_SUFFIX);
+        *problem = qmpi_message(
+            "%s is not a trace file of qmpi\nhint: give the directory of a trace, or a "
+            "file *%s in it",
+            path, TRACE_FILE_SUFFIX);
         return false;
     }
     source->size = (uint64_t)status.st_size;

@@ -60,7 +60,7 @@ static inline unsigned qmpi_mpit_sequence(const struct qmpi_mpit_state *state)
 
 static inline bool qmpi_mpit_started(const struct qmpi_mpit_state *state, unsigned sequence)
 {
-    return atomic_load_explicit(&state->started[sequence & 1], memory_order_relaxed);
+    return atomic_load_explicit(&state->started[sequence & 1], memory_order_acquire);
 }
 
 /* The publisher's present elements: in memory of its own, or in ours where it has callbacks. */

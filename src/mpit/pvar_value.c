@@ -8,9 +8,10 @@
 
 #include <string.h>
 
+/* Whoever reads the sequence again behind this reads it after the word. */
 static uint64_t word_at(const uint64_t *word)
 {
-    return __atomic_load_n(word, __ATOMIC_RELAXED);
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
 static uint64_t value_of(const struct qmpi_mpit_variable *variable, bool started, uint64_t *word,
@@ -39,7 +40,6 @@ static void get(const struct qmpi_mpit_slot *slot, const void *array, void *buff
         for (int i = 0; i < slot->count; i++)
             qmpi_mpit_store(type, buffer, i,
                             value_of(variable, started, &words[i], qmpi_mpit_load(type, array, i)));
-        atomic_thread_fence(memory_order_acquire);
     } while (atomic_load_explicit(&state->sequence, memory_order_relaxed) != sequence);
 }
 
@@ -54,7 +54,6 @@ static void get_simple(const struct qmpi_mpit_slot *slot, void *buffer)
         value = word_at(&state->words[sequence & 1]);
         if (qmpi_mpit_started(state, sequence))
             value = word_at(slot->variable->address) - value;
-        atomic_thread_fence(memory_order_acquire);
     } while (atomic_load_explicit(&state->sequence, memory_order_relaxed) != sequence);
     memcpy(buffer, &value, sizeof value);
 }

@@ -356,7 +356,7 @@ static void the_processes_of_a_run_are_read_in_order_of_time(void **unused)
     assert_non_null(strstr(trace->warnings, "the file of rank 2 of 4 is missing\n"));
     assert_non_null(strstr(trace->warnings, "copy.qtrace"));
     assert_non_null(strstr(trace->warnings, "old.qtrace"));
-    assert_non_null(strstr(trace->warnings, "wrong.qtrace is no trace of qmpi\n"));
+    assert_non_null(strstr(trace->warnings, "wrong.qtrace is not a trace file of qmpi\n"));
     assert_non_null(strstr(trace->warnings, "early.qtrace"));
     assert_null(strstr(trace->warnings, "hint"));
     assert_int_equal(trace->base, 500000);

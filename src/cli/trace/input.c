@@ -64,7 +64,7 @@ static bool add_path(const char *folder, const char *path, int *number)
     }
     closedir(stream);
     if (good && *number == before) {
-        qmpi_printf("%s: no file of a trace is in this directory\nhint: name the directory that "
+        qmpi_printf("%s: this directory contains no trace files\nhint: name the directory that "
                     "the tool trace wrote",
                     path);
         return false;

@@ -102,7 +102,7 @@ static char *complain(const char *path, const char *reason)
 
 static char *complain_of(const char *path, const char *foreign)
 {
-    return qmpi_message("output=%s: this directory contains %.100s, which is no part of a trace; "
+    return qmpi_message("output=%s: this directory contains %.100s, which is not part of a trace; "
                         "it is left as it is\n"
                         "hint: give the directory of the trace another name, or move what is there",
                         path, foreign);
@@ -134,7 +134,7 @@ char *directory_check(const char *path)
     if (stat(path, &status))
         return errno == ENOENT ? check_parent(path) : complain(path, strerror(errno));
     if (!S_ISDIR(status.st_mode))
-        return complain(path, "this is no directory");
+        return complain(path, "this is not a directory");
     if (access(path, W_OK | X_OK))
         return complain(path, strerror(errno));
     DIR *directory = opendir(path);
