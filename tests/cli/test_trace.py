@@ -547,7 +547,7 @@ def test_only_a_trace_of_ours_is_replaced(good, tmp_path):
     (tmp_path / "mine").write_text("time,what\n1,2\n")
     for form in ("perfetto", "json", "csv"):
         message = broken(f"--to={form}", "-o", tmp_path / "mine", good)
-        assert "mine: the file exists, and was not written by qmpi trace" in message
+        assert "mine: the file exists, and was not written by qmpi" in message
     assert (tmp_path / "mine").read_text() == "time,what\n1,2\n"
     assert "is a directory" in broken("--to=csv", "-o", tmp_path, good)
     (tmp_path / "new").touch()

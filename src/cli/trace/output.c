@@ -32,7 +32,7 @@ static bool may_replace(const char *path)
         close(descriptor);
     if (size >= 0 && trace_export_is_ours(bytes, (size_t)size))
         return true;
-    qmpi_printf("cannot write %s: the file exists, and was not written by qmpi trace\n"
+    qmpi_printf("cannot write %s: the file exists, and was not written by qmpi\n"
                 "hint: name another file with --output, or remove this one",
                 path);
     return false;
