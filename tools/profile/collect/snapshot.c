@@ -170,7 +170,7 @@ static bool build_process(struct profile_result *result, const struct layer *lay
     *process = (struct profile_process){
         .rank = layer->rank,
         .host = build_host(),
-        .application = (double)regions_time(&layer->regions) * tick,
+        .application = (double)regions_time(&layer->regions, flights->moment) * tick,
         .mpi = time_in_mpi(layer, flights, tick),
         .memory = peak_memory(),
     };
@@ -202,13 +202,12 @@ static bool build_head(struct profile_result *result, const struct layer *layer,
 
 /* NULL: memory is out. */
 static struct profile_result *build_with(struct layer *layer, const char *termination,
-                                         const struct flights_seen *flights, bool crashed)
+                                         const struct flights_seen *flights)
 {
     const double tick = ticks_length();
     struct profile_result *result = calloc(1, sizeof *result);
     if (!result)
         return NULL;
-    const bool locked = profile_lock(layer, crashed);
     const bool good =
         build_head(result, layer, termination) && build_functions(result, layer, flights, tick) &&
         build_regions(result, layer, flights, tick) &&
@@ -216,7 +215,6 @@ static struct profile_result *build_with(struct layer *layer, const char *termin
         build_communicators(result, layer, flights, tick) &&
         build_files(result, layer, flights, tick) && build_process(result, layer, flights, tick) &&
         build_windows(result, layer, flights, tick) && build_flights(result, layer, flights, tick);
-    profile_unlock(layer, locked);
     if (good)
         return result;
     profile_result_free(result);
@@ -224,16 +222,17 @@ static struct profile_result *build_with(struct layer *layer, const char *termin
 }
 
 /* A call that has ended meanwhile may have been counted both as one that has ended and as one under
- * way: then all is made anew without it. */
+ * way: then all is made anew without it. All times end at one moment. */
 struct profile_result *build_result(struct layer *layer, const char *termination, bool crashed)
 {
-    struct profile_result *result;
-    struct flights_seen flights = {NULL, 0};
-    if (termination && !flights_see(&flights, layer->tool_id))
-        return NULL;
-    while ((result = build_with(layer, termination, &flights, crashed)) &&
-           !flights_see_again(&flights))
-        profile_result_free(result);
+    struct profile_result *result = NULL;
+    const bool locked = profile_lock(layer, crashed);
+    struct flights_seen flights = {ticks_now(), NULL, 0};
+    if (!termination || flights_see(&flights, layer->tool_id)) {
+        while ((result = build_with(layer, termination, &flights)) && !flights_see_again(&flights))
+            profile_result_free(result);
+    }
+    profile_unlock(layer, locked);
     free(flights.all);
     return result;
 }

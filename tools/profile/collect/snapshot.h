@@ -8,9 +8,9 @@
 
 /*
  * Any thread, at any time; makes no MPI call. Calls that end meanwhile may be in some of its
- * figures and not in others. Calls under way are in all of them, and named, but where `ending` is
- * NULL: then MPI ends. `ending` is the result's; `crashed`: locks that are held are passed
- * by. To be freed with profile_result_free; NULL: memory is out.
+ * figures and not in others. Calls under way are in all of them, and named, unless `termination` is
+ * NULL: then MPI ends. The result's `termination` is a copy. `crashed`: the lock is waited for only
+ * for a while. To be freed with profile_result_free; NULL: memory is out.
  */
 struct profile_result *build_result(struct layer *layer, const char *termination, bool crashed);
 

@@ -221,7 +221,7 @@ bool build_regions(struct profile_result *result, const struct layer *layer,
         struct profile_region *region = &result->regions[result->region_count++];
         uint64_t time = its->time;
         if (its->open)
-            time += regions_time(regions) - its->since;
+            time += regions_time(regions, flights->moment) - its->since;
         region->name = strdup(its->name);
         region->entries = its->entries;
         region->time = build_spread((double)time * tick, layer->rank);

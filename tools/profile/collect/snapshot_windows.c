@@ -30,7 +30,7 @@ static void add_all(struct sums *sums, const struct layer *layer,
     const struct regions *regions = &layer->regions;
     windows_sum(&sums->on, &regions->on_windows);
     if (regions->on_since)
-        windows_add(&sums->on, &regions->scale, regions->on_since, ticks_now());
+        windows_add(&sums->on, &regions->scale, regions->on_since, flights->moment);
     for (const struct thread *thread = threads_first(layer->tool_id); thread; thread = thread->next)
         windows_sum(&sums->mpi, &thread->windows);
     add_flights(sums, layer, flights);

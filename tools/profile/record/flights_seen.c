@@ -85,14 +85,13 @@ static size_t count_all(int tool_id)
 bool flights_see(struct flights_seen *seen, int tool_id)
 {
     const size_t room = count_all(tool_id);
-    const uint64_t now = ticks_now();
-    *seen = (struct flights_seen){calloc(room + 1, sizeof *seen->all), 0};
+    *seen = (struct flights_seen){ticks_now(), calloc(room + 1, sizeof *seen->all), 0};
     if (!seen->all)
         return false;
     for (const struct thread *thread = threads_first(tool_id); thread; thread = thread->next) {
         for (const struct flight *flight = &thread->flights.first; flight && seen->count < room;
              flight = FLIGHT_GET(flight->inner))
-            seen->count += see(&seen->all[seen->count], flight, now);
+            seen->count += see(&seen->all[seen->count], flight, seen->moment);
     }
     return true;
 }

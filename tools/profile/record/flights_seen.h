@@ -16,6 +16,7 @@ struct flight_seen {
 };
 
 struct flights_seen {
+    uint64_t moment; /* the tick at which they were seen */
     struct flight_seen *all;
     size_t count;
 };

@@ -34,9 +34,9 @@ static void stop(struct regions *regions)
     regions->on_since = 0;
 }
 
-uint64_t regions_time(const struct regions *regions)
+uint64_t regions_time(const struct regions *regions, uint64_t moment)
 {
-    return regions->on_time + (regions->on_since ? ticks_now() - regions->on_since : 0);
+    return regions->on_time + (regions->on_since ? moment - regions->on_since : 0);
 }
 
 void regions_begin(struct layer *layer)
@@ -160,13 +160,13 @@ static bool push(struct regions *regions, int region)
 
 static void begin_region(const struct layer *layer, struct region *region)
 {
-    region->since = regions_time(&layer->regions);
+    region->since = regions_time(&layer->regions, ticks_now());
     region->path_since = path_now(layer);
 }
 
 static void end_region(const struct layer *layer, struct region *region)
 {
-    region->time += regions_time(&layer->regions) - region->since;
+    region->time += regions_time(&layer->regions, ticks_now()) - region->since;
     region->path += path_now(layer) - region->path_since;
 }
 

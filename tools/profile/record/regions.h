@@ -23,8 +23,9 @@ void regions_begin(struct layer *layer);
  * MPI begins again. */
 void regions_end(struct layer *layer);
 
-/* Application time up to now, in ticks. Under the layer's lock. */
-uint64_t regions_time(const struct regions *regions);
+/* Application time up to `moment`, in ticks. Under the layer's lock, which has been held since that
+ * moment. */
+uint64_t regions_time(const struct regions *regions, uint64_t moment);
 
 /* MPI_Pcontrol(0), (1). */
 void regions_switch(struct layer *layer, bool on);
