@@ -63,14 +63,15 @@ static struct features read_features(const struct qmpi_elf_image *image)
 }
 
 /* What tells for which MPI a tool was built, among what it needs: another MPI library than the one
- * in use, or the libqmpi of another. That of the standard ABI is not needed where tools are
- * converted: see load.c. */
+ * in use, or the libqmpi of another. A converted tool may need a library of the standard ABI: its
+ * calls go to libqmpi all the same. */
 static const char *find_other_mpi(const struct qmpi_elf_image *image, const char *base_soname,
                                   bool converted)
 {
     const char *needed;
     for (int i = 0; (needed = qmpi_elf_needed(image, i)); i++) {
-        if (!strncmp(needed, "libmpich.so", 11) || !strncmp(needed, "libmpi.so", 9)) {
+        if (!strncmp(needed, "libmpich.so", 11) || !strncmp(needed, "libmpi.so", 9) ||
+            (!strncmp(needed, "libmpi_abi.so", 13) && !converted)) {
             if (strcmp(needed, base_soname) != 0)
                 return needed;
         } else if (!strncmp(needed, "libqmpi", 7) && strcmp(needed, QMPI_SONAME) != 0 &&
