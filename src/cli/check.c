@@ -19,6 +19,8 @@
 #include <qmpi/service.h>
 
 #include <argp.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -38,7 +40,9 @@ static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0,
      "configuration file with layers and settings; may be repeated (default: QMPI_CONFIG)", 0},
     {"tool-path", CLI_KEY_TOOL_PATH, "DIRS", 0,
-     "directories to search for tools first (default: QMPI_TOOL_PATH)", 0},
+     "directories to search for tools first, separated by colons; may be repeated (default: "
+     "QMPI_TOOL_PATH)",
+     0},
     {"function", KEY_FUNCTION, "NAME", 0,
      "show the chain of this MPI function instead; may be repeated", 0},
     {"mpi", KEY_MPI, "mpich|openmpi|abi", 0,
@@ -359,6 +363,17 @@ static char *choose_command(const char *mpi, char **option)
     return command ? command : cli_command_path(QMPI_MPI);
 }
 
+/* Ends this process as the child was ended if nobody reads the output any more. */
+static void end_if_unread(int status)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO};
+    if (status == -1 || !WIFSIGNALED(status) || WTERMSIG(status) != SIGPIPE ||
+        poll(&output, 1, 0) != 1 || !(output.revents & POLLERR))
+        return;
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+}
+
 static int check_elsewhere(const struct wish *wish)
 {
     enum { WORDS = 6 };
@@ -374,6 +389,7 @@ static int check_elsewhere(const struct wish *wish)
     struct doctor_child child = {.command = words, .variables = variables, .shown = true};
     doctor_children_run(&child, 1);
     doctor_child_free(&child);
+    end_if_unread(child.status);
     const bool ended = child.status != -1 && WIFEXITED(child.status);
     if (!ended)
         trial_blame(child.status, say);

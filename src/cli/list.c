@@ -21,8 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEY_TOOL_PATH = 256 };
-
 static const char doc[] =
     "List installed tools: path, purpose and options.\vThe command searches the directories in "
     "QMPI_TOOL_PATH, then the directories of the installed tools.";
@@ -103,17 +101,16 @@ static void print_folder(const char *folder)
 }
 
 static const struct argp_option options[] = {
-    {"tool-path", KEY_TOOL_PATH, "DIRS", 0,
-     "directories to search for tools first (sets QMPI_TOOL_PATH)", 0},
+    {"tool-path", CLI_KEY_TOOL_PATH, "DIRS", 0,
+     "directories to search for tools first, separated by colons; may be repeated (sets "
+     "QMPI_TOOL_PATH)",
+     0},
     {0},
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     switch (key) {
-    case KEY_TOOL_PATH:
-        cli_set_variable("QMPI_TOOL_PATH", argument);
-        return 0;
     case ARGP_KEY_ARG:
         cli_misuse(state,
                    "unexpected argument '%s': this command lists all tools; use `qmpi check -t %s` "
@@ -121,7 +118,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
                    argument, argument);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_parse_stack(key, argument);
     }
 }
 

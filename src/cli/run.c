@@ -24,11 +24,15 @@ static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0,
      "configuration file with layers and settings; may be repeated (sets QMPI_CONFIG)", 0},
     {"tool-path", CLI_KEY_TOOL_PATH, "DIRS", 0,
-     "directories to search for tools first (sets QMPI_TOOL_PATH)", 0},
+     "directories to search for tools first, separated by colons; may be repeated (sets "
+     "QMPI_TOOL_PATH)",
+     0},
     {"on-error", KEY_ON_ERROR, "stop|skip", 0,
      "what to do if a tool cannot be used (sets QMPI_ON_ERROR)", 0},
     {"debug", KEY_DEBUG, "TOPICS", 0,
-     "trace parse, find, load, base, chain or all (sets QMPI_DEBUG)", 0},
+     "what to print debugging messages about: parse, find, load, base, chain or all (sets "
+     "QMPI_DEBUG)",
+     0},
     {"mpi", KEY_MPI, "mpich|openmpi|abi", 0,
      "the MPI of the program, if its libraries do not show it (default: the MPI of the launcher, "
      "else of this command)",

@@ -45,8 +45,10 @@ static void append(const char *variable, const char *text, bool first)
     char *both = before && *before ? qmpi_format("%s:%s", before, text) : qmpi_copy(text);
     if (!strcmp(variable, "QMPI_TOOLS"))
         check_length(both, "-t", "list the tools in a file, and give it with -c");
-    else
+    else if (!strcmp(variable, "QMPI_CONFIG"))
         check_length(both, "-c", "give fewer files, or shorter paths");
+    else
+        check_length(both, "--tool-path", "give fewer directories, or shorter paths");
     cli_set_variable(variable, both);
     free(both);
 }
@@ -57,6 +59,13 @@ static void use_stack(const char *stack)
     static bool given;
     append("QMPI_TOOLS", stack, !given);
     cli_set_variable("QMPI_TOOLS_OPTION", getenv("QMPI_TOOLS"));
+    given = true;
+}
+
+static void use_tool_path(const char *directories)
+{
+    static bool given;
+    append("QMPI_TOOL_PATH", directories, !given);
     given = true;
 }
 
@@ -102,7 +111,7 @@ error_t cli_parse_stack(int key, char *argument)
         use_config(argument);
         return 0;
     case CLI_KEY_TOOL_PATH:
-        cli_set_variable("QMPI_TOOL_PATH", argument);
+        use_tool_path(argument);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

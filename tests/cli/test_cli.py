@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What each subcommand prints and how it ends."""
+import os
 import shutil
+import signal
+import subprocess
 
 import pytest
 
 from cli_support import qmpi
-from support import ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, PROGRAMS, SOURCE, TOOLS, TOOLS_FOLDER, launch
+from support import (ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, PROGRAMS, QMPI, SOURCE, TOOLS, TOOLS_FOLDER,
+                     clean_environment, launch)
 
 
 def test_version_names_the_mpi():
@@ -94,6 +98,24 @@ def test_list_shows_the_bundled_tools_and_their_options():
 def test_a_folder_of_tools_can_be_given(command, tmp_path):
     shutil.copy(BUNDLED_TOOLS / "empty.so", tmp_path / "mine.so")
     assert f"{tmp_path}/mine.so" in qmpi(*command, "--tool-path", tmp_path).stdout
+
+
+def test_folders_of_tools_add_up(tmp_path):
+    for name in ("count", "empty"):
+        (tmp_path / name).mkdir()
+        shutil.copy(BUNDLED_TOOLS / f"{name}.so", tmp_path / name / f"my_{name}.so")
+    folders = ["--tool-path", tmp_path / "count", f"--tool-path={tmp_path}/empty"]
+    output = qmpi("check", "-t", "my_count:my_empty", *folders).stdout
+    assert f"{tmp_path}/count/my_count.so" in output and f"{tmp_path}/empty/my_empty.so" in output
+
+
+def test_check_ends_silently_if_nobody_reads_its_output():
+    reading, writing = os.pipe()
+    os.close(reading)
+    result = subprocess.run([QMPI, "check", "-t", "count"], env=clean_environment(), text=True, timeout=60,
+                            stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (result.returncode, result.stderr) == (-signal.SIGPIPE, "")
 
 
 def test_list_takes_no_name_and_says_what_does():

@@ -27,7 +27,9 @@ static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0,
      "configuration file with layers and settings; may be repeated (default: QMPI_CONFIG)", 0},
     {"tool-path", CLI_KEY_TOOL_PATH, "DIRS", 0,
-     "directories to search for tools first (default: QMPI_TOOL_PATH)", 0},
+     "directories to search for tools first, separated by colons; may be repeated (default: "
+     "QMPI_TOOL_PATH)",
+     0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "time limit for loading tools (default: 10; 0: none)",
      0},
     {0},
