@@ -20,7 +20,8 @@ static void report(void)
     fprintf(stderr, "slowest: %s, %.3f ms, %lld bytes sent", function, 1e-6 * (double)nanoseconds,
             (long long)sent);
     if (QMPIX_Address_describe(caller, &place) == MPI_SUCCESS && place->frame_count)
-        fprintf(stderr, ", called in %s (%s:%d)", place->frames[0].function,
+        fprintf(stderr, ", called in %s (%s:%d)",
+                place->frames[0].function ? place->frames[0].function : "?",
                 place->frames[0].file ? place->frames[0].file : "?", place->frames[0].line);
     fprintf(stderr, "\n");
 }

@@ -79,7 +79,7 @@ char *cli_preload_reason(const char *path, const struct manifest *manifest)
         if (!replaced) /* those of other libraries than the C library */
             replaced = name_replaced(manifest);
         if (obstacle)
-            reason = qmpi_message("it %s and cannot be loaded later", obstacle);
+            reason = qmpi_message("it %s, which can prevent loading it later", obstacle);
         else if (replaced)
             reason = qmpi_message("it also replaces functions outside MPI: %-s", replaced);
         free(replaced);

@@ -126,7 +126,7 @@ def test_every_command_of_the_examples_readme_builds_its_example(reader, tmp_pat
 # the names that the pages give it.
 @pytest.mark.parametrize("page", [
     "docs/run/README.md", "docs/run/programs.md", "docs/run/trace.md", "docs/site/README.md", "docs/write/README.md",
-    "docs/write/observers.md", *(f"tools/{tool}/README.md" for tool in ("count", "empty", "profile"))])
+    "docs/write/mpich-qmpi.md", "docs/write/mpi_t.md", "docs/write/observers.md", *(f"tools/{tool}/README.md" for tool in ("count", "empty", "profile"))])
 def test_every_command_of_a_page_runs(page, reader, tmp_path):
     a_clone(tmp_path)
     (tmp_path / "build-site").symlink_to(BUILD)

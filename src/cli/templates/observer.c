@@ -40,7 +40,9 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
         report(call->observer->data);
 }
 
-/* <qmpi/observer.h> contains further queries of a call: peer, tag, communicator, requests, … */
+/* <qmpi/observer.h> contains further queries of a call: peer, tag, communicator, requests, … This
+ * tool is built for the standard ABI and runs with all MPIs: read arguments with
+ * QMPIX_Call_get_argument, not through call->arguments. */
 static void after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct layer *layer = call->observer->data;

@@ -38,7 +38,9 @@ class Layer
             static_cast<Layer *>(call->observer->data)->report();
     }
 
-    /* <qmpi/observer.h> contains further queries of a call: peer, tag, communicator, … */
+    /* <qmpi/observer.h> contains further queries of a call: peer, tag, communicator, … This tool is
+     * built for the standard ABI and runs with all MPIs: read arguments with
+     * QMPIX_Call_get_argument, not through call->arguments. */
     static void after(const QMPIX_Call *call, QMPIX_Word *) noexcept
     {
         Layer &layer = *static_cast<Layer *>(call->observer->data);
