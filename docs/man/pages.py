@@ -22,7 +22,7 @@ import headers
 
 COMMON_OPTIONS = """
 **-?**, **--help**
-: prints what there is to know of the command, and ends
+: prints a help text, and ends
 
 **--usage**
 : prints the options in short, and ends

@@ -74,8 +74,8 @@ static bool is_in_mpi(const struct finder *finder, const struct profile_finding 
 
 static const char *const advice_in_mpi =
     "The peer is in MPI itself for most of this time: check which rank it waits for. If the two "
-    "ranks wait for each other, send fewer and larger messages, and check that no ranks share a "
-    "processor.";
+    "ranks wait for each other, send fewer and larger messages, and check that the ranks share "
+    "no processor with each other or with other programs.";
 
 static void summarize(const struct finder *finder, struct profile_finding *finding)
 {
