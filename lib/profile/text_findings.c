@@ -5,6 +5,7 @@
 #include "profile/text_parts.h"
 #include "profile/units.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Prints words in lines of the width, each behind two spaces. */
@@ -34,6 +35,34 @@ static bool print_summary(const struct text *text, const struct profile_finding 
     return columns_print(&line, text->stream, text->width);
 }
 
+/* Of how many processes of MPI_COMM_WORLD the data are missing, as far as is known. */
+static size_t count_missing(const struct profile_result *result)
+{
+    for (size_t i = 0; i < result->communicator_count; i++) {
+        const struct profile_communicator *comm = &result->communicators[i];
+        if (!strcmp(comm->name, "MPI_COMM_WORLD") && (size_t)comm->size > result->process_count)
+            return (size_t)comm->size - result->process_count;
+    }
+    return 0;
+}
+
+static void print_none(const struct text *text)
+{
+    const size_t missing = count_missing(text->result);
+    if (profile_findings_need_sites(text->result))
+        fputs("\nFindings: most problems cannot be found, because no call sites were recorded\n"
+              "(trace,sites=yes records them)\n",
+              text->stream);
+    else if (missing)
+        fprintf(
+            text->stream,
+            "\nFindings: most problems cannot be found, because the data of %zu of %zu processes\n"
+            "is missing\n",
+            missing, missing + text->result->process_count);
+    else
+        fputs("\nFindings: no problems found\n", text->stream);
+}
+
 bool text_findings(const struct text *text)
 {
     struct profile_findings findings;
@@ -41,11 +70,7 @@ bool text_findings(const struct text *text)
     if (!profile_findings_find(text->result, &findings))
         return true;
     if (!findings.count)
-        fprintf(text->stream, "\nFindings: %s\n",
-                profile_findings_need_sites(text->result)
-                    ? "most problems cannot be found, because no call sites were recorded\n"
-                      "(trace,sites=yes records them)"
-                    : "no problems found");
+        print_none(text);
     else
         fprintf(text->stream, "\nFindings, most time first (%% of the elapsed time, %s)\n",
                 units_time(text->result->application.max));

@@ -49,6 +49,11 @@ def titles(text):
     return [title for title in re.findall(r"(?m)^\n([A-Z]\w+(?: sites)?)", text) if title not in ("Findings", "Efficiency")]
 
 
+def test_that_ranks_are_missing_is_no_sign_that_nothing_is_wrong():
+    assert "because the data of 2 of 3 processes\nis missing\n" in printed("crash.1.json")
+    assert "Findings: no problems found\n" in printed(*CRASHED)
+
+
 # ---- files and what they hold
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
