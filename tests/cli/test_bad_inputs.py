@@ -411,7 +411,7 @@ def test_a_configuration_file_that_is_too_large_is_one_message(name, tmp_path):
     text, words = LARGE[name]
     path = tmp_path / "qmpi.conf"
     path.write_text(text)
-    result = qmpi("check", QMPI_CONFIG=str(path))
+    result = qmpi("check", "--timeout=100", QMPI_CONFIG=str(path))
     check_message(result, str(path), words, "hint: ")
     assert len([line for line in result.messages if not line.startswith(" ")]) == 1
 

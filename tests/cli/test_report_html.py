@@ -203,6 +203,9 @@ def test_call_sites_are_sorted_by_a_click_or_a_key(page, tmp_path):
     sites = json.loads((REPORTS / "heat.json").read_text())["callsites"]
     heading = page.find("#callsite thead th:nth-child(5) button")
     assert heading.text.strip().startswith("calls")
+    table = (SOURCE / "lib/profile/figures.h").read_text()
+    figures = re.findall(r'(?m)^ +F\(.*"(.+)", \d+\)', table)
+    assert figures and not set(figures) - {text.strip() for text in page.texts("#callsite thead th")}
 
     def calls():
         return [int(re.sub(r"\D", "", text)) for text in page.texts("#callsite tbody td:nth-child(5)")]

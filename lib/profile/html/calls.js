@@ -35,6 +35,7 @@ function callColumns(run) {
     },
     countColumn("calls", (it) => it.calls, { note: (it) => `× ${formatTime(it.time.sum / it.calls)}` }),
     timeColumn("per call", (it) => it.time.sum / it.calls, { secondary: true }),
+    ...FIGURES.map(figureColumn),
     {
       title: "most on one rank",
       hint: "time of the rank that spends most in it",
@@ -45,6 +46,11 @@ function callColumns(run) {
     },
     bytesColumn("bytes", (it) => it.volume, { secondary: true, hint: "sent and received" }),
   ];
+}
+
+/* Of a figure of the table in lib/profile/figures.h; JSON omits those that are 0. */
+function figureColumn({ name, unit, title }) {
+  return (unit === "TIME" ? timeColumn : countColumn)(title, (it) => it[name] ?? 0, { secondary: true });
 }
 
 /* What is said of each rank: columns of by_rank. */

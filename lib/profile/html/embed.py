@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Turns the page of an HTML report into C: page.html with the styles and scripts in it, in the parts that lie
-between what a result fills in. The policy of the page allows exactly these styles and scripts, and no network."""
+between what a result fills in. The policy of the page allows exactly these styles and scripts, and no network.
+The scripts find the figures that have a column, which figures.h lists, in the constant FIGURES."""
 import base64
 import hashlib
+import json
 import re
 import sys
 from pathlib import Path
@@ -20,6 +22,13 @@ def digest(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
+def columns(text: str) -> str:
+    """The lines of PROFILE_FIGURES that have a heading."""
+    found = re.findall(r'(?m)^ +F\((\w+), (TIME|COUNT), \w+, "([^"]*)", \d+\)', text)
+    assert found
+    return f"const FIGURES = {json.dumps([dict(zip(('name', 'unit', 'title'), row)) for row in found if row[2]])};\n"
+
+
 def array(number: int, text: str) -> str:
     data = text.encode() + b"\0"
     lines = [",".join(map(str, data[at:at + 32])) for at in range(0, len(data), 32)]
@@ -30,7 +39,8 @@ def main(output: str, *inputs: str) -> None:
     paths = [Path(name) for name in inputs]
     page = next(read(path) for path in paths if path.suffix == ".html")
     style = "\n" + "".join(read(path) for path in paths if path.suffix == ".css")
-    script = '\n"use strict";\n' + "".join(read(path) for path in paths if path.suffix == ".js")
+    figures = next(read(path) for path in paths if path.name == "figures.h")
+    script = '\n"use strict";\n' + columns(figures) + "".join(read(path) for path in paths if path.suffix == ".js")
     assert "</" + "script" not in script and "</" + "style" not in style
     policy = f"default-src 'none'; script-src {digest(script)}; style-src {digest(style)}; base-uri 'none'; form-action 'none'"
     for name, text in {"policy": policy, "style": style, "script": script}.items():
