@@ -9,9 +9,9 @@ from support import BUILD, MPICC, SOURCE, clean_environment, run_command, run_mp
 
 def test_the_layer_of_the_page_publishes_its_counter(tmp_path):
     page = (SOURCE / "docs" / "write" / "mpi_t.md").read_text(encoding="utf-8")
-    source = tmp_path / "barriers.c"
+    source = tmp_path / "barrier_count.c"
     source.write_text(re.search(r"```c\n(.*?)```", page, re.S)[1], encoding="utf-8")
-    library = tmp_path / "barriers.so"
+    library = tmp_path / "barrier_count.so"
     built = run_command(
         [MPICC, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
          f"-I{SOURCE / 'include'}", f"-I{BUILD / 'src' / 'generate' / 'include'}",
@@ -19,4 +19,4 @@ def test_the_layer_of_the_page_publishes_its_counter(tmp_path):
     assert built.returncode == 0
     result = run_mpi(MPIT_PROGRAMS / "names", ranks=1, tools=str(library))
     assert result.returncode == 0
-    assert re.search(r"^pvar \d+ qmpi.barriers.calls.MPI_Barrier$", result.stdout, re.M)
+    assert re.search(r"^pvar \d+ qmpi.barrier_count.calls.MPI_Barrier$", result.stdout, re.M)
