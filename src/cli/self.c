@@ -32,11 +32,18 @@ const char *cli_library_path(void)
     return path;
 }
 
-/* For config/files.h. */
+/* For config/files.h. The library's path contains no symbolic links, so `..` need not stay in it,
+ * also where the directory does not exist. */
 char *qmpi_site_folder(void)
 {
-    const char *library = cli_library_path();
-    return qmpi_format("%.*s/" QMPI_SITE_FOLDER, (int)(strrchr(library, '/') - library), library);
+    static const char up[] = "../";
+    const char *library = cli_library_path(), *rest = QMPI_SITE_FOLDER;
+    size_t length = (size_t)(strrchr(library, '/') - library);
+    for (; !strncmp(rest, up, sizeof up - 1); rest += sizeof up - 1) {
+        while (length && library[--length] != '/')
+            ;
+    }
+    return qmpi_format("%.*s/%s", (int)length, library, rest);
 }
 
 const char *cli_tools_folder(void)

@@ -13,12 +13,11 @@
 struct reader {
     struct qmpi_config *config;
     const char *folder;
-    int line;                            /* the present one, from 1 */
-    char *text;                          /* that line, without blanks around it */
-    int section;                         /* that it is in; NO_SECTION: in one that is invalid */
-    struct qmpi_entry *tool;             /* the last line at the margin was this tool; NULL: none */
-    int lines_set[QMPI_CONFIG_SETTINGS]; /* where each setting is; 0: not yet */
-    bool too_many_stacks;                /* this has been said */
+    int line;                /* the present one, from 1 */
+    char *text;              /* that line, without blanks around it */
+    int section;             /* that it is in; NO_SECTION: in one that is invalid */
+    struct qmpi_entry *tool; /* the last line at the margin was this tool; NULL: none */
+    bool too_many_stacks;    /* this has been said */
 };
 
 enum { NO_SECTION = -1 };
@@ -45,8 +44,12 @@ static void add_problem(struct reader *reader, char *problem, const char *withou
         return;
     }
     config->problems = qmpi_grow(config->problems, config->problem_count, sizeof *config->problems);
-    config->problems[config->problem_count++] =
-        (struct qmpi_config_problem){reader->line, qmpi_copy(reader->text), problem, without};
+    config->problems[config->problem_count++] = (struct qmpi_config_problem){
+        .line = reader->line,
+        .section = reader->section == NO_SECTION ? QMPI_SECTION_MIDDLE : reader->section,
+        .text = qmpi_copy(reader->text),
+        .problem = problem,
+        .without = without};
 }
 
 /* The first wrong line of a tool is the tool's problem. */
@@ -127,10 +130,11 @@ static char *set(struct reader *reader, const char *key, const char *value)
         return problem;
     if (reader->section != QMPI_SECTION_MIDDLE)
         return set_for_section(reader, setting, value);
-    if (reader->lines_set[setting])
+    int *line = &reader->config->setting_lines[setting];
+    if (*line)
         return qmpi_message("'%s' is set twice, first in line %d\nhint: keep one of them", key,
-                            reader->lines_set[setting]);
-    reader->lines_set[setting] = reader->line;
+                            *line);
+    *line = reader->line;
     reader->config->settings[setting] =
         setting == QMPI_SETTING_TOOL_PATH ? resolve_list(reader, value) : qmpi_copy(value);
     return NULL;
@@ -177,6 +181,15 @@ static void read_tool(struct reader *reader)
     free(name);
     if (problem)
         spoil_tool(reader, tool, problem);
+}
+
+/* The tool above stays the one to which indented lines belong. */
+static void refuse_option(struct reader *reader)
+{
+    add_problem(reader,
+                qmpi_copy("the name of an option starts with '@', but this line is not indented\n"
+                          "hint: indent it, as an option `key = value` of the tool above it"),
+                "this line");
 }
 
 static void read_option(struct reader *reader)
@@ -252,6 +265,8 @@ static void read_line(struct reader *reader, const char *line)
         ; /* said where it starts */
     else if (text != line)
         read_option(reader);
+    else if (*text == '@')
+        refuse_option(reader);
     else if (is_setting(text))
         read_setting(reader);
     else

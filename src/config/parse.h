@@ -15,7 +15,8 @@
 
 /* An invalid line that does not belong to a tool. */
 struct qmpi_config_problem {
-    int line; /* 0: the text as a whole */
+    int line;    /* 0: the text as a whole */
+    int section; /* that the line is in; QMPI_SECTION_MIDDLE for the heading of an invalid one */
     char *text;
     char *problem;       /* the message, with a hint */
     const char *without; /* what is left out, in words */
@@ -40,7 +41,8 @@ struct qmpi_config {
                                              `section` is an index of `sections` */
     struct qmpi_config_section *sections; /* at least QMPI_SECTION_STACKS of them */
     int section_count;
-    char *settings[QMPI_CONFIG_SETTINGS]; /* by qmpi_config_names; NULL: not set */
+    char *settings[QMPI_CONFIG_SETTINGS];    /* by qmpi_config_names; NULL: not set */
+    int setting_lines[QMPI_CONFIG_SETTINGS]; /* where each is; 0: not set */
     struct qmpi_config_problem *problems;
     int problem_count;
 };

@@ -47,6 +47,24 @@ static char *refuse_key(const char *key)
     return problem;
 }
 
+/* NULL: they are all known. */
+static char *refuse_topics(const char *key, const char *list)
+{
+    while (*list) {
+        const size_t length = strcspn(list, ",");
+        if (length && !qmpi_debug_knows(list, length)) {
+            char *topic = qmpi_copy_part(list, length), *shown = qmpi_shorten(topic);
+            char *problem = qmpi_message(
+                "invalid value for '%s': unknown topic '%s'\n" QMPI_TOPICS_HINT, key, shown);
+            free(shown);
+            free(topic);
+            return problem;
+        }
+        list += length + (list[length] == ',');
+    }
+    return NULL;
+}
+
 static bool is_choice(int setting, const char *value)
 {
     const char *const *choice = value_choices[setting];
@@ -78,6 +96,9 @@ int qmpi_setting_check(const char *key, const char *value, char **problem)
                                 key, shown, choices[0], choices[1]);
         free(shown);
         return -1;
+    } else if (setting == QMPI_SETTING_DEBUG) {
+        *problem = refuse_topics(key, value);
+        return *problem ? -1 : setting;
     }
     return setting;
 }

@@ -2,7 +2,6 @@
 /* See settings.h. */
 #include "config/settings.h"
 
-#include "config/files.h"
 #include "util/util.h"
 
 #include <stdlib.h>
@@ -23,6 +22,33 @@ const char *qmpi_setting(const char *variable)
             return value;
     }
     return NULL;
+}
+
+/* What a site sets for its own files does not depend on the user. */
+const char *qmpi_setting_replaced_by(const struct qmpi_config_file *file, int setting)
+{
+    const char *variable = qmpi_config_names[setting].variable;
+    const bool always = file->scope == QMPI_SCOPE_SITE &&
+                        (setting == QMPI_SETTING_ON_ERROR || setting == QMPI_SETTING_TOOL_PATH);
+    return !always && qmpi_getenv(variable) ? variable : NULL;
+}
+
+static enum qmpi_on_error read_on_error(const char *value)
+{
+    return !value                   ? QMPI_ON_ERROR_AS_SET
+           : !strcmp(value, "skip") ? QMPI_ON_ERROR_SKIP
+                                    : QMPI_ON_ERROR_STOP;
+}
+
+enum qmpi_on_error qmpi_on_error_in(const struct qmpi_config_file *file, int section)
+{
+    const char *set = file->config.sections[section].on_error;
+    if (set)
+        return read_on_error(set);
+    if (file->scope != QMPI_SCOPE_SITE)
+        return QMPI_ON_ERROR_AS_SET;
+    const char *general = file->config.settings[QMPI_SETTING_ON_ERROR];
+    return general ? read_on_error(general) : QMPI_ON_ERROR_SKIP;
 }
 
 bool qmpi_skips_errors(enum qmpi_on_error on_error)

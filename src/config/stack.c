@@ -92,25 +92,6 @@ static char *check_use(const struct qmpi_entry *entry, const struct use *outer)
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
-static enum qmpi_on_error read_on_error(const char *value)
-{
-    return !value                   ? QMPI_ON_ERROR_AS_SET
-           : !strcmp(value, "skip") ? QMPI_ON_ERROR_SKIP
-                                    : QMPI_ON_ERROR_STOP;
-}
-
-/* Where the site says nothing else, its tools never stop a run. */
-static enum qmpi_on_error on_error_of(const struct qmpi_config_file *file, int section)
-{
-    const char *set = file->config.sections[section].on_error;
-    if (set)
-        return read_on_error(set);
-    if (file->scope != QMPI_SCOPE_SITE)
-        return QMPI_ON_ERROR_AS_SET;
-    const char *general = file->config.settings[QMPI_SETTING_ON_ERROR];
-    return general ? read_on_error(general) : QMPI_ON_ERROR_SKIP;
-}
-
 static void spoil(struct qmpi_entry *entry, char *problem)
 {
     free(entry->name);
@@ -157,7 +138,9 @@ static void add_section(struct builder *builder, const struct qmpi_config_file *
         entry.scope = file->scope;
         if (section == QMPI_SECTION_TOP || section == QMPI_SECTION_BOTTOM)
             entry.part = file->config.sections[section].name;
-        entry.on_error = on_error_of(file, section);
+        else if (section >= QMPI_SECTION_STACKS)
+            entry.stack_line = file->config.sections[section].line;
+        entry.on_error = qmpi_on_error_in(file, section);
         if (file->scope == QMPI_SCOPE_SITE)
             entry.tool_path = file->config.settings[QMPI_SETTING_TOOL_PATH];
         add(builder, &entry, use);

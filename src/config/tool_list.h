@@ -41,6 +41,7 @@ struct qmpi_entry {
     const char *source;    /* the variable, option or file that lists it */
     const char *tool_path; /* the directories to search first; NULL: none */
     const char *stack;     /* the innermost named stack that it is from; NULL: none */
+    int stack_line;        /* where this stack starts in the file `source` */
     const char *part;      /* its section, if that is [above] or [below]; NULL: another one */
     enum qmpi_scope scope;
     enum qmpi_on_error on_error;

@@ -34,20 +34,20 @@ static bool plan_again(struct qmpi_plan *plan, const struct qmpi_plan *earlier, 
     return false;
 }
 
-/* A named stack must not hide a tool. `previous` is the entry above this one. */
-static char *check_stack(const struct qmpi_entry *entry, const struct qmpi_entry *previous)
+/* A named stack must not hide a tool. Returns whether it does, and says so. */
+static bool refuse_stack(const struct qmpi_entry *entry)
 {
-    if (!entry->stack || (previous && previous->stack == entry->stack))
-        return NULL;
+    if (!entry->stack)
+        return false;
     char *path = qmpi_find_namesake(entry->stack, qmpi_installed_folder());
-    const bool registered = qmpi_registration_find(entry->stack) != NULL;
-    if (!path && !registered)
-        return NULL;
-    char *problem = qmpi_message("'%s' is the name of a stack in %s and of %s\n"
-                                 "hint: rename the stack, or give the tool by its path",
-                                 entry->stack, entry->source, path ? path : "a registered tool");
+    if (!path && !qmpi_registration_find(entry->stack))
+        return false;
+    qmpi_problem_print_heading(
+        entry, qmpi_message("'%s' is also the name of %s\n"
+                            "hint: rename the stack, or remove it and list the tools themselves",
+                            entry->stack, path ? path : "a registered tool"));
     free(path);
-    return problem;
+    return true;
 }
 
 /* Plans the next one after the `count` of `listed`. */
@@ -132,10 +132,13 @@ struct qmpi_plan *qmpi_plan_make(const struct qmpi_tool_list *list, int *count)
     const int tool_count = qmpi_preloaded_count();
     struct qmpi_plan *listed = qmpi_allocate((size_t)list->count, sizeof *listed);
     int listed_count = 0;
+    bool refused = false; /* the named stack of the entry */
     for (int i = 0; i < list->count; i++) {
-        char *problem = check_stack(&list->entries[i], i ? &list->entries[i - 1] : NULL);
-        if (!problem)
-            problem = plan_entry(listed, listed_count, &list->entries[i]);
+        if (!i || list->entries[i].stack != list->entries[i - 1].stack)
+            refused = refuse_stack(&list->entries[i]);
+        if (refused)
+            continue;
+        char *problem = plan_entry(listed, listed_count, &list->entries[i]);
         if (problem) {
             free(listed[listed_count].path);
             listed[listed_count].path = NULL;

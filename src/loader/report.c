@@ -75,18 +75,16 @@ void qmpi_problem_report(const char *where, char *problem, const char *without)
 
 static void print_file(const struct qmpi_config_file *file)
 {
-    /* The site's files never stop a run. */
-    const enum qmpi_on_error on_error =
-        file->scope == QMPI_SCOPE_SITE ? QMPI_ON_ERROR_SKIP : QMPI_ON_ERROR_AS_SET;
     if (file->unreadable)
         print(file->scope == QMPI_SCOPE_LISTED ? "QMPI_CONFIG" : "configuration",
-              qmpi_copy(file->unreadable), "it", on_error);
+              qmpi_copy(file->unreadable), "it", qmpi_on_error_in(file, QMPI_SECTION_MIDDLE));
     for (int i = 0; i < file->config.problem_count; i++) {
         const struct qmpi_config_problem *wrong = &file->config.problems[i];
         char *shown = qmpi_shorten(wrong->text);
         char *where = wrong->line ? qmpi_message("%s, line %d '%s'", file->path, wrong->line, shown)
                                   : qmpi_copy(file->path);
-        print(where, qmpi_copy(wrong->problem), wrong->without, on_error);
+        print(where, qmpi_copy(wrong->problem), wrong->without,
+              qmpi_on_error_in(file, wrong->section));
         free(where);
         free(shown);
     }
@@ -168,6 +166,14 @@ void qmpi_problem_print_entry(const struct qmpi_entry *entry, char *problem)
         return;
     }
     print(where, problem, "this layer", entry->on_error);
+    free(where);
+}
+
+void qmpi_problem_print_heading(const struct qmpi_entry *entry, char *problem)
+{
+    char *where =
+        qmpi_message("%s, line %d '[stack %s]'", entry->source, entry->stack_line, entry->stack);
+    print(where, problem, "this stack", entry->on_error);
     free(where);
 }
 

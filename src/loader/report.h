@@ -22,8 +22,8 @@ void qmpi_problem_report(const char *where, char *problem, const char *without);
 void qmpi_problem_report_stack(const struct qmpi_tool_stack *stack, char *problem);
 
 /* As qmpi_problem_report, for the errors in the configuration files, except those in the tools that
- * they list. Those in a file of the site never stop the run. If another one does, that is left to
- * qmpi_problem_stop, so that all messages appear at once. */
+ * they list. Whether one of them stops the run is left to qmpi_problem_stop, so that all messages
+ * appear at once. */
 void qmpi_problem_print_config(void);
 
 /* Ends the process if a message has been printed that stops the run. */
@@ -44,5 +44,9 @@ char *qmpi_problem_where(const struct qmpi_entry *entry);
  * `qmpi check` and QMPI_DEBUG. */
 void qmpi_problem_print_entry(const struct qmpi_entry *entry, char *problem); /* does not stop */
 void qmpi_problem_report_entry(const struct qmpi_entry *entry, char *problem);
+
+/* As qmpi_problem_print_entry, for a problem of the named stack that an entry is from: the message
+ * names the heading of the stack, and the run continues without the stack. */
+void qmpi_problem_print_heading(const struct qmpi_entry *entry, char *problem);
 
 #endif

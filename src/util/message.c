@@ -177,9 +177,7 @@ void qmpi_debug_start(const char *list)
         if (length && !trace_topic(list, length) && qmpi_is_reporting_process()) {
             char *name = qmpi_copy_part(list, length);
             char *shown = qmpi_shorten(name);
-            qmpi_printf(
-                "QMPI_DEBUG: unknown topic '%s'\n  hint: use parse, find, load, base, chain or all",
-                shown);
+            qmpi_printf("QMPI_DEBUG: unknown topic '%s'\n  " QMPI_TOPICS_HINT, shown);
             free(shown);
             free(name);
         }

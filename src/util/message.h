@@ -51,6 +51,8 @@ void qmpi_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 void qmpi_debug_start(const char *list);
 
+#define QMPI_TOPICS_HINT "hint: use parse, find, load, base, chain or all"
+
 /* Whether this is the name of a topic, or `all`. */
 bool qmpi_debug_knows(const char *name, size_t length);
 

@@ -354,7 +354,7 @@ BAD_CONFIGURATIONS = [
     (b"[stack]", "cannot be the name of a stack"), (b"[stack a/b]", "cannot be the name of a stack"),
     (b"[above", "closing bracket is missing"), (b"[stack a]\n[stack a]", "already in line 1"),
     (b"[above]\ndebug = all", "cannot be set for a section"),
-    (b"[below]\non-error = skip\non-error = stop", "set twice for this section"),
+    (b"[below]\non-error = stop\non-error = skip", "set twice for this section"),
     (b"empty;", "no such tool"), (b"empty \\\ncount", "one tool per line"), (b"e\xff\xfe", "no such tool"),
     (b"\xff\xfee\0m\0p\0t\0y\0", "not a text file"), (b"\0", "not a text file"),
     (b"n" * 5000, "\u2026"), (b"empty\n" + b"k" * 5000, "no such tool"), (b"empty\n" * 256, "255"),

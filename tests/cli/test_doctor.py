@@ -10,6 +10,7 @@ import pytest
 from cli_support import MPI_NAME, OTHER_MPI, SONAMES, compiler, qmpi
 from support import (ABI, ASAN, BUILD, IMPLEMENTATION, LIBQMPI, MPIEXEC, PROGRAMS, TOOLS, folder_open_to_all, program,
                      tool)
+from test_stacks import Installation
 
 PMPI_TOOLS = BUILD / "tests" / "pmpi" / "tools"
 REDIRECT_PROGRAMS = BUILD / "tests" / "redirect" / "programs"
@@ -166,6 +167,32 @@ def test_a_configuration_file_is_looked_at(tmp_path):
     findings.one("ok", "layer 1: count")
     idle = doctor(env={"QMPI_CONFIG": path, "QMPI_ON_ERROR": "stop"})
     idle.one("note", "the file sets on-error = skip (ignored")
+
+
+def test_what_a_configuration_file_sets_is_looked_at_where_it_is_set(tmp_path):
+    path = tmp_path / "qmpi.conf"
+    path.write_text(f"count\ntool-path = {TOOLS}:none\n[below]\nempty\n[stack one]\nlog\n[stack two]\n")
+    findings = doctor("-c", path)
+    text = findings.one("wrong", f"the directory {tmp_path}/none does not exist or cannot be read")
+    assert text.startswith(f"{path}, line 2 'tool-path': ") and len(findings.of("wrong")) == 1
+    assert findings.one("ok", "configuration file of QMPI_CONFIG").endswith(f"{path}, 2 tools, 2 named stacks")
+    path.write_text("debug = load,nonsense\ntool-path = /none\n[stack one]\ncount\n")
+    findings = doctor("-c", path, env={"QMPI_TOOL_PATH": TOOLS})
+    text = findings.one("wrong", f"{path}, line 1 'debug = load,nonsense'")
+    assert "unknown topic 'nonsense'\nhint: use parse, " in text and len(findings.of("wrong")) == 1
+    assert findings.one("ok", "configuration file of QMPI_CONFIG").endswith(f"{path}, 0 tools, 1 named stack")
+
+
+def test_what_the_site_sets_for_itself_is_in_force_whatever_the_user_sets(tmp_path):
+    here = Installation(tmp_path)
+    (here.site / "site.conf").write_text(f"on-error = stop\ntool-path = {TOOLS}\ndebug = load\n")
+    env = {"QMPI_ON_ERROR": "skip", "QMPI_TOOL_PATH": TOOLS, "QMPI_DEBUG": "find"}
+    said = here.qmpi("doctor", **env).stdout
+    assert re.findall("the file sets (.*)", said) == [
+        f"tool-path = {TOOLS}", "on-error = stop", "debug = load (ignored: QMPI_DEBUG is set and takes precedence)"]
+    shutil.rmtree(here.site)
+    assert f"configuration files of the site: {here.site}/*.conf (this directory does not exist)" in here.qmpi(
+        "doctor").stdout
 
 
 def test_a_configuration_file_that_is_not_there_is_wrong_once():

@@ -134,6 +134,20 @@ def test_a_tool_in_the_wrong_place_is_a_warning_with_the_right_order(tool):
         assert warnings(*right) == []
 
 
+def test_the_right_order_is_that_of_the_list_in_which_the_tool_is(tool, tmp_path):
+    """Nobody can exchange layers of a file of the site with those of -t."""
+    here, top = Installation(tmp_path / "here"), tool("top", place="application")
+    path = here.site / "site.conf"
+    for section in ("above", "below"):
+        path.write_text(f"[{section}]\ncount\n")
+        result = here.qmpi("check", "-t", f"count:{top}")
+        assert any(line.startswith(f"  hint: the right order is {top}:count (manifest: ") for line in result.messages)
+    path.write_text("[above]\nempty\n")
+    result = here.qmpi("check", "-t", top)
+    assert result.messages[1].startswith(
+        f"  hint: change where one of the two is listed; empty is listed in {path}, line 2, [above] (manifest: ")
+
+
 def test_check_and_doctor_say_it_too(tool):
     top = tool("top", place="application", environment=[{"name": "TOP", "default": "1", "help": "it"}], notes=["A note."])
     assert len(warnings("empty", top, command="check")) == 1

@@ -169,9 +169,30 @@ def test_a_section_has_an_on_error_of_its_own(here):
     assert here.run().returncode == 2
 
 
-def test_a_site_can_demand_its_tools(here):
-    (here.site / "site.conf").write_text("[above]\non-error = stop\nnonesuch\n")
-    assert here.run().returncode == 2
+@pytest.mark.parametrize("text", ["[above]\non-error = stop\nnonesuch\n", "on-error = stop\n[above]\nnonesuch\n"])
+def test_a_site_can_demand_its_tools(here, text):
+    """Whatever the user sets."""
+    (here.site / "site.conf").write_text(text)
+    result = here.run(QMPI_ON_ERROR="skip")
+    assert result.returncode == 2 and "the run continues" not in result.stderr
+
+
+def test_a_site_can_demand_that_its_files_are_right(here):
+    """The setting holds for its section or, outside the sections, for the file, also for the lines above it."""
+    for text, status in (("on-error = stop\nbogus = 1\n", 2), ("bogus = 1\non-error = stop\n", 2),
+                         ("on-error = stop\n[belwo]\n", 2), ("[below]\nbogus = 1\non-error = stop\n", 2),
+                         ("on-error = stop\n[below]\non-error = skip\nbogus = 1\n", 0),
+                         ("bogus = 1\n[below]\non-error = stop\n", 0), ("bogus = 1\n", 0)):
+        (here.site / "10-site.conf").write_text(text)
+        (here.site / "20-site.conf").write_text("on-error = stop\n")
+        result = here.qmpi("check", "-t", "count", QMPI_ON_ERROR="skip")
+        assert result.returncode == status, text
+        assert ("  the run continues without this line (on-error = skip)" in result.messages) == (not status), text
+
+
+def test_an_on_error_of_a_users_section_holds_for_its_lines_too(here):
+    here.user.write_text("[above]\non-error = skip\nbogus = 1\n")
+    assert here.qmpi("check").messages[-1] == "  the run continues without this line (on-error = skip)"
 
 
 # ---- QMPI_DISABLE --------------------------------------------------------------------------------
@@ -234,7 +255,7 @@ WRONG = {
     "itself": ("[stack a]\na\n", "a", "a stack contains itself: a → a"),
     "inner cycle": ("[stack a]\nb\n[stack b]\nc\n[stack c]\nb\n", "a", "a stack contains itself: b → c → b"),
     "option": ("[stack a]\nempty\n", "a,output=x", "'a' is a stack of tools, and takes no option 'output'"),
-    "namesake": ("[stack count]\nempty\n", "count", "'count' is the name of a stack in "),
+    "namesake": ("[stack count]\nempty\n", "count", "line 1 '[stack count]': 'count' is also the name of /"),
     "huge": ("".join(f"[stack s{n}]\n" + f"s{n + 1}\n" * 9 for n in range(12)) + "[stack s12]\nempty\n", "s0",
              "at most 255 layers"),
 }
@@ -248,6 +269,14 @@ def test_a_wrong_stack_ends_in_one_message(here, case):
     assert result.returncode == 2
     assert said in result.messages[0], result.stderr
     assert result.stderr.count("hint: ") == 1
+
+
+def test_without_a_stack_with_a_tools_name_none_of_its_tools_runs(here):
+    (here.site / "site.conf").write_text("[below]\ncount\n[stack count]\nempty\nlog\n")
+    result = here.qmpi("check", "-t", "profile")
+    assert (result.returncode, layers(result)) == (0, ["profile 0.1.0"])
+    assert result.messages[0].startswith(f"{here.site}/site.conf, line 3 '[stack count]': 'count' is also the name of /")
+    assert result.messages[2:] == ["  the run continues without this stack (on-error = skip)"]
 
 
 # ---- Who reads them ------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include "config/parse.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,9 +273,26 @@ static void a_setting_that_is_wrong_is_a_lines_problem(void **state)
     assert_line_problem("count output = x\n", 1, "unknown setting 'count output'");
     assert_line_problem("on-error = maybe\n", 1, "invalid value for 'on-error': 'maybe'");
     assert_line_problem("internal = yes\n", 1, "0 or 1");
+    assert_line_problem("debug = load,,nonsense\n", 1, "unknown topic 'nonsense'");
     assert_line_problem("debug = load\n\ndebug = find\n", 3, "first in line 1");
     assert_line_problem("= v\n", 1, "key = value");
     assert_line_problem("debug = \"x\n", 1, "closing quote is missing");
+}
+
+static void an_option_at_the_margin_is_a_lines_problem(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"@required", "@required = yes"};
+    for (int i = 0; i < 2; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "a\n%s\n  k = v\n", lines[i]);
+        assert_line_problem(text, 2, "hint: indent it");
+        assert_int_equal(config.tools.count, 1);
+        assert_null(tool(0)->problem);
+        assert_option(tool(0), 0, "k", "v");
+    }
+    parse_good("\"@tool\"\n");
+    assert_string_equal(tool(0)->name, "@tool");
 }
 
 /* ---- Texts that are none --------------------------------------------------------------------- */
@@ -375,6 +393,7 @@ int main(void)
         TEST(settings_may_stand_between_tools),
         TEST(every_setting_has_a_variable),
         TEST(a_setting_that_is_wrong_is_a_lines_problem),
+        TEST(an_option_at_the_margin_is_a_lines_problem),
         TEST(sections_hold_tools_and_their_on_error),
         TEST(nothing_in_a_wrong_section_counts),
         TEST(bytes_are_no_configuration),

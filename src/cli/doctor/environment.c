@@ -52,15 +52,16 @@ static void look_at_unknown(const char *entry)
     free(name);
 }
 
-static void look_at_folders(const char *list)
+/* `where`: what lists them. */
+static void look_at_folders(const char *where, const char *list)
 {
     while (list && *list) {
         const size_t length = strcspn(list, ":");
         char *folder = qmpi_copy_part(list, length);
         if (length && access(folder, R_OK | X_OK) != 0)
-            doctor_wrong("QMPI_TOOL_PATH: the directory %s does not exist or cannot be read\n"
+            doctor_wrong("%s: the directory %s does not exist or cannot be read\n"
                          "hint: correct or remove it",
-                         folder);
+                         where, folder);
         free(folder);
         list += length + (list[length] == ':');
     }
@@ -81,9 +82,7 @@ static void look_at_topics(void)
     while (list && *list) {
         const size_t length = strcspn(list, ",");
         if (length && !qmpi_debug_knows(list, length))
-            doctor_wrong("QMPI_DEBUG: unknown topic '%.*s'\n"
-                         "hint: use parse, find, load, base, chain or all",
-                         (int)length, list);
+            doctor_wrong("QMPI_DEBUG: unknown topic '%.*s'\n" QMPI_TOPICS_HINT, (int)length, list);
         list += length + (list[length] == ',');
     }
 }
@@ -128,6 +127,37 @@ static const char *const scopes[] = {
     [QMPI_SCOPE_SITE] = "of the site",
 };
 
+/* The tools of named stacks are layers only where the names of the stacks are used. */
+static void say_contents(const struct qmpi_config_file *file)
+{
+    const struct qmpi_config *config = &file->config;
+    const int stacks = config->section_count - QMPI_SECTION_STACKS;
+    int tools = 0;
+    for (int i = 0; i < config->tools.count; i++)
+        tools += config->tools.entries[i].section < QMPI_SECTION_STACKS;
+    char *names = stacks == 1 ? qmpi_copy(", 1 named stack")
+                  : stacks    ? qmpi_format(", %d named stacks", stacks)
+                              : qmpi_copy("");
+    doctor_ok("configuration file %s: %s, %d tool%s%s", scopes[file->scope], file->path, tools,
+              tools == 1 ? "" : "s", names);
+    free(names);
+}
+
+static void look_at_setting(const struct qmpi_config_file *file, int setting)
+{
+    const char *key = qmpi_config_names[setting].key;
+    const char *value = file->config.settings[setting];
+    const char *variable = qmpi_setting_replaced_by(file, setting);
+    doctor_note("the file sets %s = %s%s%s%s", key, value, variable ? " (ignored: " : "",
+                variable ? variable : "", variable ? " is set and takes precedence)" : "");
+    if (setting == QMPI_SETTING_TOOL_PATH && !variable) {
+        char *where =
+            qmpi_message("%s, line %d '%s'", file->path, file->config.setting_lines[setting], key);
+        look_at_folders(where, value);
+        free(where);
+    }
+}
+
 static void look_at_file(const struct qmpi_config_file *file)
 {
     const struct qmpi_config *config = &file->config;
@@ -136,15 +166,10 @@ static void look_at_file(const struct qmpi_config_file *file)
                      file->unreadable);
         return;
     }
-    doctor_ok("configuration file %s: %s, %d tool%s", scopes[file->scope], file->path,
-              config->tools.count, config->tools.count == 1 ? "" : "s");
+    say_contents(file);
     for (int i = 0; i < QMPI_CONFIG_SETTINGS; i++) {
-        const char *variable = qmpi_config_names[i].variable;
         if (config->settings[i])
-            doctor_note("the file sets %s = %s%s%s%s", qmpi_config_names[i].key,
-                        config->settings[i], qmpi_getenv(variable) ? " (ignored: " : "",
-                        qmpi_getenv(variable) ? variable : "",
-                        qmpi_getenv(variable) ? " is set and takes precedence)" : "");
+            look_at_setting(file, i);
     }
     for (int i = 0; i < config->problem_count; i++)
         look_at_line(file->path, &config->problems[i]);
@@ -266,9 +291,7 @@ static void look_at_preload(void)
 void doctor_look_at_environment(void)
 {
     look_at_variables();
-    char *folders = qmpi_tool_path();
-    look_at_folders(folders);
-    free(folders);
+    look_at_folders("QMPI_TOOL_PATH", qmpi_getenv("QMPI_TOOL_PATH"));
     look_at_choice("QMPI_ON_ERROR", "stop", "skip", "stop");
     look_at_choice("QMPI_INTERNAL", "0", "1", "0");
     look_at_choice("QMPI_CLOCK", "tsc", "monotonic", "the default");

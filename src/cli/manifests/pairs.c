@@ -22,8 +22,17 @@ static enum manifest_place place_of(const struct manifest_layer *layer)
     return layer->manifest ? layer->manifest->place : MANIFEST_ANYWHERE;
 }
 
-/* The layers in the order that suits all manifests; to be freed. */
-static char *find_order(const struct manifest_stack *stack)
+/* Whether one list contains both layers: there they can change places. */
+static bool is_in_list_of(const struct manifest_layer *layer, const struct manifest_layer *other)
+{
+    const char *one = layer->entry->part, *two = other->entry->part;
+    return layer->entry->scope == other->entry->scope &&
+           (one && two ? !strcmp(one, two) : one == two);
+}
+
+/* The layers of the list that contains `layer`, in the order that suits all manifests; to be freed.
+ */
+static char *find_order(const struct manifest_stack *stack, const struct manifest_layer *layer)
 {
     static const enum manifest_place order[] = {MANIFEST_APPLICATION, MANIFEST_ANYWHERE,
                                                 MANIFEST_MPI};
@@ -31,7 +40,7 @@ static char *find_order(const struct manifest_stack *stack)
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
         for (int i = 0; i < stack->count; i++) {
             const struct qmpi_entry *entry = stack->layers[i].entry;
-            if (place_of(&stack->layers[i]) != order[k])
+            if (place_of(&stack->layers[i]) != order[k] || !is_in_list_of(layer, &stack->layers[i]))
                 continue;
             char *longer = qmpi_message("%-s%s%s", names, *names ? ":" : "",
                                         entry->line ? entry->name : entry->text);
@@ -40,6 +49,19 @@ static char *find_order(const struct manifest_stack *stack)
         }
     }
     return names;
+}
+
+static char *advise_order(const struct manifest_stack *stack, const struct manifest_layer *layer,
+                          const struct manifest_layer *wrong)
+{
+    const bool one_list = is_in_list_of(layer, wrong);
+    char *what = one_list ? find_order(stack, layer) : qmpi_entry_source(wrong->entry);
+    char *hint = one_list
+                     ? qmpi_message("the right order is %-s", what)
+                     : qmpi_message("change where one of the two is listed; %s is listed in %s",
+                                    wrong->name, what);
+    free(what);
+    return hint;
 }
 
 /* The nearest layer on the side where only layers of the same place may stand; NULL: none. */
@@ -62,15 +84,13 @@ void manifest_warn_of_places(const struct manifest_stack *stack)
             continue;
         const bool top = place_of(layer) == MANIFEST_APPLICATION;
         const char *reason = layer->manifest->place_reason;
-        char *other = name_layer(wrong), *order = find_order(stack);
+        char *other = name_layer(wrong), *hint = advise_order(stack, layer, wrong);
         char *warning =
             qmpi_message("belongs near %s, %s %-s%s%s", top ? "the application" : "MPI",
                          top ? "above" : "below", other, reason ? ": " : "", reason ? reason : "");
-        char *hint = qmpi_message("the right order is %-s", order);
         manifest_say(layer, warning, hint);
         free(hint);
         free(warning);
-        free(order);
         free(other);
     }
 }
