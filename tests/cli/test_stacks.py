@@ -180,7 +180,7 @@ def test_a_site_can_demand_its_tools(here, text):
 def test_a_site_can_demand_that_its_files_are_right(here):
     """The setting holds for its section or, outside the sections, for the file, also for the lines above it."""
     for text, status in (("on-error = stop\nbogus = 1\n", 2), ("bogus = 1\non-error = stop\n", 2),
-                         ("on-error = stop\n[belwo]\n", 2), ("[below]\nbogus = 1\non-error = stop\n", 2),
+                         ("on-error = stop\n[abvoe]\n", 2), ("[below]\nbogus = 1\non-error = stop\n", 2),
                          ("on-error = stop\n[below]\non-error = skip\nbogus = 1\n", 0),
                          ("bogus = 1\n[below]\non-error = stop\n", 0), ("bogus = 1\n", 0)):
         (here.site / "10-site.conf").write_text(text)
