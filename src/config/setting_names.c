@@ -51,7 +51,7 @@ static char *refuse_key(const char *key)
 static char *refuse_topics(const char *key, const char *list)
 {
     while (*list) {
-        const size_t length = strcspn(list, ",");
+        const size_t length = strcspn(list, ", ");
         if (length && !qmpi_debug_knows(list, length)) {
             char *topic = qmpi_copy_part(list, length), *shown = qmpi_shorten(topic);
             char *problem = qmpi_message(
@@ -60,7 +60,7 @@ static char *refuse_topics(const char *key, const char *list)
             free(topic);
             return problem;
         }
-        list += length + (list[length] == ',');
+        list += length + (list[length] != '\0');
     }
     return NULL;
 }

@@ -173,7 +173,7 @@ bool qmpi_debug_knows(const char *name, size_t length)
 void qmpi_debug_start(const char *list)
 {
     while (list && *list) {
-        const size_t length = strcspn(list, ",");
+        const size_t length = strcspn(list, ", ");
         if (length && !trace_topic(list, length) && qmpi_is_reporting_process()) {
             char *name = qmpi_copy_part(list, length);
             char *shown = qmpi_shorten(name);
@@ -181,7 +181,7 @@ void qmpi_debug_start(const char *list)
             free(shown);
             free(name);
         }
-        list += length + (list[length] == ',');
+        list += length + (list[length] != '\0');
     }
 }
 

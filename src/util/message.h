@@ -47,7 +47,8 @@ char *qmpi_message_list(const char *format, va_list list) __attribute__((format(
 /* Prints a message that qmpi_message formats. */
 void qmpi_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Enables tracing of the topics of a comma-separated list (NULL: none), and reports unknown topics.
+/* Enables tracing of the topics of a list (NULL: none), which commas or blanks separate, and
+ * reports unknown topics.
  */
 void qmpi_debug_start(const char *list);
 

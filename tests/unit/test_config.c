@@ -274,6 +274,7 @@ static void a_setting_that_is_wrong_is_a_lines_problem(void **state)
     assert_line_problem("on-error = maybe\n", 1, "invalid value for 'on-error': 'maybe'");
     assert_line_problem("internal = yes\n", 1, "0 or 1");
     assert_line_problem("debug = load,,nonsense\n", 1, "unknown topic 'nonsense'");
+    parse_good("debug = load, find\n");
     assert_line_problem("debug = load\n\ndebug = find\n", 3, "first in line 1");
     assert_line_problem("= v\n", 1, "key = value");
     assert_line_problem("debug = \"x\n", 1, "closing quote is missing");

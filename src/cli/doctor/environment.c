@@ -80,10 +80,10 @@ static void look_at_topics(void)
 {
     const char *list = qmpi_getenv("QMPI_DEBUG");
     while (list && *list) {
-        const size_t length = strcspn(list, ",");
+        const size_t length = strcspn(list, ", ");
         if (length && !qmpi_debug_knows(list, length))
             doctor_wrong("QMPI_DEBUG: unknown topic '%.*s'\n" QMPI_TOPICS_HINT, (int)length, list);
-        list += length + (list[length] == ',');
+        list += length + (list[length] != '\0');
     }
 }
 
