@@ -59,7 +59,7 @@ def profile_between(tmp_path, *steps, ms, of, **more):
 def logged(path):
     """Each call of a rank that `log` wrote to a file: function, begin and end."""
     units = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
-    line = re.compile(r"\[\d+\] ([\d.]+) (MPI_\w+)\(.*<([\d.]+) (ns|us|ms|s)>$")
+    line = re.compile(r"\[\d+(?::layer\d+)?\] ([\d.]+) (MPI_\w+)\(.*<([\d.]+) (ns|us|ms|s)>$")
     matches = filter(None, map(line.search, path.read_text().splitlines()))
     return [(match[2], float(match[1]), float(match[1]) + float(match[3]) * units[match[4]])
             for match in matches]
