@@ -84,11 +84,11 @@ def test_ranks_that_differ_are_listed_with_their_calls(tmp_path):
 def test_on_request_every_rank_is_listed_with_what_log_says_of_it(tmp_path):
     """Its times lie between those that `log` notes above and below it, however busy the machine is."""
     steps = ["init", "late=200", "bcast", "send=1000", "only=1", "rank", "only=-1", "finalize"]
-    result = run_steps(*steps, cwd=tmp_path, tools=f"log,output=%r.log:{JSON},ranks=all:log,output=%r.below")
+    result = run_steps(*steps, cwd=tmp_path, tools=f"log,output=%r.log:{JSON},ranks=all:log,output=%r.lower")
     assert result.returncode == 0 and result.messages == []
     result = load(tmp_path / "out.json")
     calls_of = [logged(tmp_path / f"{rank}.log") for rank in (0, 1)]
-    calls_below = [logged(tmp_path / f"{rank}.below") for rank in (0, 1)]
+    lower_calls = [logged(tmp_path / f"{rank}.lower") for rank in (0, 1)]
     for function in result["functions"]:
         name, by_rank = function["name"], function["by_rank"]
         if name == "MPI_Finalize":  # not ended when the result is made
@@ -98,7 +98,7 @@ def test_on_request_every_rank_is_listed_with_what_log_says_of_it(tmp_path):
         assert by_rank["rank"] == [rank for rank in times if times[rank]], name
         assert by_rank["calls"] == [len(times[rank]) for rank in by_rank["rank"]]
         for rank, time in zip(by_rank["rank"], by_rank["time"]):
-            least = sum(end - begin for its_name, begin, end in calls_below[rank] if its_name == name)
+            least = sum(end - begin for its_name, begin, end in lower_calls[rank] if its_name == name)
             assert 0.99 * least - 1e-4 <= time <= 1.01 * sum(times[rank]) + 1e-4, name
     assert functions(result)["MPI_Send"]["by_rank"]["sent"] == [1000]
     assert functions(result)["MPI_Recv"]["by_rank"]["received"] == [1000]
