@@ -121,7 +121,7 @@ class Build:
         libraries = [path for path in (self.folder / "src").glob("libqmpi*.so") if path.exists()]
         if not libraries or not self.loop.exists():
             raise SystemExit(f"bench/run: {self.folder} is not a complete build of qmpi\n"
-                             f"hint: meson configure {folder} -Dtests=true && meson compile -C {folder} bench_programs")
+                             f"hint: meson configure {folder} -Dtests=true && ninja -C {folder} bench_programs")
         self.library = libraries[0]
 
     def option_values(self) -> dict:
